@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/aliases.c - see aliases.h. */
+/* trace/aliases.c - a hash table from process and thread ids of a pid namespace to those of the
+ * host. */
 #include "trace/aliases.h"
 
 #include <stdlib.h>
 
-static const uint32_t ALIASES_MAX = 1u << 20; /* later ones keep the names they have */
+static const uint32_t ALIASES_MAX = 1u << 20; /* further threads keep the ids of their namespace */
 
 /*
- * vtid > 0: a thread, `pid` its process on the host, `tid` what it is called there.
- * vtid == 0: `pid` is the process that joined last by this vpid.
- * vtid < 0: process -vtid has joined by this vpid.
+ * vtid > 0: a thread; `pid` is its process on the host, `tid` its id there. vtid == 0: `pid` is the
+ * process that attached last with this vpid. vtid < 0: process -vtid has attached with this vpid.
  */
 struct alias {
 	uint32_t source;
-	int32_t vpid, vtid; /* vpid 0: an empty place */
+	int32_t vpid, vtid; /* vpid 0: an empty slot */
 	int32_t pid, tid;
 };
 
 struct aliases {
-	struct alias *at; /* open addressing, never more than half full */
+	struct alias *at; /* open addressing, at most half full */
 	uint32_t n, capacity;
 	int32_t next_unknown;
 };
@@ -127,12 +127,12 @@ int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vt
 	one = find_or_add(a, source, vpid, vtid);
 	if (!one)
 		return vtid;
-	if (one->pid != pid) { /* new, or a number that was given out again */
+	if (one->pid != pid) { /* new, or the id was reused */
 		one->pid = (int32_t)pid;
 		one->tid = 0;
 	}
-	/* The first thread has its name already: if it is told here, a switch away from it was not.
-	 */
+	/* The first thread has its id already.  If it seems to run here, a switch away from it was
+	 * not recorded. */
 	if (running > 0 && running != pid && (!one->tid || one->tid >= ALIASES_FIRST_UNKNOWN))
 		one->tid = (int32_t)running;
 	if (!one->tid)

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/batch.c - many events at once, with all their fields: see trace_batch(), and internal.h.
+ * trace/batch.c - returns many events at once, with all their fields: trace_batch().
  *
- * Each stream is decoded ahead by a block of some dozen events, in one go and within one packet;
- * the merge picks from the blocks.  What is no row - a loss, damage, other fields, a packet's end -
- * is never in a block: the stream comes to it as ever, one item at a time.
+ * Each stream decodes a block of some dozen events ahead, in one pass and within one packet; the
+ * merge picks rows from the blocks.  A block holds nothing but rows.  A loss, damage, other kinds
+ * of fields and the end of a packet end it: the stream handles them one item at a time.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace/internal.h"
 
-/* The item that @s stands on, and what comes behind it. */
+/* Fills the block with the current event of @s and those after it. */
 static bool fill(struct stream *s)
 {
-	struct stream_batch *r = s->rows;
+	struct stream_batch *r = s->batch;
 	struct ctf_reader ahead;
 
 	if (s->item != TRACE_EVENT || !s->event.class->program->loads)
 		return false;
 	if (!r) {
-		r = s->rows = malloc(sizeof *r);
+		r = s->batch = malloc(sizeof *r);
 		if (r) {
 			r->ctf.is_mixed = false;
 			r->ctf.fast.stream = NULL;
@@ -37,8 +37,8 @@ static bool fill(struct stream *s)
 	r->ctf.clock[0] = s->reader.clock;
 	r->ctf.n = 1;
 	r->ctf.n_columns = s->event.class->program->n_columns;
-	r->given = 0;
-	s->rows_left = true;
+	r->n_given = 0;
+	s->has_rows = true;
 	memcpy(r->slots, s->slots, sizeof r->slots);
 	ahead = s->reader;
 	ahead.slots = r->slots;
@@ -51,36 +51,35 @@ static bool fill(struct stream *s)
 	return true;
 }
 
-/* @n rows of @s are given. */
-static void count_given(struct stream *s, uint32_t n)
+/* Marks @n rows of @s as returned. */
+static void count_taken(struct stream *s, uint32_t n)
 {
-	struct stream_batch *r = s->rows;
+	struct stream_batch *r = s->batch;
 
-	r->given += n;
-	s->rows_left = r->given < r->ctf.n;
-	s->time_ns = r->ctf.rows[r->given - !s->rows_left].time_ns;
+	r->n_given += n;
+	s->has_rows = r->n_given < r->ctf.n;
+	s->time_ns = r->ctf.rows[r->n_given - !s->has_rows].time_ns;
 }
 
-/* Gives rows of @s, which is before all others, as long as it is.  Returns how many. */
-static uint32_t give_one(const struct trace *t, struct stream *s, struct ctf_row *rows,
-			 uint32_t n_rows)
+/* Returns rows of @s, the first stream, while it stays first.  Returns their number. */
+static uint32_t take_first(const struct trace *t, struct stream *s, struct ctf_row *rows,
+			   uint32_t n_rows)
 {
-	/* Of one time the lower number is first; so there is a time that is less than that of
-	 * @next. */
+	/* At equal times the lower stream number is first, so one inclusive limit is enough. */
 	int64_t last =
 		t->next ? t->next->time_ns - (s->info.number > t->next->info.number) : INT64_MAX;
-	const struct ctf_row *row = s->rows->ctf.rows + s->rows->given;
-	uint32_t left = s->rows->ctf.n - s->rows->given, n = 0;
+	const struct ctf_row *row = s->batch->ctf.rows + s->batch->n_given;
+	uint32_t left = s->batch->ctf.n - s->batch->n_given, n = 0;
 
 	n_rows = n_rows < left ? n_rows : left;
 	do
 		rows[n] = row[n];
 	while (++n < n_rows && row[n].time_ns <= last);
-	count_given(s, n);
+	count_taken(s, n);
 	return n;
 }
 
-/* The first of all streams but heap[0] and heap[@second], or INT64_MAX. */
+/* The earliest time of all streams but heap[0] and heap[@second], or INT64_MAX. */
 static int64_t third_ns(const struct trace *t, uint32_t second)
 {
 	const uint32_t places[] = { 3 - second, 2 * second + 1, 2 * second + 2 };
@@ -93,19 +92,21 @@ static int64_t third_ns(const struct trace *t, uint32_t second)
 }
 
 /*
- * Gives rows of the first two streams, as long as all others are later, and both have any left. Two
- * that take turns every few events are the rule, one on each CPU: which is next cannot be foreseen,
- * so nothing jumps. Returns how many; it may be none.  The one whose block is spent is the first
- * then: it gave the last row.
+ * Returns rows of the first two streams, while all others are later and both have rows left.
+ *
+ * Two streams that alternate every few events are common, one for each CPU.  Which is next cannot
+ * be predicted, so the loop selects without a branch.  Returns the number of rows, which may be 0.
+ * The stream whose block is spent is then the first: it gave the last row.
  */
-static uint32_t give_two(struct trace *t, uint32_t second, struct ctf_row *rows, uint32_t n_rows)
+static uint32_t take_from_two(struct trace *t, uint32_t second, struct ctf_row *rows,
+			      uint32_t n_rows)
 {
 	struct stream *s[2] = { t->heap[0], t->heap[second] };
-	const struct ctf_row *a = s[0]->rows->ctf.rows + s[0]->rows->given, *a_first = a;
-	const struct ctf_row *b = s[1]->rows->ctf.rows + s[1]->rows->given, *b_first = b;
-	const struct ctf_row *a_end = s[0]->rows->ctf.rows + s[0]->rows->ctf.n;
-	const struct ctf_row *b_end = s[1]->rows->ctf.rows + s[1]->rows->ctf.n;
-	bool a_wins = s[0]->info.number < s[1]->info.number; /* of one time */
+	const struct ctf_row *a = s[0]->batch->ctf.rows + s[0]->batch->n_given, *a_first = a;
+	const struct ctf_row *b = s[1]->batch->ctf.rows + s[1]->batch->n_given, *b_first = b;
+	const struct ctf_row *a_end = s[0]->batch->ctf.rows + s[0]->batch->ctf.n;
+	const struct ctf_row *b_end = s[1]->batch->ctf.rows + s[1]->batch->ctf.n;
+	bool a_wins = s[0]->info.number < s[1]->info.number; /* at equal times */
 	int64_t limit = third_ns(t, second);
 	struct ctf_row *to = rows;
 
@@ -133,9 +134,9 @@ static uint32_t give_two(struct trace *t, uint32_t second, struct ctf_row *rows,
 	}
 done:
 	if (a != a_first)
-		count_given(s[0], (uint32_t)(a - a_first));
+		count_taken(s[0], (uint32_t)(a - a_first));
 	if (b != b_first)
-		count_given(s[1], (uint32_t)(b - b_first));
+		count_taken(s[1], (uint32_t)(b - b_first));
 	if (b == b_end) {
 		t->heap[0] = s[1];
 		t->heap[second] = s[0];
@@ -145,8 +146,8 @@ done:
 	return (uint32_t)(to - rows);
 }
 
-/* To what is not given yet.  A stream at its end needs no more blocks. */
-static void move_on(struct trace *t)
+/* Positions the trace on what is not returned yet.  A stream at its end needs no more blocks. */
+static void position(struct trace *t)
 {
 	struct stream *s = t->n_heap ? t->heap[0] : NULL;
 
@@ -157,27 +158,27 @@ static void move_on(struct trace *t)
 	t->mode = TRACE_ROWS;
 	t->is_spent = false;
 	if (s && s->item == TRACE_END) {
-		free(s->rows);
-		s->rows = NULL;
+		free(s->batch);
+		s->batch = NULL;
 	}
 }
 
-/* Whether all that @s has decoded comes before what @next stands on. */
+/* Whether all events that @s decoded ahead precede the current item of @next. */
 static bool is_run(const struct stream *s, const struct stream *next)
 {
-	return s->rows->ctf.rows[s->rows->ctf.n - 1].time_ns < next->time_ns;
+	return s->batch->ctf.rows[s->batch->ctf.n - 1].time_ns < next->time_ns;
 }
 
-static uint32_t give(struct trace *t, struct ctf_row *rows, uint32_t n_rows)
+static uint32_t take_rows(struct trace *t, struct ctf_row *rows, uint32_t n_rows)
 {
 	struct stream *s = t->heap[0], *next = t->next;
 	uint32_t n = 0;
 
-	if (next && !is_run(s, next) && (next->rows_left || fill(next)))
-		n = give_two(t, next == t->heap[1] ? 1 : 2, rows, n_rows);
+	if (next && !is_run(s, next) && (next->has_rows || fill(next)))
+		n = take_from_two(t, next == t->heap[1] ? 1 : 2, rows, n_rows);
 	if (!n) {
-		n = give_one(t, s, rows, n_rows);
-		t->is_spent = !s->rows_left;
+		n = take_first(t, s, rows, n_rows);
+		t->is_spent = !s->has_rows;
 	}
 	trace_heap_sift(t);
 	return n;
@@ -189,31 +190,31 @@ uint32_t trace_batch(struct trace *t, struct ctf_row *rows, uint32_t n_rows)
 
 	if (t->follow || !n_rows)
 		return 0;
-	move_on(t);
-	/* A spent block ends it: only when what was lent is not asked for any more the stream may
-	 * leave its packet. */
+	position(t);
+	/* A spent block ends the batch: the stream may leave its packet only after the rows in it
+	 * were used. */
 	while (t->n_heap && n < n_rows && !t->is_spent) {
-		if (!t->heap[0]->rows_left && !fill(t->heap[0]))
+		if (!t->heap[0]->has_rows && !fill(t->heap[0]))
 			break;
-		n += give(t, rows + n, n_rows - n);
+		n += take_rows(t, rows + n, n_rows - n);
 	}
 	return n;
 }
 
 void trace_unread(struct stream *s)
 {
-	const struct stream_batch *r = s->rows;
+	const struct stream_batch *r = s->batch;
 	uint32_t before;
 
-	if (!s->rows_left)
+	if (!s->has_rows)
 		return;
-	s->rows_left = false;
-	before = r->given ? r->given - 1
-			  : 0; /* the first is what it stood on when the others were decoded */
+	s->has_rows = false;
+	/* The first row is the event the cursor was on when the block was filled. */
+	before = r->n_given ? r->n_given - 1 : 0;
 	s->reader.clock = r->ctf.clock[before];
 	if (before + 1 < r->ctf.n)
 		s->reader.at = r->ctf.from[before + 1];
-	if (r->given)
+	if (r->n_given)
 		stream_next(s);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/find.c - which traces lie in a directory, and their streams: see internal.h.
+ * trace/find.c - finds the traces in a directory, and opens their streams.
  *
- * Asked again, while recordings are followed, it finds what is not known yet.  What is taken away
- * meanwhile, as old pieces of a recording are, is no error then.
+ * While recordings are followed it runs again, and adds traces and streams that are not known yet.
+ * A trace chunk that retention removes meanwhile is no error then.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum { DIRECTORIES_DEEP = 16, SOURCES_MAX = 65536 };
 
-static int add(void *list, uint32_t *n, void *item)
+static int append(void *list, uint32_t *n, void *item)
 {
 	void **array = *(void ***)list, **bigger;
 
@@ -51,7 +51,7 @@ static size_t plain_length(const char *path)
 	return strlen(path) - (compressed_is_name(path) ? sizeof COMPRESSED_SUFFIX - 1 : 0);
 }
 
-/* Perhaps as it was before it was packed. */
+/* Whether the stream is open, perhaps from its file before compression. */
 static bool has_stream(const struct trace *t, const struct source *src, const char *path)
 {
 	size_t n = plain_length(path);
@@ -98,7 +98,7 @@ static int add_stream(struct trace *t, struct source *src, const char *path, str
 		return err;
 	}
 	s->info.number = t->n_streams;
-	err = add(&t->streams, &t->n_streams, s);
+	err = append(&t->streams, &t->n_streams, s);
 	if (err) {
 		stream_close(s);
 		free(s);
@@ -119,8 +119,8 @@ static void describe_source(struct trace *t, struct source *s)
 		c->number = t->n_classes++;
 }
 
-/* 0; 1: it is damaged but usable, with the damage in @d; or -errno: -EAGAIN if there may be more of
- * it soon. */
+/* Returns 0; 1 if the metadata is damaged but usable, with the damage in @d; or -errno: -EAGAIN if
+ * it may be complete soon. */
 static int read_metadata(struct trace *t, struct source *s, struct diag *d)
 {
 	char *name;
@@ -155,7 +155,7 @@ static int source_open(struct trace *t, const char *path, struct source **result
 			t->options.warn(t->options.context, d->text);
 		err = 0;
 	}
-	if (!err && add(&t->sources, &t->n_sources, s))
+	if (!err && append(&t->sources, &t->n_sources, s))
 		err = diag_fail(d, -ENOMEM, "no memory for %s", path);
 	if (err) {
 		trace_source_close(s);
@@ -166,21 +166,20 @@ static int source_open(struct trace *t, const char *path, struct source **result
 	return 0;
 }
 
-/* One trace that cannot be read is no reason not to read the others: it is told, and passed over.
- */
-static int source_open_or_pass(struct trace *t, const char *path, struct source **src,
+/* One unreadable trace does not prevent reading the others: it is reported and skipped. */
+static int source_open_or_skip(struct trace *t, const char *path, struct source **src,
 			       struct diag *d)
 {
 	int err = source_open(t, path, src, d);
 
 	if (err == -EAGAIN || (err == -ENOENT && t->follow))
-		return 0; /* it was just begun, or taken away: trace_refresh() looks again */
+		return 0; /* just begun, or removed: trace_refresh() looks again */
 	if (!err || err == -ENOMEM || t->options.is_strict)
 		return err;
 	t->n_damages++;
 	if (!t->unreadable.text[0])
 		t->unreadable =
-			*d; /* told when there is another that can be read: else it is the error */
+			*d; /* reported if another trace can be read; else it is the error */
 	else if (t->options.warn)
 		t->options.warn(t->options.context, d->text);
 	return 0;
@@ -200,7 +199,7 @@ static bool is_file(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* Whether the file lies there packed: ctf/compressed/compressed.h. */
+/* Whether the compressed file exists: ctf/compressed/compressed.h. */
 static bool is_packed(const char *path)
 {
 	char *packed;
@@ -221,9 +220,9 @@ static int not_hidden(const struct dirent *e)
 static int open_entry(struct trace *t, struct source *src, const char *path, const char *name,
 		      int depth, struct diag *d);
 
-/* Whether entry @i is the packed file of one that is listed too, which counts as long as it is
- * there.  What is sorted between both begins like both. */
-static bool is_twin(struct dirent **list, int i)
+/* Whether entry @i is the compressed copy of a plain file in the list; the plain file is used then.
+ * Names sorted between the two begin with the same bytes. */
+static bool has_plain_twin(struct dirent **list, int i)
 {
 	const char *name = list[i]->d_name;
 	size_t n = strlen(name) - (compressed_is_name(name) ? sizeof COMPRESSED_SUFFIX - 1 : 0);
@@ -242,7 +241,8 @@ static struct source *find_source(const struct trace *t, const char *path)
 	return NULL;
 }
 
-/* Entries come by name, so that the order of streams, and with it ties, are the same every time. */
+/* Entries are read by name, so that the order of streams, and of events at equal times, is
+ * reproducible. */
 static int open_directory(struct trace *t, const char *path, int depth, struct diag *d)
 {
 	struct source *src = find_source(t, path);
@@ -253,7 +253,7 @@ static int open_directory(struct trace *t, const char *path, int depth, struct d
 	if (asprintf(&meta, "%s/metadata", path) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	if (!src && (is_file(meta) || is_packed(meta)))
-		err = source_open_or_pass(t, path, &src, d);
+		err = source_open_or_skip(t, path, &src, d);
 	free(meta);
 	if (err)
 		return err;
@@ -263,7 +263,7 @@ static int open_directory(struct trace *t, const char *path, int depth, struct d
 			       ? 0
 			       : diag_errno(d, "cannot read the directory %s", path);
 	for (int i = 0; i < n; i++) {
-		if (!err && !is_twin(list, i))
+		if (!err && !has_plain_twin(list, i))
 			err = open_entry(t, src, path, list[i]->d_name, depth, d);
 	}
 	for (int i = 0; i < n; i++)
@@ -272,7 +272,7 @@ static int open_directory(struct trace *t, const char *path, int depth, struct d
 	return err;
 }
 
-/* A snapshot lies in the directory of the recording it was taken of, and holds the same events. */
+/* A snapshot is in the directory of the recording it was taken of, and holds the same events. */
 static bool is_other_recording(const char *path, const char *name)
 {
 	struct stat st;
@@ -287,8 +287,8 @@ static bool is_other_recording(const char *path, const char *name)
 	return is_recording;
 }
 
-/* A stream.  Of a recording that is being written the file may have been packed since we listed it,
- * also just now; or taken away. */
+/* Adds a stream.  In a growing recording the file may have been compressed or removed since it was
+ * listed. */
 static int add_file(struct trace *t, struct source *src, const char *path, struct diag *d)
 {
 	char *packed;
@@ -306,19 +306,19 @@ static int add_file(struct trace *t, struct source *src, const char *path, struc
 static int open_entry(struct trace *t, struct source *src, const char *path, const char *name,
 		      int depth, struct diag *d)
 {
-	char *whole;
+	char *entry;
 	int err = 0;
 
-	if (asprintf(&whole, "%s/%s", path, name) < 0)
+	if (asprintf(&entry, "%s/%s", path, name) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	if (is_directory(whole)) {
+	if (is_directory(entry)) {
 		if (strcmp(name, "index") && !is_other_recording(path, name) &&
 		    depth < DIRECTORIES_DEEP)
-			err = open_directory(t, whole, depth + 1, d);
+			err = open_directory(t, entry, depth + 1, d);
 	} else if (src && strcmp(name, "metadata") && strcmp(name, "metadata" COMPRESSED_SUFFIX)) {
-		err = add_file(t, src, whole, d);
+		err = add_file(t, src, entry, d);
 	}
-	free(whole);
+	free(entry);
 	return err;
 }
 
@@ -327,8 +327,8 @@ int trace_find(struct trace *t, const char *path, struct diag *d)
 	return open_directory(t, path, 0, d);
 }
 
-/* Recordings whose writers say how far they are, and whose traces have not come yet: from another
- * host the one may be here before the other. */
+/* Adds recordings whose progress is known but whose traces are not there yet: files from another
+ * host arrive in any order. */
 static int expect_recordings(struct trace *t, const char *path, int depth, struct diag *d)
 {
 	struct dirent **list;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/hosts.c - see hosts.h.
+ * trace/hosts.c - computes the shift between a host's clock and its relay's from recorded
+ * exchanges.
  *
- * Of one exchange - sent, received there, answered there, received here - the offset is the mean of
- * both ways' differences, and wrong by at most half of what the ways took (Mills, RFC 5905, section
- * 8).  The exchange with the smallest such error is taken.  If others contradict it, clocks have
- * drifted meanwhile: by how much they do is added to the error.
+ * An exchange has four times: sent, received there, answered there, received here.  The offset is
+ * the mean of the differences of both directions; its error is at most half of the round trip
+ * (Mills, RFC 5905, section 8).  The exchange with the smallest error is used.  If others
+ * contradict it, the clocks have drifted in between: the contradiction is added to the error.
  */
 #include "trace/hosts.h"
 
@@ -14,13 +15,14 @@
 #include <string.h>
 
 enum { PARENTS_MAX = 6 };
-#define TIME_MIN (1000000000ull * 1000000000) /* 2001: before is no wall clock */
-#define TIME_MAX (1ull << 62)		      /* more is no time of ours, and sums would overflow */
+#define TIME_MIN (1000000000ull * 1000000000) /* 2001: smaller values are no wall clock */
+/* larger values are no time of ours, and sums would overflow */
+#define TIME_MAX (1ull << 62)
 
 #define ADD_MAX (1ll << 60)
 
-/* What the recorder read at one moment: to add to the trace's times to get the host's wall clock.
- */
+/* One reading by the recorder: the number that turns the trace's times into the host's wall
+ * clock. */
 struct reading {
 	int64_t at_ns; /* wall clock */
 	int64_t add_ns;
@@ -76,9 +78,9 @@ static void read_clock(struct readings *r, FILE *f, int64_t base_ns)
 	}
 }
 
-/* As it was nearest to @at_ns; nothing read: the trace began with the wall clock, and it is taken
- * to go on so. */
-static int64_t add_at(const struct readings *r, size_t *i, int64_t at_ns)
+/* Returns the reading nearest before @at_ns.  Without readings it is 0: the trace began with the
+ * wall clock, and is assumed to follow it. */
+static int64_t reading_at(const struct readings *r, size_t *i, int64_t at_ns)
 {
 	while (*i + 1 < r->n && r->at[*i + 1].at_ns <= at_ns)
 		++*i;
@@ -98,16 +100,16 @@ static bool parse_exchange(const char *line, struct hosts_shift *s, int64_t *at_
 	there = (int64_t)(t[1] - t[0]);
 	back = (int64_t)(t[2] - t[3]);
 	s->shift_ns = there / 2 + back / 2;
-	s->error_ns = there / 2 - back / 2 + 2; /* and what the halves rounded away */
+	s->error_ns = there / 2 - back / 2 + 2; /* and the rounding of both halves */
 	*at_ns = (int64_t)t[0];
 	return s->error_ns > 0 && s->shift_ns < ADD_MAX && s->shift_ns > -ADD_MAX;
 }
 
-/* Twice through the file: for the best exchange, and for what contradicts it. */
-static bool select_events(FILE *f, const struct readings *r, struct hosts_shift *best)
+/* Reads the file twice: for the best exchange, then for exchanges that contradict it. */
+static bool find_best_exchange(FILE *f, const struct readings *r, struct hosts_shift *best)
 {
 	struct hosts_shift x;
-	int64_t at_ns, apart, drift = 0;
+	int64_t at_ns, contradiction_ns, drift = 0;
 	bool found = false;
 	char line[200];
 
@@ -118,10 +120,10 @@ static bool select_events(FILE *f, const struct readings *r, struct hosts_shift 
 		while (fgets(line, sizeof line, f)) {
 			if (!parse_exchange(line, &x, &at_ns))
 				continue;
-			x.shift_ns += add_at(r, &i, at_ns);
-			apart = llabs(x.shift_ns - best->shift_ns) - x.error_ns;
+			x.shift_ns += reading_at(r, &i, at_ns);
+			contradiction_ns = llabs(x.shift_ns - best->shift_ns) - x.error_ns;
 			if (pass)
-				drift = apart > drift ? apart : drift;
+				drift = contradiction_ns > drift ? contradiction_ns : drift;
 			else if (!found || x.error_ns < best->error_ns)
 				*best = x;
 			found = true;
@@ -152,7 +154,7 @@ bool hosts_read(const char *path, int64_t base_ns, struct hosts_shift *s)
 		return false;
 	clock = open_beside(path, length, "clock");
 	read_clock(&r, clock, base_ns);
-	found = select_events(f, &r, s);
+	found = find_best_exchange(f, &r, s);
 	if (clock)
 		fclose(clock);
 	fclose(f);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/names.c - see names.h. */
+/*
+ * trace/names.c - learns names and process ids of threads from events, and identifies each event's
+ * thread.
+ *
+ * A class is planned once: its role and the operations that fetch its fields.  For each event the
+ * thread is identified first, then the event is learned from, then the name is looked up.  So an
+ * event that renames a thread shows the new name.
+ */
 #include "trace/names.h"
 
 #include <errno.h>
@@ -10,7 +17,7 @@
 #include "trace/aliases.h"
 
 enum { NAME_MAX_BYTES = 16, CPUS_MAX = 4096 };
-static const uint32_t THREADS_MAX = 1u << 20; /* of all hosts; later ones stay without name */
+static const uint32_t THREADS_MAX = 1u << 20; /* of all hosts; further threads stay without name */
 
 enum role {
 	ROLE_NONE,
@@ -26,11 +33,11 @@ enum role {
 struct class_plan {
 	enum role role;
 	const struct ctf_op *tid, *pid, *procname; /* contexts */
-	const struct ctf_op *field[5];		   /* as the role wants them */
+	const struct ctf_op *field[5];		   /* in the order of roles[] */
 };
 
 struct thread {
-	uint64_t key; /* host << 32 | tid, plus 1: 0 is an empty place */
+	uint64_t key; /* host << 32 | tid, plus 1: 0 is an empty slot */
 	int32_t pid;  /* -1: unknown */
 	uint8_t size;
 	char name[NAME_MAX_BYTES];
@@ -40,8 +47,8 @@ struct names {
 	struct class_plan *plans; /* by class number */
 	uint32_t *hosts;	  /* by source number */
 	uint32_t n_classes, n_sources, n_hosts;
-	int32_t *running;	/* tid by host and cpu, for kernels traced without a tid context */
-	struct thread *threads; /* open addressing, never more than half full */
+	int32_t *running;	/* tid by host and CPU, for kernels traced without a tid context */
+	struct thread *threads; /* open addressing, at most half full */
 	uint32_t n_threads, capacity;
 	struct aliases *aliases;
 };
@@ -63,7 +70,8 @@ static const struct {
 	{ "lttng_ust_statedump:procname", ROLE_PROCNAME, { "procname", "pid" } },
 };
 
-/* The kernel's events are those of the thread that ran: what that one calls itself comes second. */
+/* A kernel event belongs to the thread that ran: the host's ids are preferred there, the ids of the
+ * namespace elsewhere. */
 static void plan_class(struct class_plan *p, const struct ctf_event_class *c, bool is_kernel)
 {
 	const struct ctf_op *tid = ctf_class_find(c, CTF_CONTEXT, "tid"),
@@ -73,7 +81,7 @@ static void plan_class(struct class_plan *p, const struct ctf_event_class *c, bo
 
 	p->tid = vtid && !(is_kernel && tid) ? vtid : tid;
 	p->pid = vpid && !(is_kernel && pid) ? vpid : pid;
-	/* What perf records: kernel/perf/profile.c, profile_own.c. */
+	/* Events written by perf: kernel/perf/profile.c, profile_own.c. */
 	if (!strcmp(c->name, "profile") || !strncmp(c->name, "counter_", 8) ||
 	    !strncmp(c->name, "thread_", 7))
 		p->pid = ctf_class_find(c, CTF_PAYLOAD, "pid");
@@ -87,7 +95,7 @@ static void plan_class(struct class_plan *p, const struct ctf_event_class *c, bo
 	}
 }
 
-/* Sources from the @first on. */
+/* Numbers the hosts of sources from @first on. */
 static void number_hosts(struct names *n, const struct trace *t, uint32_t first)
 {
 	for (uint32_t i = first; i < trace_n_sources(t); i++) {
@@ -100,7 +108,8 @@ static void number_hosts(struct names *n, const struct trace *t, uint32_t first)
 	}
 }
 
-/* All of an array of @old elements, made to be of @size, or NULL; what is new is zeroes. */
+/* Resizes @array from @old to @n + 1 elements of @size bytes; new elements are zero.  Returns NULL
+ * if there is no memory. */
 static void *extend(void *array, size_t old, size_t n, size_t size)
 {
 	char *bigger = reallocarray(array, n + 1, size);
@@ -190,7 +199,7 @@ void names_close(struct names *n)
 	free(n);
 }
 
-static struct thread *place_of(struct thread *threads, uint32_t capacity, uint64_t key)
+static struct thread *find_slot(struct thread *threads, uint32_t capacity, uint64_t key)
 {
 	uint32_t i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) & (capacity - 1);
 
@@ -213,7 +222,7 @@ static bool grow(struct names *n)
 		return false;
 	for (uint32_t i = 0; i < n->capacity; i++)
 		if (n->threads[i].key)
-			*place_of(bigger, capacity, n->threads[i].key) = n->threads[i];
+			*find_slot(bigger, capacity, n->threads[i].key) = n->threads[i];
 	free(n->threads);
 	n->threads = bigger;
 	n->capacity = capacity;
@@ -223,7 +232,7 @@ static bool grow(struct names *n)
 static struct thread *find(const struct names *n, uint32_t host, int64_t tid)
 {
 	struct thread *t =
-		place_of(n->threads, n->capacity, ((uint64_t)host << 32 | (uint32_t)tid) + 1);
+		find_slot(n->threads, n->capacity, ((uint64_t)host << 32 | (uint32_t)tid) + 1);
 
 	return t->key ? t : NULL;
 }
@@ -231,20 +240,20 @@ static struct thread *find(const struct names *n, uint32_t host, int64_t tid)
 static struct thread *find_or_add(struct names *n, uint32_t host, int64_t tid)
 {
 	uint64_t key = ((uint64_t)host << 32 | (uint32_t)tid) + 1;
-	struct thread *t = place_of(n->threads, n->capacity, key);
+	struct thread *t = find_slot(n->threads, n->capacity, key);
 
 	if (t->key)
 		return t;
 	if (!grow(n))
 		return NULL;
-	t = place_of(n->threads, n->capacity, key);
+	t = find_slot(n->threads, n->capacity, key);
 	t->key = key;
 	t->pid = -1;
 	n->n_threads++;
 	return t;
 }
 
-/* A tid of 0 is the idle task, one per cpu: its names ("swapper/3") would overwrite each other. */
+/* Tid 0 is the idle task of every CPU: its names ("swapper/3") would overwrite each other. */
 static void name_thread(struct names *n, uint32_t host, int64_t tid, const char *name, size_t size)
 {
 	struct thread *t = tid > 0 ? find_or_add(n, host, tid) : NULL;
@@ -295,8 +304,8 @@ static void learn_fork(struct names *n, uint32_t host, const struct class_plan *
 	set_pid(n, host, number(e, p->field[3]), number(e, p->field[4]));
 }
 
-/* sched_process_fork does not say whether it made a thread or a process: this does, right before.
- */
+/* sched_process_fork does not show whether it made a thread or a process; this event, right before
+ * it, does. */
 static void learn_task(struct names *n, uint32_t host, const struct class_plan *p,
 		       const struct trace_event *e, const struct thread_identity *w)
 {
@@ -309,7 +318,7 @@ static void learn_task(struct names *n, uint32_t host, const struct class_plan *
 		set_pid(n, host, child, parent->pid);
 }
 
-/* The kernel names a task after the last part of what it executes, cut to 15 bytes. */
+/* The kernel names a task after the last part of the executed path, cut to 15 bytes. */
 static void learn_exec(struct names *n, uint32_t host, const struct class_plan *p,
 		       const struct trace_event *e)
 {
@@ -359,9 +368,10 @@ static void learn(struct names *n, uint32_t host, const struct class_plan *p,
 	}
 }
 
-/* The thread that ran, as the kernel told, where and when the event was recorded; or NULL. */
-static const struct thread *selector_ran(struct names *n, uint32_t host,
-					 const struct trace_event *e)
+/* Returns the thread that ran on the event's CPU when it was recorded, as the kernel reported; or
+ * NULL. */
+static const struct thread *thread_on_cpu(struct names *n, uint32_t host,
+					  const struct trace_event *e)
 {
 	int64_t tid = e->cpu == TRACE_CPU_UNKNOWN ? -1 : *running_on(n, host, e->cpu);
 
@@ -373,7 +383,7 @@ static int64_t tid_of(const struct thread *t)
 	return (int64_t)(uint32_t)(t->key - 1);
 }
 
-/* From what it is called in its pid namespace to what its host calls it. */
+/* Replaces the ids of a pid namespace by those of its host. */
 static void rename_to_host(struct names *n, uint32_t host, const struct class_plan *p,
 			   const struct trace_event *e, struct thread_identity *w)
 {
@@ -385,7 +395,7 @@ static void rename_to_host(struct names *n, uint32_t host, const struct class_pl
 		aliases_process(n->aliases, source, vpid, number(e, p->field[1]));
 	if (!aliases_any(n->aliases))
 		return;
-	running = selector_ran(n, host, e);
+	running = thread_on_cpu(n, host, e);
 	w->pid = aliases_pid(n->aliases, source, vpid, running ? running->pid : 0);
 	if (w->pid == vpid)
 		return;
@@ -411,8 +421,8 @@ static void identify(struct names *n, uint32_t host, const struct class_plan *p,
 		rename_to_host(n, host, p, e, w);
 }
 
-static void name_it(const struct names *n, uint32_t host, const struct class_plan *p,
-		    const struct trace_event *e, struct thread_identity *w)
+static void look_up_name(const struct names *n, uint32_t host, const struct class_plan *p,
+			 const struct trace_event *e, struct thread_identity *w)
 {
 	const struct thread *t = w->tid > 0 ? find(n, host, w->tid) : NULL;
 	const struct thread *process;
@@ -446,5 +456,5 @@ void names_on_event(struct names *n, const struct trace_event *e, struct thread_
 			set_pid(n, host, w->tid, w->pid);
 	}
 	learn(n, host, p, e, w);
-	name_it(n, host, p, e, w);
+	look_up_name(n, host, p, e, w);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/names.h - which thread an event belongs to, and what it is called.
+ * trace/names.h - identifies the thread of an event, and its name.
  *
- * Names are learnt from the events themselves, as they pass: state dumps, switches, forks, execs
- * and renames of the kernel; contexts and the procname dump of applications.  So an event is named
- * by what was known at its time.  Threads are those of a host (env hostname), whatever the trace,
- * and are called as the host calls them, also those in pid namespaces: trace/aliases.h.
+ * Names are learned from the events themselves: state dumps, switches, forks, execs and renames of
+ * the kernel; contexts and the procname dump of applications.  An event is therefore named by the
+ * state at its time.  Threads belong to a host (env hostname), not to a trace.  Their ids are those
+ * of the host, also for threads in pid namespaces: trace/aliases.h.
  */
 #ifndef TRACE_NAMES_H
 #define TRACE_NAMES_H
@@ -15,19 +15,19 @@
 struct names;
 
 struct thread_identity {
-	const char *name; /* "" if unknown; lent until the next event is fed; not NUL-terminated */
+	const char *name; /* "" if unknown; valid until the next event; not NUL-terminated */
 	size_t size;
 	int64_t pid, tid;   /* -1: unknown */
-	int64_t vpid, vtid; /* what a program in a pid namespace calls them; else the same */
+	int64_t vpid, vtid; /* ids in its pid namespace; else the same */
 };
 
 int names_open(struct names **n, const struct trace *t, struct diag *d);
 void names_close(struct names *n);
-/* names_update - after trace_refresh(): what is new of classes and sources.  What was learnt stays.
- */
+/* names_update - after trace_refresh(): add new classes and sources.  Everything learned so far is
+ * kept. */
 int names_update(struct names *n, const struct trace *t, struct diag *d);
 
-/* names_on_event - learn from @e, an event, and tell whose it is. */
+/* names_on_event - learn from event @e, and store its thread in @w. */
 void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/refresh.c - recordings that are read while they are written: trace_refresh().
+ * trace/refresh.c - reads recordings while they are written: trace_refresh().
  *
- * A recording says up to when all is in its files (base/progress.h).  That, not what is in the
- * files, decides how far events may be given: an idle stream holds nobody back, and a stream that
- * is written late holds back all, which is what order needs.  In each round:
+ * A recording reports up to which time its files are complete (base/progress.h).  That time, not
+ * the content of the files, decides how far events are returned.  An idle stream delays no other; a
+ * stream that is written late delays all, which order requires.  Each round reads:
  *
- *   (1) how far it is, before anything else is looked at
- *   (2) which traces and streams there are, and how much of each stream its index names
- *   (3) metadata, which were written before that
- *   (4) the packets' headers
+ *   (1) the reported time, before anything else
+ *   (2) the list of traces and streams, and the complete size of each stream from its index
+ *   (3) metadata, which was written before that
+ *   (4) the headers of the new packets
  *
- * What is at most MARGIN_NS younger than the recording's word is not given yet: a writer may be
- * interrupted between reading the clock and publishing.  Who takes longer than that is late, and
+ * Events less than MARGIN_NS older than the reported time are held back: a writer may be
+ * interrupted between reading the clock and publishing.  An event that takes longer is late, and is
  * counted.
  */
 #include <errno.h>
@@ -33,15 +33,17 @@ enum { RECORDINGS_MAX = 65536 };
 
 struct recording {
 	char *path;
-	uint32_t whole; /* that it is a piece of, or NONE: the whole says how far it is */
+	/* the recording it is a trace chunk of, or NONE; the parent reports the progress */
+	uint32_t parent;
 	struct progress progress;
-	bool is_new;	/* something was written since the last round, */
-	bool is_unread; /* or there was none */
-	bool grew;	/* when it was last asked */
+	bool is_new;	/* its progress has changed since the last round */
+	bool is_unread; /* it was added since the last round */
+	bool grew;	/* at the last round */
 	bool is_silent;
 	bool has_base;
-	int64_t base_ns;       /* its clock's zero, from the Epoch, moved as its sources are */
-	uint64_t last_read_ns; /* by our clock: when it said something new */
+	/* zero of its clock, from the Epoch, with the shift of its sources */
+	int64_t base_ns;
+	uint64_t last_read_ns; /* CLOCK_MONOTONIC: when its progress changed last */
 };
 
 struct refresh {
@@ -57,17 +59,18 @@ struct refresh {
 
 static bool grows(const struct refresh *f, const struct recording *r)
 {
-	const struct progress *whole = r->whole == NONE ? NULL : &f->recordings[r->whole].progress;
+	const struct progress *parent =
+		r->parent == NONE ? NULL : &f->recordings[r->parent].progress;
 
-	/* A piece whose collector was killed is put in order by the next one: until then its end is
-	 * not final.  That it is may come from another host before what it is about. */
-	if (whole && r->progress.state == PROGRESS_CUT && whole->state == PROGRESS_GROWS)
-		return !r->progress.is_finished || whole->is_relayed;
+	/* The next collector repairs a trace chunk whose collector was killed; until then its end
+	 * is not final.  A relayed report that it is final may arrive before its data. */
+	if (parent && r->progress.state == PROGRESS_CUT && parent->state == PROGRESS_GROWS)
+		return !r->progress.is_finished || parent->is_relayed;
 	return r->progress.state == PROGRESS_GROWS;
 }
 
-/* The recording that @path is a piece of. */
-static uint32_t whole_of(const struct refresh *f, const char *path)
+/* Finds the recording that @path is a trace chunk of. */
+static uint32_t parent_of(const struct refresh *f, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	size_t n = slash ? (size_t)(slash - path) : 0;
@@ -78,7 +81,7 @@ static uint32_t whole_of(const struct refresh *f, const char *path)
 	return NONE;
 }
 
-/* The recording that the trace at @path belongs to, or NONE; -ENOMEM. */
+/* Finds or adds the recording of the trace at @path, or NONE; -ENOMEM. */
 static int find_recording(struct refresh *f, const char *path, uint32_t *number)
 {
 	int length = progress_find(path);
@@ -105,7 +108,7 @@ static int find_recording(struct refresh *f, const char *path, uint32_t *number)
 						.grew = true };
 		if (!bigger[i].path)
 			return -ENOMEM;
-		bigger[i].whole = whole_of(f, bigger[i].path);
+		bigger[i].parent = parent_of(f, bigger[i].path);
 		f->n_recordings++;
 		progress_read(bigger[i].path, &bigger[i].progress);
 	}
@@ -180,15 +183,15 @@ uint64_t trace_read_bytes(const struct trace *t, uint32_t i)
 {
 	const struct stream *s = t->streams[i];
 
-	if (!s->n_packets) /* none was there yet, or it was read to its end */
+	if (!s->n_packets) /* it is not there yet, or it was read to its end */
 		return s->bytes || s->grows ? 0 : s->info.size_bytes;
 	return s->packets[s->packet ? s->packet - 1 : 0].offset;
 }
 
 /* ---------------------------------------------------------------- how far */
 
-/* What was grown enough to be read to its end stays as it is. */
-static void client_recordings(struct refresh *f)
+/* A recording that has ended does not change any more. */
+static void read_progress(struct refresh *f)
 {
 	uint64_t now_ns = monotonic_ns();
 
@@ -203,15 +206,14 @@ static void client_recordings(struct refresh *f)
 		progress_read(r->path, &r->progress);
 		if (r->progress.written_ns < before_ns)
 			r->progress.written_ns = before_ns;
-		r->grew = grows(f, r); /* also a piece that is cut ends with its whole, which comes
-					  before it */
+		/* The parent is earlier in the list.  A trace chunk that was cut ends with it. */
+		r->grew = grows(f, r);
 		r->is_new |= !r->grew || r->progress.written_ns > before_ns;
-		r->is_new |= r->whole != NONE &&
-			     f->recordings[r->whole].is_new; /* which comes before its pieces */
+		r->is_new |= r->parent != NONE && f->recordings[r->parent].is_new;
 		if (r->is_new)
 			r->last_read_ns = now_ns;
 		r->is_silent =
-			r->whole == NONE && grows(f, r) && now_ns - r->last_read_ns > SILENT_NS;
+			r->parent == NONE && grows(f, r) && now_ns - r->last_read_ns > SILENT_NS;
 	}
 }
 
@@ -226,7 +228,7 @@ static void set_base(struct recording *r, const struct trace_source *s)
 	r->has_base = true;
 }
 
-/* By the first of its sources, or of its pieces'; all have one clock. */
+/* The clock is that of its first source, or of its trace chunks'; all have one clock. */
 static void set_bases(struct trace *t)
 {
 	for (uint32_t i = 0; i < t->n_sources; i++) {
@@ -235,21 +237,21 @@ static void set_bases(struct trace *t)
 
 		if (r)
 			set_base(r, &t->sources[i]->public);
-		if (r && r->whole != NONE)
-			set_base(&t->follow->recordings[r->whole], &t->sources[i]->public);
+		if (r && r->parent != NONE)
+			set_base(&t->follow->recordings[r->parent], &t->sources[i]->public);
 	}
 }
 
 static int64_t known_of(const struct refresh *f, const struct recording *r)
 {
-	if (r->whole != NONE || !grows(f, r))
+	if (r->parent != NONE || !grows(f, r))
 		return INT64_MAX;
 	if (!r->has_base || r->progress.written_ns <= MARGIN_NS)
 		return INT64_MIN;
 	return (int64_t)((uint64_t)r->base_ns + r->progress.written_ns - MARGIN_NS);
 }
 
-/* A recording that says nothing any more is not waited for, if there are others. */
+/* A silent recording is not waited for, if there are others. */
 static void set_known(struct refresh *f)
 {
 	int64_t known_ns = INT64_MAX;
@@ -260,7 +262,7 @@ static void set_known(struct refresh *f)
 	for (uint32_t i = 0; i < f->n_recordings; i++) {
 		const struct recording *r = &f->recordings[i];
 
-		f->public.n_cut += r->whole == NONE && r->progress.state == PROGRESS_CUT;
+		f->public.n_cut += r->parent == NONE && r->progress.state == PROGRESS_CUT;
 		f->public.n_sent += r->progress.is_sent;
 		if (r->is_silent)
 			f->public.silent = r->path;
@@ -287,11 +289,11 @@ bool refresh_admits(struct trace *t)
 		if (s->item == TRACE_END) /* strict, and damaged */
 			return true;
 		if (s->time_ns > f->public.known_ns) {
-			t->mode = TRACE_FRESH; /* it is given when it is its turn */
+			t->mode = TRACE_FRESH; /* it is returned in its turn */
 			return false;
 		}
 		if (likely(s->time_ns >= f->given_ns) || s->item == TRACE_LOST) {
-			/* Losses are told, late or not. */
+			/* Losses are reported, late or not. */
 			s->time_ns = s->time_ns >= f->given_ns ? s->time_ns : f->given_ns;
 			f->given_ns = s->time_ns;
 			return true;
@@ -324,8 +326,8 @@ static struct source *source_of(const struct trace *t, const struct stream *s)
 	return t->sources[s->info.source->number];
 }
 
-/* How much of each stream is whole; all of it, if its recording has ended. */
-static void measure(struct trace *t)
+/* Sets how much of each stream is complete: all of it, if its recording has ended. */
+static void update_sizes(struct trace *t)
 {
 	for (uint32_t i = 0; i < t->n_streams; i++) {
 		struct stream *s = t->streams[i];
@@ -336,10 +338,10 @@ static void measure(struct trace *t)
 		if (refresh_grows(t, src)) {
 			int64_t end = progress_index_end(src->public.path, s->info.name);
 
-			s->whole = end > 0 ? (uint64_t)end : 0;
+			s->complete_bytes = end > 0 ? (uint64_t)end : 0;
 		} else {
 			s->grows = false;
-			s->has_grown = true;
+			s->just_ended = true;
 		}
 	}
 }
@@ -380,20 +382,20 @@ static int extend_streams(struct trace *t, struct diag *d)
 	for (uint32_t i = 0; i < t->n_streams && !err; i++) {
 		struct stream *s = t->streams[i];
 
-		if (!s->grows && !s->has_grown)
+		if (!s->grows && !s->just_ended)
 			continue;
-		s->has_grown = false;
-		err = stream_grow(s, s->whole, d);
+		s->just_ended = false;
+		err = stream_grow(s, s->complete_bytes, d);
 		if (err)
 			err = warn_or_fail(t, d, err);
-		t->follow->public.n_gone += s->is_gone;
-		s->is_gone = false;
+		t->follow->public.n_gone += s->was_removed;
+		s->was_removed = false;
 	}
 	return err;
 }
 
-/* What was at its end goes on; what will never go on gives back its memory, and the disk what was
- * deleted. */
+/* Streams at their end continue; those that will not grow any more free their memory, and with it
+ * the disk space of deleted files. */
 static void wake_streams(struct trace *t)
 {
 	for (uint32_t i = 0; i < t->n_streams; i++) {
@@ -408,7 +410,7 @@ static void wake_streams(struct trace *t)
 	}
 }
 
-static int look(struct trace *t, struct diag *d)
+static int find_new(struct trace *t, struct diag *d)
 {
 	int err = 0;
 
@@ -417,7 +419,7 @@ static int look(struct trace *t, struct diag *d)
 	return err;
 }
 
-static bool any_new(const struct refresh *f)
+static bool any_is_new(const struct refresh *f)
 {
 	for (uint32_t i = 0; i < f->n_recordings; i++)
 		if (f->recordings[i].is_new)
@@ -433,14 +435,14 @@ int trace_refresh(struct trace *t, struct diag *d)
 
 	if (t->mode == TRACE_FORWARD && t->n_heap)
 		trace_advance(t);
-	client_recordings(f);
-	if (any_new(f)) {
-		/* First: a new stream of a recording that has ended is listed as it is found, and
-		 * must be described. */
+	read_progress(f);
+	if (any_is_new(f)) {
+		/* First: a new stream of a finished recording is indexed when it is found, and
+		 * needs its metadata. */
 		err = read_all_metadata(t, d);
 		if (!err)
-			err = look(t, d);
-		measure(t);
+			err = find_new(t, d);
+		update_sizes(t);
 		if (!err)
 			err = read_all_metadata(t, d);
 		if (!err)
@@ -453,7 +455,7 @@ int trace_refresh(struct trace *t, struct diag *d)
 	t->heap = heap;
 	if (t->mode != TRACE_START) {
 		wake_streams(t);
-		trace_heap(t);
+		trace_build_heap(t);
 		t->mode = TRACE_FRESH;
 	}
 	set_bases(t);

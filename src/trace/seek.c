@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/seek.c - the cursor elsewhere than forward: see trace.h and internal.h. */
+/*
+ * trace/seek.c - moves a trace's cursor to a time or backward, and opens parts: see trace.h,
+ * internal.h.
+ *
+ * Going backward, every stream is on the item before the cursor, and a linear search finds the
+ * latest.  A second heap in the other order would be faster for many streams, but backward steps
+ * are rare: a pager makes them.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace/internal.h"
 
-/* The others keep what they have decoded ahead. */
+/* Other streams keep the events they decoded ahead. */
 static void turn_from_rows(struct trace *t)
 {
 	if (t->is_spent)
@@ -28,11 +35,11 @@ void trace_turn_forward(struct trace *t)
 			stream_next(s);
 		else if (t->mode == TRACE_BACKWARD && s != t->given)
 			stream_forward(s);
-		if (s->back) /* goes forward from now on without telling */
+		if (s->back) /* from now on it moves forward without updating its bookmarks */
 			s->back->is_current = false;
 	}
 	if (t->mode != TRACE_FRESH)
-		trace_heap(t);
+		trace_build_heap(t);
 	t->mode = TRACE_FORWARD;
 	t->given = NULL;
 }
@@ -42,12 +49,13 @@ void trace_seek(struct trace *t, int64_t time_ns)
 	trace_leave_batch(t);
 	for (uint32_t i = 0; i < t->n_streams; i++)
 		stream_seek(t->streams[i], time_ns);
-	trace_heap(t);
+	trace_build_heap(t);
 	t->mode = TRACE_FRESH;
 	t->given = NULL;
 }
 
-/* All streams to what is before the cursor; what was given last is that already. */
+/* Moves all streams to the item before the cursor.  The stream that gave the last item is there
+ * already. */
 static int turn_backward(struct trace *t)
 {
 	struct stream *given;
@@ -90,13 +98,13 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d)
 void trace_hold(struct trace *t, bool holds)
 {
 	for (uint32_t i = 0; i < t->n_streams; i++) {
-		if (holds) /* what was held before is not needed any more */
+		if (holds) /* memory of the previous hold is not needed any more */
 			stream_trim(t->streams[i]);
 		t->streams[i]->holds = holds;
 	}
 }
 
-/* @s from its beginning, with the same map; NULL without memory. */
+/* A copy of @s at its beginning that shares the map; NULL without memory. */
 static struct stream *copy_stream(const struct stream *s, const struct trace_options *o)
 {
 	struct stream *copy = malloc(sizeof *copy);
@@ -122,7 +130,7 @@ static struct stream *copy_stream(const struct stream *s, const struct trace_opt
 		.base_ns = s->base_ns,
 		.freq = s->freq,
 		.cpu = TRACE_CPU_UNKNOWN,
-		.keep = s->keep,
+		.keep_bytes = s->keep_bytes,
 		.is_part = true,
 	};
 	return copy;

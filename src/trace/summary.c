@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/summary.c - see summary.h. */
+/* trace/summary.c - counts events by class and stream, then adds them up by name. */
 #include "trace/summary.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static int by_count(const void *a, const void *b)
 	return x->n != y->n ? (x->n < y->n ? 1 : -1) : by_name(a, b);
 }
 
-/* Several traces may have classes of one name: together they are one line. */
+/* Several traces may have classes of one name: they become one entry. */
 static void name_events(const struct trace *t, struct summary *s, const uint64_t *of_class)
 {
 	uint32_t n = 0, kept = 0;

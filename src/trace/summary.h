@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/summary.h - how many events a recording holds, by name and by stream, and what it lost. */
+/* trace/summary.h - counts the events of a recording by name and by stream, and its losses. */
 #ifndef TRACE_SUMMARY_H
 #define TRACE_SUMMARY_H
 
 #include "trace/trace.h"
 
 struct summary_event {
-	const char *name; /* lent by the trace */
+	const char *name; /* borrowed from the trace */
 	enum trace_domain domain;
 	uint64_t n;
 };
 
 struct summary_stream {
-	const struct trace_stream_info *info; /* lent by the trace */
+	const struct trace_stream_info *info; /* borrowed from the trace */
 	uint64_t n_events;
 	uint64_t lost_events, lost_packets;
 	int64_t first_ns, last_ns; /* of its events; both 0 if there is none */
 };
 
 struct summary {
-	struct summary_event *events; /* most frequent first; names that never came are left out */
+	struct summary_event *events; /* most frequent first; only names that occurred */
 	uint32_t n_event_names;
 	struct summary_stream *streams; /* by stream number */
 	uint32_t n_streams;
@@ -28,7 +28,7 @@ struct summary {
 };
 
 /*
- * trace_summary - count everything, to the end of @t.
+ * trace_summary - read @t to its end and count everything.
  *
  * Returns 0 and *@s, to be freed with summary_fini() before the trace is closed; or -errno.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/trace.c - see trace.h.
+ * trace/trace.c - opens recordings and merges their streams by time.
  *
- * The streams stand in a heap by the time of the item each is on.  The one that gave the last item
- * is at its top: it moves on and sinks to its place, which is mostly none at all, for streams come
- * in long runs.
+ * The streams are in a heap, ordered by the time of their current item.  The stream that gave the
+ * last item is at the top.  It advances and sinks to its place; mostly it stays at the top, because
+ * streams come in long runs.
  */
 #include "trace/trace.h"
 
@@ -25,7 +25,7 @@
 
 /* ---------------------------------------------------------------- several hosts */
 
-/* A host's clocks begin anew with each boot. */
+/* A host's clocks restart with each boot. */
 static bool is_same_host(const struct trace_source *a, const struct trace_source *b)
 {
 	const struct ctf_clock *x = ctf_meta_clock(a->meta, NULL),
@@ -35,8 +35,8 @@ static bool is_same_host(const struct trace_source *a, const struct trace_source
 						     !memcmp(x->uuid, y->uuid, sizeof x->uuid));
 }
 
-static void say_host(struct trace *t, const struct trace_source *s, const struct hosts_shift *shift,
-		     bool is_known)
+static void describe_host(struct trace *t, const struct trace_source *s,
+			  const struct hosts_shift *shift, bool is_known)
 {
 	const char *name = *s->hostname ? s->hostname : s->path;
 
@@ -49,7 +49,8 @@ static void say_host(struct trace *t, const struct trace_source *s, const struct
 		text_addf(&t->hosts, "%.64s as recorded, no relay knows its clock", name);
 }
 
-/* Of one recording, or of parts of one that lie in several places: users' parts at a relay. */
+/* True for sources of one recording, and for its parts in several directories, such as users' parts
+ * at a relay. */
 static bool is_same_clock(const struct trace_source *a, const struct trace_source *b)
 {
 	const struct ctf_clock *x = ctf_meta_clock(a->meta, NULL),
@@ -76,8 +77,8 @@ static struct host_shift read_shift(const struct trace_source *s)
 	return reported;
 }
 
-/* The surest of those that have its clock: all are moved alike, and nothing within a host changes.
- */
+/* Returns the most precise shift of all sources with this source's clock.  All of them are moved by
+ * the same number, so nothing changes within a host. */
 static struct host_shift shift_of(const struct trace *t, const struct host_shift *reported,
 				  uint32_t number)
 {
@@ -92,7 +93,7 @@ static struct host_shift shift_of(const struct trace *t, const struct host_shift
 	return reported[best];
 }
 
-/* Said once for those of a host that come one after the other. */
+/* Consecutive sources of one host are mentioned once. */
 static void shift_sources(struct trace *t, const struct host_shift *reported)
 {
 	struct host_shift before = { .is_known = false }, shift;
@@ -104,13 +105,13 @@ static void shift_sources(struct trace *t, const struct host_shift *reported)
 		s->shift_ns = shift.by.shift_ns;
 		if (!i || !is_same_host(s, &t->sources[i - 1]->public) ||
 		    llabs(shift.by.shift_ns - before.by.shift_ns) > shift.by.error_ns)
-			say_host(t, s, &shift.by, shift.is_known);
+			describe_host(t, s, &shift.by, shift.is_known);
 	}
 	for (uint32_t i = 0; i < t->n_streams; i++)
 		trace_shift_stream(t->streams[i]);
 }
 
-/* If nothing is known nothing is moved, and nothing told. */
+/* If no clock is known, nothing is moved and nothing reported. */
 static int relate_hosts(struct trace *t, struct diag *d)
 {
 	bool several = false, any_known = false;
@@ -138,7 +139,7 @@ const char *trace_hosts(const struct trace *t)
 	return t->hosts.bytes ? t->hosts.bytes : "";
 }
 
-/* What streams keep mapped of their files together stays within a bound, however many there are. */
+/* Gives each stream an equal share of the memory for mapped pages. */
 static void share_memory(struct trace *t)
 {
 	enum { ALL = 96 << 20 };
@@ -148,7 +149,7 @@ static void share_memory(struct trace *t)
 	       : keep > STREAM_KEEP_MAX ? STREAM_KEEP_MAX
 					: keep;
 	for (uint32_t i = 0; i < t->n_streams; i++)
-		t->streams[i]->keep = keep;
+		t->streams[i]->keep_bytes = keep;
 }
 
 int trace_open(struct trace **result, const char *const *paths, int n,
@@ -232,7 +233,7 @@ void trace_heap_sift(struct trace *t)
 		trace_unread(t->heap[0]);
 }
 
-void trace_heap(struct trace *t)
+void trace_build_heap(struct trace *t)
 {
 	share_memory(t);
 	t->n_heap = 0;
@@ -244,7 +245,7 @@ void trace_heap(struct trace *t)
 	trace_heap_sift(t);
 }
 
-/* The stream at the top moves on; while it stays before the next one, the heap stays as it is. */
+/* Advances the stream at the top.  While it stays before `next`, the heap does not change. */
 static inline void advance(struct trace *t)
 {
 	struct stream *s = t->heap[0];

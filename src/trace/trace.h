@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/trace.h - recordings read as one stream of events, ordered by time.
+ * trace/trace.h - reads recordings as one stream of events, ordered by time.
  *
- * Opening maps every stream file of every trace found and walks its packets' headers; events are
- * decoded as they are asked for, where they lie, and lent until the next call.  What always holds:
+ * Opening maps every stream file of every trace found and reads the headers of its packets.  Events
+ * are decoded on demand, in place, and are valid until the next call.  What always holds:
  *
- *   (1) items come by ascending time, those of one time in the order of streams; only a stream
+ *   (1) items come in ascending time, items of one time in the order of streams; only a stream
  *       that is itself out of order breaks this
- *   (2) every sound event before a damaged place is given; the damage is told once, through `warn`,
- *       and counted; reading goes on with the next packet
- *   (3) whatever the files hold, memory stays in proportion to their size, and reading ends
+ *   (2) every sound event before a damaged place is returned; the damage is reported once, through
+ *       `warn`, and counted; reading continues with the next packet
+ *   (3) whatever the files hold, memory stays proportional to their size, and reading ends
  *
- * One thread at a time may use a trace.  A file cut while it is being read may raise SIGBUS, as
+ * One thread at a time may use a trace.  A file that is cut while it is read may raise SIGBUS, as
  * with any map; sizes are taken at open.
  *
- * With `follows` recordings may be open that are still written.  Then trace_next() ends where it is
- * not known yet what comes next, and goes on after trace_refresh().  (1) holds without exception;
- * what comes too late is counted.  What an index does not name is not looked at before the
- * recording's end, so that a collector that cuts back a packet it could not write does no harm.
+ * With `follows`, recordings may be open that are still written.  Then trace_next() ends where the
+ * next item is not known yet, and continues after trace_refresh().  (1) holds without exception;
+ * events that come too late are counted.  Bytes that an index does not name are not read before the
+ * recording's end, so that a collector may cut back a packet it could not write.
  */
 #ifndef TRACE_TRACE_H
 #define TRACE_TRACE_H
@@ -37,7 +37,7 @@ enum trace_domain { TRACE_OTHER, TRACE_UST, TRACE_KERNEL };
 
 /* One CTF trace: a directory with a `metadata` file. */
 struct trace_source {
-	const char *path; /* as given, and what was found below it */
+	const char *path; /* as given, and the part found below it */
 	enum trace_domain domain;
 	const char *hostname; /* "" if unknown */
 	int64_t shift_ns;     /* added to its times: see trace_hosts */
@@ -53,7 +53,7 @@ struct trace_stream_info {
 	uint32_t number; /* 0 ... n_streams - 1 */
 	uint32_t n_packets;
 	uint64_t size_bytes;
-	int64_t begin_ns, end_ns; /* as packets claim */
+	int64_t begin_ns, end_ns; /* as the packets claim */
 };
 
 enum trace_item {
@@ -64,7 +64,7 @@ enum trace_item {
 
 struct trace_event {
 	int64_t time_ns; /* from the Epoch */
-	uint64_t clock;	 /* the same as the trace's clock shows it */
+	uint64_t clock;	 /* the same time in units of the trace's clock */
 	uint32_t cpu;
 	const struct trace_stream_info *stream;
 	const struct ctf_event *ctf;	    /* events: class and fields, see ctf/decode/decode.h */
@@ -72,14 +72,14 @@ struct trace_event {
 };
 
 struct trace_options {
-	/* Told of each damaged place; the first TRACE_WARNINGS_MAX of each stream. */
+	/* Called for each damaged place; at most TRACE_WARNINGS_MAX times for each stream. */
 	void (*warn)(void *context, const char *text);
-	/* Told, for each packet that reading comes to, how many bytes of the recordings that is;
-	 * may be NULL. True ends everything. */
+	/* Called for each packet that is opened, with its bytes in the recording; may be NULL.
+	 * Returns true to stop reading. */
 	bool (*progress)(void *context, uint64_t bytes);
 	void *context;
-	bool is_strict; /* a damaged place ends everything instead */
-	bool follows;	/* they may be written still: see trace_refresh() */
+	bool is_strict; /* reading ends at the first damaged place */
+	bool follows;	/* recordings may still be written: see trace_refresh() */
 };
 enum { TRACE_WARNINGS_MAX = 8 };
 
@@ -87,10 +87,10 @@ enum { TRACE_WARNINGS_MAX = 8 };
  * trace_open - open recordings.
  *
  * @paths: @n of them; each directory that holds a `metadata` file, at @paths[i] or below it, is a
- * trace.  Hidden directories and `index` are passed over.
- * @o: may be NULL.
+ * trace.  Hidden directories and `index` are skipped.
+ * @o: may be NULL; copied.
  *
- * A trace whose metadata cannot be read is told and passed over, unless there is no other.
+ * A trace with unreadable metadata is reported and skipped, unless there is no other.
  *
  * Returns 0 and *@t, to be closed; or -errno with the reason in @d.
  */
@@ -98,90 +98,90 @@ int trace_open(struct trace **t, const char *const *paths, int n, const struct t
 	       struct diag *d);
 void trace_close(struct trace *t); /* accepts NULL */
 
-/* trace_next - the next item of all streams.  -EINVAL only if strict: the damage is in @d; or if
- * `progress` said so. */
+/* trace_next - return the next item of all streams, or TRACE_END.  -EINVAL with the reason in @d:
+ * damage if is_strict, or `progress` returned true. */
 int trace_next(struct trace *t, struct trace_event *e, struct diag *d);
 
 /*
- * trace_batch - the next events, in order, each with all its fields; several times as fast as one
- * by one.
+ * trace_batch - return the next events in order, each with all its fields.  Several times as fast
+ * as trace_next().
  *
- * @rows: room for @n_rows.  What they lend is lent until the next call that moves the cursor.
+ * @rows: room for @n_rows.  Their content is valid until the next call that moves the cursor.
  *
- * Returns how many there are, fewer than @n_rows at will.  0: what comes next is no event of
- * numbers and texts alone, or the end, or there is no memory, or the trace is followed:
- * trace_next() gives it.
+ * Returns the number of rows, which may be fewer than @n_rows.  0: the next item is not an event of
+ * numbers and texts alone, or it is the end, or there is no memory, or the trace is followed.  Then
+ * trace_next() returns the item.
  */
 uint32_t trace_batch(struct trace *t, struct ctf_row *rows, uint32_t n_rows);
 
-/* trace_skip_to - pass over whole packets that end before @time_ns.  Only before the first
- * trace_next(); events a little earlier than @time_ns may still come.  Streams of less than
- * @min_bytes are read whole: dumps of the state at the beginning, which name threads, are among
- * them. */
+/* trace_skip_to - skip whole packets that end before @time_ns.  Only before the first trace_next();
+ * events a little earlier than @time_ns may still come.  Streams of less than @min_bytes are not
+ * skipped: the state dumps, which name threads, are among them. */
 void trace_skip_to(struct trace *t, int64_t time_ns, uint64_t min_bytes);
 
 /*
- * trace_refresh - with `follows`: look for what has been written since: packets, streams, classes,
- * traces.
+ * trace_refresh - with `follows`: look for new packets, streams, classes and traces.
  *
- * After trace_next() said TRACE_END.  What was lent by trace_next() is not valid any more; sources,
- * streams and classes are, and new ones have new numbers.  Costs a look at each file: some times a
- * second is often enough.
+ * Call it after trace_next() returned TRACE_END.  It invalidates the last item.  Sources, streams
+ * and classes stay valid; new ones get new numbers.  It costs one stat() for each file: a few calls
+ * per second are enough.
  *
- * Returns 1: there may be more to come; 0: all recordings have ended, or never grew, and what
- * trace_next() gives from now on is all there is; or -ENOMEM, -EINVAL (strict).
+ * Returns 1: there may be more to come; 0: all recordings have ended, or never grew, and
+ * trace_next() now returns all that is left; or -ENOMEM, -EINVAL (strict).
  */
 int trace_refresh(struct trace *t, struct diag *d);
-/* trace_read_bytes - of stream @i's file: what is before this byte is not looked at again by
- * trace_next(). */
+/* trace_read_bytes - byte of stream @i's file before which trace_next() will not read again. */
 uint64_t trace_read_bytes(const struct trace *t, uint32_t i);
 /* Whether trace_refresh() may bring more. */
 bool trace_may_grow(const struct trace *t);
 
 struct trace_following {
-	int64_t known_ns;   /* up to when everything is there; INT64_MIN: not known yet */
-	uint64_t n_late;    /* events that came when later ones were given already: left out */
-	uint64_t n_gone;    /* streams that were removed before their end was read */
-	uint32_t n_cut;	    /* recordings whose recorder was killed */
-	uint32_t n_sent;    /* recordings that give back what a relay has of them */
-	const char *silent; /* a recording that has said nothing for some seconds and is not waited
-			       for, or NULL */
+	/* everything up to this time is in the files; INT64_MIN: not known yet */
+	int64_t known_ns;
+	uint64_t n_late; /* events left out because later ones were already returned */
+	uint64_t n_gone; /* streams that were removed before their end was read */
+	uint32_t n_cut;	 /* recordings whose recorder was killed */
+	uint32_t n_sent; /* recordings whose data goes to a relay, which may remove it here */
+	/* a recording that has been silent for seconds and is not waited for; NULL: none */
+	const char *silent;
 };
-/* trace_following - with `follows`: how it stands.  Lent until the next trace_refresh(). */
+/* trace_following - with `follows`: the current state.  Valid until the next trace_refresh(). */
 const struct trace_following *trace_following(const struct trace *t);
 
 /*
- * trace_hosts - if recordings of several hosts are open, any through a relay: one line about what
- * their times are worth, else "".
+ * trace_hosts - if recordings of several hosts are open, any of them through a relay: one line
+ * about the precision of their times, else "".
  *
- * Times of a recording that came through a relay are then the relay's.  Those of others stay as
- * recorded.
+ * Times of a recording that came through a relay are moved to the relay's clock.  Those of others
+ * stay as recorded.
  */
 const char *trace_hosts(const struct trace *t);
 
 /*
- * trace_previous - the item before the cursor; the cursor is then before it.
+ * trace_previous - return the item before the cursor, and move the cursor before it.
  *
- * trace_next() gives the same one again.  TRACE_END at the beginning.  Costs about twice what
- * forward does, and 400 KiB for each stream; more where packets have above 16384 events.
+ * trace_next() returns the same item again.  TRACE_END at the beginning; -ENOTSUP with `follows`;
+ * -ENOMEM.  Costs about twice as much as forward, and 400 KiB for each stream; more where packets
+ * have above 16384 events.
  */
 int trace_previous(struct trace *t, struct trace_event *e, struct diag *d);
 
 /* trace_seek - move the cursor before the first item of @time_ns or later.  Whole packets are
- * passed over by their headers.  Any time, any direction; damage on the way is told once. */
+ * skipped by their headers.  Any time, any direction; damage on the way is reported once. */
 void trace_seek(struct trace *t, int64_t time_ns);
 
-/* trace_hold - from now on, or no more, texts of all events stay valid, not only those of the
- * newest event: what is decompressed is kept then. */
+/* trace_hold - with @holds, texts of all events stay valid, not only those of the newest event:
+ * decompressed bytes are kept.  Without, this ends. */
 void trace_hold(struct trace *t, bool holds);
 
 /*
- * trace_part - one stream of @t, or TRACE_ALL_STREAMS, as a trace of its own, from the beginning.
+ * trace_part - open one stream of @t, or TRACE_ALL_STREAMS, as a trace of its own, from the
+ * beginning.
  *
  * It shares @t's metadata and maps: close it before @t.  Different threads may use parts, and @t,
  * at the same time; @warn is called by the thread that reads.
  *
- * -EINVAL: no such stream; -ENOMEM.
+ * Returns 0; -EINVAL: no such stream, or @t is followed; -ENOMEM.
  */
 #define TRACE_ALL_STREAMS UINT32_MAX
 int trace_part(const struct trace *t, uint32_t stream,
@@ -191,10 +191,11 @@ uint32_t trace_n_sources(const struct trace *t);
 const struct trace_source *trace_source(const struct trace *t, uint32_t i);
 uint32_t trace_n_streams(const struct trace *t);
 const struct trace_stream_info *trace_stream(const struct trace *t, uint32_t i);
-uint32_t trace_n_classes(const struct trace *t); /* of events, of all sources */
+uint32_t trace_n_classes(const struct trace *t); /* event classes of all sources */
 uint64_t trace_n_damages(const struct trace *t); /* so far */
 
-/* The class's number among those of all sources: an index for per-class arrays. */
+/* trace_class_number - the class's number among those of all sources: an index for per-class
+ * arrays. */
 static inline uint32_t trace_class_number(const struct trace_event *e)
 {
 	return e->ctf->class->number;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/filter/match.c - see match.h. */
+/*
+ * trace/filter/match.c - compiles a filter expression once and links it to each event class.
+ *
+ * Names are resolved while linking: first the properties of every event (properties[]), then the
+ * fields of the class.  If no class links, the error names the closest existing field.
+ */
 #include "trace/filter/match.h"
 
 #include <errno.h>
@@ -11,33 +16,37 @@
 #include "filter/number.h"
 #include "trace/filter/match_field.h"
 
-/* What is known of an event besides its fields.  Any other context is one of the event's own. */
-enum about {
-	ABOUT_NAME,
-	ABOUT_CPU,
-	ABOUT_PID,
-	ABOUT_TID,
-	ABOUT_PROCNAME,
-	ABOUT_DOMAIN,
-	ABOUT_HOST,
-	ABOUTS
+/* Properties of an event besides its fields.  Any other context is one of the event's own. */
+enum property {
+	PROPERTY_NAME,
+	PROPERTY_CPU,
+	PROPERTY_PID,
+	PROPERTY_TID,
+	PROPERTY_PROCNAME,
+	PROPERTY_DOMAIN,
+	PROPERTY_HOST,
+	PROPERTIES
 };
 
 static const struct {
 	const char *name;
-	uint8_t about, type;
-} abouts[] = {
-	{ "name", ABOUT_NAME, FILTER_STRING },	       { "cpu_id", ABOUT_CPU, FILTER_INTEGER },
-	{ "vpid", ABOUT_PID, FILTER_INTEGER },	       { "vtid", ABOUT_TID, FILTER_INTEGER },
-	{ "pid", ABOUT_PID, FILTER_INTEGER },	       { "tid", ABOUT_TID, FILTER_INTEGER },
-	{ "procname", ABOUT_PROCNAME, FILTER_STRING }, { "domain", ABOUT_DOMAIN, FILTER_STRING },
-	{ "hostname", ABOUT_HOST, FILTER_STRING },
+	uint8_t property, type;
+} properties[] = {
+	{ "name", PROPERTY_NAME, FILTER_STRING },
+	{ "cpu_id", PROPERTY_CPU, FILTER_INTEGER },
+	{ "vpid", PROPERTY_PID, FILTER_INTEGER },
+	{ "vtid", PROPERTY_TID, FILTER_INTEGER },
+	{ "pid", PROPERTY_PID, FILTER_INTEGER },
+	{ "tid", PROPERTY_TID, FILTER_INTEGER },
+	{ "procname", PROPERTY_PROCNAME, FILTER_STRING },
+	{ "domain", PROPERTY_DOMAIN, FILTER_STRING },
+	{ "hostname", PROPERTY_HOST, FILTER_STRING },
 };
-enum { N_ABOUTS = sizeof abouts / sizeof *abouts };
+enum { N_PROPERTY_NAMES = sizeof properties / sizeof *properties };
 
 struct match_class {
-	struct filter *filter;	     /* NULL: it fits no event of the class */
-	struct match_field **fields; /* asked for by ABOUTS + i */
+	struct filter *filter;	     /* NULL: no event of the class matches */
+	struct match_field **fields; /* numbered PROPERTIES + i in the filter */
 	uint32_t n_fields;
 };
 
@@ -47,27 +56,28 @@ struct match {
 	struct match_class *classes; /* by number */
 };
 
-struct class_names { /* finds names while linking */
+struct class_names { /* resolves names while linking */
 	struct filter_names names;
 	const struct ctf_event_class *class;
 	const struct ctf_type *context; /* of its stream */
-	struct match_class *out;	/* NULL: nothing is kept */
+	struct match_class *out;	/* NULL: fields are not stored */
 	bool has_failed;		/* no memory */
 };
 
-static bool find_about(const char *name, size_t size, struct filter_location *place)
+static bool find_property(const char *name, size_t size, struct filter_location *place)
 {
-	for (size_t i = 0; i < N_ABOUTS; i++)
-		if (strlen(abouts[i].name) == size && !memcmp(abouts[i].name, name, size)) {
-			*place = (struct filter_location){ .type = abouts[i].type,
+	for (size_t i = 0; i < N_PROPERTY_NAMES; i++)
+		if (strlen(properties[i].name) == size && !memcmp(properties[i].name, name, size)) {
+			*place = (struct filter_location){ .type = properties[i].type,
 							   .from = FILTER_FROM_SOURCE,
-							   .offset = abouts[i].about };
+							   .offset = properties[i].property };
 			return true;
 		}
 	return false;
 }
 
-/* The same name is found several times: there are few. */
+/* Stores a field once: the linker asks for the same name several times.  A linear search is
+ * enough. */
 static bool keep_field(struct match_class *c, const struct match_field *f, uint32_t *i)
 {
 	struct match_field **fields;
@@ -98,7 +108,7 @@ static enum filter_error find(const struct filter_names *names, bool is_context,
 	enum filter_error why;
 	uint32_t i = 0;
 
-	if (is_context && find_about(name, size, place))
+	if (is_context && find_property(name, size, place))
 		return FILTER_FINE;
 	why = match_field_find(&f, n->class, n->context, is_context, name, size);
 	if (why != FILTER_FINE)
@@ -112,7 +122,7 @@ static enum filter_error find(const struct filter_names *names, bool is_context,
 		.from = FILTER_FROM_SOURCE,
 		.is_enum = f.type->kind == CTF_ENUM,
 		.is_signed = f.type->is_signed,
-		.offset = ABOUTS + i,
+		.offset = PROPERTIES + i,
 		.tag = i,
 	};
 	return FILTER_FINE;
@@ -143,7 +153,7 @@ static struct class_names names_of(const struct ctf_meta *meta, const struct ctf
 	};
 }
 
-struct opening {
+struct linking {
 	struct match *m;
 	const struct trace *trace;
 	const bool *is_wanted;
@@ -151,18 +161,18 @@ struct opening {
 	const struct filter_code *code;
 	struct filter_problem problem; /* of a class, other than a missing name */
 	uint32_t n_linked, n_wanted;
-	/* what is said of a name that is nowhere */
+	/* a name that no class has, and the closest one that exists */
 	char missing[ABI_FILTER_NAME_MAX + 1], near[ABI_FILTER_NAME_MAX + 1];
 	bool is_missing, is_context;
 	unsigned distance;
 };
 
-static bool counts(const struct opening *o, const struct ctf_event_class *c)
+static bool is_used(const struct linking *o, const struct ctf_event_class *c)
 {
 	return c->program && (!o->is_wanted || o->is_wanted[c->number]);
 }
 
-static int link_class(struct opening *o, const struct trace_source *s,
+static int link_class(struct linking *o, const struct trace_source *s,
 		      const struct ctf_event_class *c)
 {
 	struct match_class *out = &o->m->classes[c->number];
@@ -184,7 +194,7 @@ static int link_class(struct opening *o, const struct trace_source *s,
 	return names.has_failed ? -ENOMEM : 0;
 }
 
-static int link_all(struct opening *o)
+static int link_all(struct linking *o)
 {
 	int err = 0;
 
@@ -192,13 +202,13 @@ static int link_all(struct opening *o)
 		const struct trace_source *s = trace_source(o->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c && !err; c = c->next)
-			if (c->number >= o->first_class && counts(o, c))
+			if (c->number >= o->first_class && is_used(o, c))
 				err = link_class(o, s, c);
 	}
 	return err;
 }
 
-static void weigh(struct opening *o, const char *name)
+static void consider(struct linking *o, const char *name)
 {
 	unsigned distance;
 
@@ -210,15 +220,15 @@ static void weigh(struct opening *o, const char *name)
 	}
 }
 
-static void weigh_members(struct opening *o, const struct ctf_type *t)
+static void consider_members(struct linking *o, const struct ctf_type *t)
 {
 	for (uint32_t i = 0; t && t->kind == CTF_STRUCT && i < t->n_members; i++)
 		if (strncmp(t->members[i].name, "__", 2)) /* lengths */
-			weigh(o, t->members[i].name);
+			consider(o, t->members[i].name);
 }
 
-/* Whether @name is in any class; if not, o->near is what it may have been meant to be. */
-static bool is_anywhere(struct opening *o, const char *name)
+/* Whether any class has @name; if not, o->near is the closest name. */
+static bool is_anywhere(struct linking *o, const char *name)
 {
 	for (uint32_t i = 0; i < trace_n_sources(o->trace); i++) {
 		const struct trace_source *s = trace_source(o->trace, i);
@@ -228,44 +238,45 @@ static bool is_anywhere(struct opening *o, const char *name)
 			struct filter_location place;
 			enum filter_error why;
 
-			if (!counts(o, c))
+			if (!is_used(o, c))
 				continue;
 			why = find(&names.names, o->is_context, name, strlen(name), &place);
 			if (why != FILTER_NO_FIELD && why != FILTER_NO_CONTEXT)
 				return true;
-			weigh_members(o, o->is_context ? names.context : c->fields);
-			weigh_members(o, o->is_context ? c->context : NULL);
+			consider_members(o, o->is_context ? names.context : c->fields);
+			consider_members(o, o->is_context ? c->context : NULL);
 		}
 	}
 	return false;
 }
 
-static void look_for_name(void *context, bool is_context, const char *name)
+static void check_name(void *context, bool is_context, const char *name)
 {
-	struct opening *o = context;
+	struct linking *o = context;
 
 	if (o->is_missing)
 		return;
 	o->is_context = is_context;
-	o->distance = (unsigned)strlen(name) / 2 + 1; /* what is further away is not near */
+	o->distance = (unsigned)strlen(name) / 2 + 1; /* a larger distance is not similar */
 	*o->near = 0;
 	strcpy(o->missing, name);
-	for (size_t i = 0; is_context && i < N_ABOUTS; i++)
-		weigh(o, abouts[i].name);
+	for (size_t i = 0; is_context && i < N_PROPERTY_NAMES; i++)
+		consider(o, properties[i].name);
 	o->is_missing = !is_anywhere(o, name);
 }
 
-/* No class fits: of all reasons the one that helps. */
-static int explain(struct opening *o, struct diag *d)
+/* No class links: reports the most helpful reason. */
+static int explain(struct linking *o, struct diag *d)
 {
 	struct filter_location place;
 	const char *sign;
 
 	if (!o->n_wanted)
 		return diag_fail(d, -ENOENT, "filter: there are no events it could be asked of");
-	filter_each_name(o->code, look_for_name, o);
+	filter_each_name(o->code, check_name, o);
 	sign = o->is_context ? "$" : "";
-	if (o->is_missing && !o->is_context && find_about(o->missing, strlen(o->missing), &place))
+	if (o->is_missing && !o->is_context &&
+	    find_property(o->missing, strlen(o->missing), &place))
 		return diag_fail(d, -ENOENT,
 				 "filter: no event has a field `%s'; as a context it is $%s",
 				 o->missing, o->missing);
@@ -284,8 +295,8 @@ static int explain(struct opening *o, struct diag *d)
 			 "can be combined");
 }
 
-/* The classes that came since, or at first all. */
-static int link_new(struct opening *o, struct diag *d)
+/* Links the new classes, at first all. */
+static int link_new(struct linking *o, struct diag *d)
 {
 	uint32_t n = trace_n_classes(o->trace);
 	struct match_class *classes;
@@ -304,7 +315,7 @@ static int link_new(struct opening *o, struct diag *d)
 int match_open(struct match **m, const struct trace *t, const char *expression,
 	       const bool *is_wanted, struct diag *d)
 {
-	struct opening o = { .m = calloc(1, sizeof *o.m), .trace = t, .is_wanted = is_wanted };
+	struct linking o = { .m = calloc(1, sizeof *o.m), .trace = t, .is_wanted = is_wanted };
 	int err;
 
 	*m = NULL;
@@ -324,7 +335,7 @@ int match_open(struct match **m, const struct trace *t, const char *expression,
 
 int match_update(struct match *m, const struct trace *t, const bool *is_wanted, struct diag *d)
 {
-	struct opening o = { .m = m, .trace = t, .is_wanted = is_wanted };
+	struct linking o = { .m = m, .trace = t, .is_wanted = is_wanted };
 
 	return trace_n_classes(t) > m->n_classes ? link_new(&o, d) : 0;
 }
@@ -351,55 +362,55 @@ void match_close(struct match *m)
 struct event_source {
 	struct filter_source source;
 	const struct trace_event *e;
-	const struct thread_identity *who;
+	const struct thread_identity *thread;
 	const struct match_class *class;
 };
 
-static bool give_text(const char *text, size_t size, struct filter_value *v)
+static bool set_text(const char *text, size_t size, struct filter_value *v)
 {
 	v->text = text;
 	v->more = size;
 	return true;
 }
 
-static bool give_number(int64_t number, struct filter_value *v)
+static bool set_number(int64_t number, struct filter_value *v)
 {
 	*v = number_signed(number);
 	return number >= 0;
 }
 
-static bool give(const struct filter_source *source, uint32_t number, struct filter_value *v)
+static bool get_value(const struct filter_source *source, uint32_t number, struct filter_value *v)
 {
 	static const char *const domains[] = { "other", "ust", "kernel" };
 	const struct event_source *s = (const struct event_source *)source;
 	const struct trace_event *e = s->e;
 
 	switch (number) {
-	case ABOUT_NAME:
-		return give_text(e->ctf->class->name, strlen(e->ctf->class->name), v);
-	case ABOUT_CPU:
-		return give_number(e->cpu == TRACE_CPU_UNKNOWN ? -1 : (int64_t)e->cpu, v);
-	case ABOUT_PID:
-		return give_number(s->who->pid, v);
-	case ABOUT_TID:
-		return give_number(s->who->tid, v);
-	case ABOUT_PROCNAME:
-		return give_text(s->who->name, s->who->size, v) && s->who->size > 0;
-	case ABOUT_DOMAIN:
-		return give_text(domains[e->stream->source->domain],
-				 strlen(domains[e->stream->source->domain]), v);
-	case ABOUT_HOST:
-		return give_text(e->stream->source->hostname, strlen(e->stream->source->hostname),
-				 v);
+	case PROPERTY_NAME:
+		return set_text(e->ctf->class->name, strlen(e->ctf->class->name), v);
+	case PROPERTY_CPU:
+		return set_number(e->cpu == TRACE_CPU_UNKNOWN ? -1 : (int64_t)e->cpu, v);
+	case PROPERTY_PID:
+		return set_number(s->thread->pid, v);
+	case PROPERTY_TID:
+		return set_number(s->thread->tid, v);
+	case PROPERTY_PROCNAME:
+		return set_text(s->thread->name, s->thread->size, v) && s->thread->size > 0;
+	case PROPERTY_DOMAIN:
+		return set_text(domains[e->stream->source->domain],
+				strlen(domains[e->stream->source->domain]), v);
+	case PROPERTY_HOST:
+		return set_text(e->stream->source->hostname, strlen(e->stream->source->hostname),
+				v);
 	}
-	return match_field_get(s->class->fields[number - ABOUTS], e->ctf, v);
+	return match_field_get(s->class->fields[number - PROPERTIES], e->ctf, v);
 }
 
 bool match_event(const struct match *m, const struct trace_event *e,
 		 const struct thread_identity *w)
 {
 	const struct match_class *c = &m->classes[trace_class_number(e)];
-	struct event_source s = { { give }, e, w, c };
+	struct event_source s = { { get_value }, e, w, c };
 
 	return c->filter && filter_run(c->filter, NULL, 0, &s.source);
 }
@@ -412,12 +423,12 @@ struct match_value {
 	struct value_location {
 		bool is_there;
 		uint8_t type;
-		uint32_t number; /* as give() takes it */
-	} * places;		 /* by number of class */
+		uint32_t number; /* as get_value() takes it */
+	} * locations;		 /* by class number */
 };
 
-static int place_all(struct match_value *v, const struct trace *t, bool is_context,
-		     const char *name)
+static int locate_all(struct match_value *v, const struct trace *t, bool is_context,
+		      const char *name)
 {
 	int found = 0;
 
@@ -434,7 +445,7 @@ static int place_all(struct match_value *v, const struct trace *t, bool is_conte
 					return -ENOMEM;
 				continue;
 			}
-			v->places[c->number] =
+			v->locations[c->number] =
 				(struct value_location){ true, place.type, place.offset };
 			found = 1;
 		}
@@ -453,12 +464,12 @@ int match_value_open(struct match_value **result, const struct trace *t, const c
 	if (v) {
 		v->n_classes = trace_n_classes(t);
 		v->classes = calloc(v->n_classes + (size_t)1, sizeof *v->classes);
-		v->places = calloc(v->n_classes + (size_t)1, sizeof *v->places);
+		v->locations = calloc(v->n_classes + (size_t)1, sizeof *v->locations);
 	}
-	if (v && v->classes && v->places)
-		found = place_all(v, t, true, is_context ? context + 4 : name);
+	if (v && v->classes && v->locations)
+		found = locate_all(v, t, true, is_context ? context + 4 : name);
 	if (!found && !is_context)
-		found = place_all(v, t, false, name);
+		found = locate_all(v, t, false, name);
 	if (found > 0) {
 		*result = v;
 		return 0;
@@ -472,7 +483,7 @@ void match_value_close(struct match_value *v)
 	if (!v)
 		return;
 	close_classes(v->classes, v->n_classes);
-	free(v->places);
+	free(v->locations);
 	free(v);
 }
 
@@ -480,8 +491,8 @@ int match_value_get(const struct match_value *v, const struct trace_event *e,
 		    const struct thread_identity *w, struct filter_value *value)
 {
 	uint32_t number = trace_class_number(e);
-	const struct value_location *p = &v->places[number];
-	struct event_source s = { { give }, e, w, &v->classes[number] };
+	const struct value_location *p = &v->locations[number];
+	struct event_source s = { { get_value }, e, w, &v->classes[number] };
 
-	return p->is_there && give(&s.source, p->number, value) ? p->type : -1;
+	return p->is_there && get_value(&s.source, p->number, value) ? p->type : -1;
 }

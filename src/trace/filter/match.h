@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/filter/match.h - a filter over the events of recordings.
+ * trace/filter/match.h - evaluates a filter over the events of recordings.
  *
- * The expression (duet-filter(7)) is linked to each event class.  A class it does not fit, for want
- * of a field or because of its type, has no event that matches; one that fits no class at all is an
- * error.
+ * The expression (duet-filter(7)) is linked to each event class.  A class that lacks a field of the
+ * expression, or has it with another type, has no matching events.  An expression that fits no
+ * class at all is an error.
  */
 #ifndef TRACE_FILTER_MATCH_H
 #define TRACE_FILTER_MATCH_H
@@ -16,9 +16,9 @@
 struct match;
 
 /*
- * match_open - make @expression ready for the events of @t.
+ * match_open - prepare @expression for the events of @t.
  *
- * @is_wanted: by class number, which classes count; NULL: all.
+ * @is_wanted: by class number, the classes to use; NULL: all.
  *
  * Returns 0 and *@m, to be closed before @t; -EINVAL, -E2BIG or -ENOENT with the reason in @d if
  * the expression is wrong or no class fits it.
@@ -26,19 +26,19 @@ struct match;
 int match_open(struct match **m, const struct trace *t, const char *expression,
 	       const bool *is_wanted, struct diag *d);
 void match_close(struct match *m); /* accepts NULL */
-/* match_update - after trace_refresh(): the new classes.  While @t may grow no class need fit. */
+/* match_update - after trace_refresh(): link the new classes.  While @t may grow, no class need
+ * fit. */
 int match_update(struct match *m, const struct trace *t, const bool *is_wanted, struct diag *d);
 
-/* match_event - whether @e, an event, matches.  @w: whose it is, from names_on_event().  One thread
- * at a time. */
+/* match_event - whether event @e matches.  @w: its thread, from names_on_event().  One thread at a
+ * time. */
 bool match_event(const struct match *m, const struct trace_event *e,
 		 const struct thread_identity *w);
 
 /*
- * match_value_open - one context or field of events, by its name as in expressions.
+ * match_value_open - prepare one context or field, by its name in expressions.
  *
- * @name: "uid", also with `ctx.` or `$ctx.` before it: a context; without these, if no class has
- * such a context, a field.
+ * @name: "ctx.uid" or "$ctx.uid" is a context.  "uid" is a context, or if no class has it, a field.
  *
  * Returns 0 and *@v, to be closed before @t; -ENOENT if no class has it, -ENOMEM.
  */
@@ -46,8 +46,8 @@ struct match_value;
 int match_value_open(struct match_value **v, const struct trace *t, const char *name);
 void match_value_close(struct match_value *v); /* accepts NULL */
 
-/* match_value_get - of @e, an event.  Returns what it is: FILTER_INTEGER, FILTER_F64 or
- * FILTER_STRING (lent as long as the event); -1 if it has none. */
+/* match_value_get - store the value of event @e.  Returns its type: FILTER_INTEGER, FILTER_F64 or
+ * FILTER_STRING (valid as long as the event); -1 if the event has no such value. */
 int match_value_get(const struct match_value *v, const struct trace_event *e,
 		    const struct thread_identity *w, struct filter_value *value);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/filter/match_field.c - see match_field.h.
+ * trace/filter/match_field.c - resolves a path to a field's type, and fetches its value from an
+ * event.
  *
- * A number or a text that stands by itself is fetched directly; what lies in structs, arrays and
- * variants is found by walking over the event, whose order of fields is that of the path.
+ * A number or text at the top level is fetched by its operation.  A value inside structs, arrays
+ * and variants is found by walking over the event, which visits fields in the order of the path.
  */
 #include "trace/filter/match_field.h"
 
@@ -13,7 +14,7 @@
 
 enum { TRIED_MAX = 10000 };
 
-/* As `duet view` shows it. */
+/* The name as `duet view` prints it. */
 static const char *shown_name(const char *name)
 {
 	return *name == '_' ? name + 1 : name;
@@ -24,7 +25,7 @@ static bool is_named(const char *name, const struct match_step *s)
 	return s->name && strlen(name) == s->size && !memcmp(name, s->name, s->size);
 }
 
-/* a[3].b: a, 3, b.  The compiler of filters wrote it, or a stranger. */
+/* Splits a[3].b into a, 3, b.  The path is untrusted: a file may hold a filter. */
 static bool split(struct match_field *f)
 {
 	const char *p = f->name;
@@ -91,7 +92,8 @@ static enum filter_error resolve_member(struct match_field *f, const struct ctf_
 	return FILTER_NO_FIELD;
 }
 
-/* The first of a variant's cases that fits says what type it is; in others there is no value. */
+/* The first case of a variant that fits determines the type; an event with another case has no
+ * value. */
 static enum filter_error resolve_choice(struct match_field *f, const struct ctf_type *t,
 					uint32_t step, bool *has_choice)
 {
@@ -103,8 +105,8 @@ static enum filter_error resolve_choice(struct match_field *f, const struct ctf_
 	return why;
 }
 
-/* Types are CTF_DEPTH_MAX deep at most: so is this.  But variants that share branches may have
- * endlessly many ways through them. */
+/* The recursion is bounded: types are at most CTF_DEPTH_MAX deep.  Variants that share branches may
+ * have exponentially many paths: TRIED_MAX bounds those. */
 static enum filter_error resolve(struct match_field *f, const struct ctf_type *t, uint32_t step,
 				 bool *has_choice)
 {
@@ -152,7 +154,7 @@ enum filter_error match_field_find(struct match_field *f, const struct ctf_event
 	return why;
 }
 
-/* What was walked to.  Another case of a variant may be of another kind. */
+/* Stores a value found by the walk.  Another case of a variant may have another kind. */
 static bool take_value(const struct match_field *f, enum ctf_found found,
 		       const struct ctf_value *value, struct filter_value *v)
 {
@@ -183,8 +185,8 @@ static bool is_step(const struct match_step *s, const struct match_field *f,
 	       value->name_size == s->size && !memcmp(value->name, s->name, s->size);
 }
 
-/* `depth` counts what is open, `done` the steps of the path that are: what is open besides is
- * passed. */
+/* `depth` counts the open composites, `done` those of them that are steps of the path; others are
+ * skipped. */
 static bool walk(const struct match_field *f, const struct ctf_event *e, struct filter_value *v)
 {
 	struct ctf_walk w;
@@ -199,7 +201,7 @@ static bool walk(const struct match_field *f, const struct ctf_event *e, struct 
 
 		if (found == CTF_CLOSE || found == CTF_CLOSE_ARRAY) {
 			if (depth-- == done && done)
-				return false; /* the place ended without it */
+				return false; /* the composite ended without it */
 			continue;
 		}
 		if (depth == done && is_step(&f->steps[done], f, &value, i++)) {
@@ -208,7 +210,8 @@ static bool walk(const struct match_field *f, const struct ctf_event *e, struct 
 			done++;
 			i = 0;
 			if (done == f->n_steps)
-				return false; /* many, where another case has one */
+				/* a composite, where another case of the variant has one value */
+				return false;
 		}
 		depth += is_opening;
 	}

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/repair/repair.c - see repair.h: directories, metadata, files.  Packets: repair_stream.c. */
+/*
+ * trace/repair/repair.c - repairs directories, metadata and files; repair_stream.c repairs packets.
+ *
+ * All output goes into a directory beside the target, which is renamed at the end.  So the target
+ * is complete or does not exist.
+ */
 #include "trace/repair/repair.h"
 
 #include <dirent.h>
@@ -51,8 +56,9 @@ static int compare_events(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Of events with the same number one was damaged; readers take the first, or none. */
-static void pass_doubles(struct ctf_meta *m)
+/* Two events with one number: one of them was damaged.  Readers use the first, or refuse both: the
+ * later ones are left out. */
+static void skip_duplicates(struct ctf_meta *m)
 {
 	const struct ctf_event_class **all = calloc(m->n_events + 1, sizeof *all);
 	uint32_t n = 0;
@@ -69,20 +75,20 @@ static void pass_doubles(struct ctf_meta *m)
 	free(all);
 }
 
-/* Events of streams whose description was damaged go with it. */
-static void pass_orphans(struct ctf_meta *m)
+/* Leaves out events of streams whose description is damaged. */
+static void skip_orphans(struct ctf_meta *m)
 {
 	for (struct ctf_event_class *e = m->events; e; e = e->next)
 		if (!ctf_meta_stream(m, e->stream_id) && e->to > e->from)
 			ctf_meta_add_gap(m, e->from, e->to);
-	pass_doubles(m);
+	skip_duplicates(m);
 	if (m->n_gaps)
 		qsort(m->gaps, m->n_gaps, sizeof *m->gaps, compare_gaps);
 }
 
 /*
- * A clock that was damaged: what shows it goes by the first that there is, as our reader takes it,
- * or counts nanoseconds from 1970.
+ * The description of a clock is damaged.  Fields that refer to it use the first clock there is, as
+ * our reader does, or count nanoseconds from 1970.
  */
 static int write_clock(int fd, const struct ctf_meta *m, const struct repair_options *o,
 		       const char *path)
@@ -105,8 +111,8 @@ static int write_clock(int fd, const struct ctf_meta *m, const struct repair_opt
 	return io_write(fd, text, (size_t)n);
 }
 
-/* The text up to @to; which version it is goes before the last brace of the trace block, at @brace,
- * if that does not say so. */
+/* Writes the text from @at to @to.  If the trace block has no version, it is inserted before the
+ * block's last brace, at @brace. */
 static int write_to(int fd, const char *text, size_t at, size_t to, size_t brace,
 		    const struct ctf_meta *m)
 {
@@ -128,7 +134,7 @@ static int write_to(int fd, const char *text, size_t at, size_t to, size_t brace
 static int write_parts(int fd, const char *text, size_t size, const struct ctf_meta *m,
 		       const struct repair_options *o, const char *path)
 {
-	static const char first[] = "/* CTF 1.8 */"; /* by which some readers know it */
+	static const char first[] = "/* CTF 1.8 */"; /* some readers identify metadata by it */
 	bool is_json = size && text[0] == 0x1e;
 	size_t at = size >= sizeof first && !memcmp(text, first, sizeof first - 1)
 			    ? sizeof first - 1
@@ -147,7 +153,7 @@ static int write_parts(int fd, const char *text, size_t size, const struct ctf_m
 	return err ? err : write_to(fd, text, at, size, brace, m);
 }
 
-/* The sound part of @from/metadata as @to/metadata, which is then what @m holds. */
+/* Writes the sound part of @from/metadata to @to/metadata, and parses that into @m. */
 static int repair_metadata(const char *from, const char *to, struct ctf_meta *m,
 			   const struct repair_options *o, struct repaired *r, struct diag *d)
 {
@@ -163,7 +169,7 @@ static int repair_metadata(const char *from, const char *to, struct ctf_meta *m,
 	if (err)
 		return err;
 	ctf_meta_read(m, text, size, NULL);
-	pass_orphans(m);
+	skip_orphans(m);
 	r->n_gaps += m->n_gaps;
 	fd = create(new, d);
 	err = fd < 0 ? fd : finish(fd, new, write_parts(fd, text, size, m, o, old), d);
@@ -184,7 +190,7 @@ static int copy_file(const char *from, const char *to, struct diag *d)
 	if (in < 0 || fstat(in, &st) || !S_ISREG(st.st_mode)) {
 		if (in >= 0)
 			close(in);
-		return 0; /* no file of ours */
+		return 0; /* not a file that duet wrote */
 	}
 	out = create(to, d);
 	while (out >= 0 && !err && (n = io_read(in, bytes, sizeof bytes)) > 0)
@@ -193,8 +199,8 @@ static int copy_file(const char *from, const char *to, struct diag *d)
 	return out < 0 ? out : finish(out, to, err ? err : (int)n, d);
 }
 
-/* What duet keeps beside the traces: readings of clocks, maps of processes. */
-static int copy_notes(const char *from, const char *to, struct diag *d)
+/* Copies the files duet keeps beside the traces: readings of clocks, maps of processes. */
+static int copy_duet_dir(const char *from, const char *to, struct diag *d)
 {
 	char old[4096], new[4096];
 	struct dirent *e;
@@ -205,7 +211,7 @@ static int copy_notes(const char *from, const char *to, struct diag *d)
 	    snprintf(new, sizeof new, "%s/.duet", to) >= (int)sizeof new)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", from);
 	dir = opendir(old);
-	if (!dir || mkdir(new, 0777)) { /* nothing there, or copied before */
+	if (!dir || mkdir(new, 0777)) { /* nothing to copy, or copied before */
 		if (dir)
 			closedir(dir);
 		return 0;
@@ -221,8 +227,8 @@ static int copy_notes(const char *from, const char *to, struct diag *d)
 	return err;
 }
 
-/* Those of every directory from the recording's down to the trace's. */
-static int copy_all_notes(const char *root, const char *to_root, const char *below, struct diag *d)
+/* Does so for every directory from the recording's down to the trace's. */
+static int copy_duet_dirs(const char *root, const char *to_root, const char *below, struct diag *d)
 {
 	char from[4096], to[4096];
 	int err = 0;
@@ -232,7 +238,7 @@ static int copy_all_notes(const char *root, const char *to_root, const char *bel
 			    (int)sizeof from ||
 		    snprintf(to, sizeof to, "%s%.*s", to_root, (int)n, below) >= (int)sizeof to)
 			return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", root);
-		err = copy_notes(from, to, d);
+		err = copy_duet_dir(from, to, d);
 		if (!below[n])
 			break;
 	}
@@ -285,7 +291,7 @@ static int repair_source(struct trace *t, const struct source *src, const char *
 	err = io_make_dirs(to);
 	if (err)
 		return diag_fail(d, err, "cannot make %s: %s", to, strerror(-err));
-	err = copy_all_notes(root, to_root, below, d);
+	err = copy_duet_dirs(root, to_root, below, d);
 	if (!err)
 		err = repair_metadata(src->public.path, to, &meta, o, r, d);
 	for (uint32_t i = 0; i < t->n_streams && !err; i++) {
@@ -296,7 +302,7 @@ static int repair_source(struct trace *t, const struct source *src, const char *
 	}
 	ctf_meta_close(&meta);
 	if (!err && n_streams && r->n_streams == before)
-		return remove_metadata(to, d); /* readers fall over one that describes nothing */
+		return remove_metadata(to, d); /* readers fail on metadata without a stream */
 	r->n_traces++;
 	return err;
 }

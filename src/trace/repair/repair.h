@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/repair/repair.h - of a damaged recording, a whole one.
+ * trace/repair/repair.h - makes a readable recording from a damaged one.
  *
- * What is sound is copied, bit by bit; what is not is left out and told.  The result:
+ * Everything sound is copied bit by bit; damaged parts are left out and reported.  The result:
  *
- *   (1) its metadata are those blocks of the old ones that can be read
- *   (2) each of its packets was one of the old, or the sound beginning of one, whose sizes then say
- * so (3) the times of a stream never go back
+ *   (1) its metadata is those blocks of the old one that can be parsed
+ *   (2) each packet is one of the old, or the sound beginning of one, and its sizes say so
+ *   (3) the times of a stream never go back
  *
- * so that, compressed or not before, readers that give up at the first damage read all of it. Index
- * files are not copied: readers that want them make them from the packets.
+ * Readers that cut_at at the first damage therefore read all of it.  The result is not compressed.
+ * Index files are not copied: readers rebuild them from the packets.
  */
 #ifndef TRACE_REPAIR_REPAIR_H
 #define TRACE_REPAIR_REPAIR_H
@@ -22,11 +22,10 @@
 struct trace;
 
 struct repair_options {
-	void (*warn)(void *context, const char *text);	     /* told of each damage; not NULL */
-	void (*begin)(void *context, const struct trace *t); /* told what is read; may be NULL */
-	bool (*progress)(
-		void *context,
-		uint64_t bytes); /* told of each packet read; true ends everything; may be NULL */
+	void (*warn)(void *context, const char *text);	     /* called for each damage; not NULL */
+	void (*begin)(void *context, const struct trace *t); /* called after opening; may be NULL */
+	/* Called for each packet read, with its bytes; returns true to stop.  May be NULL. */
+	bool (*progress)(void *context, uint64_t bytes);
 	void *context;
 };
 
@@ -34,17 +33,16 @@ struct repaired {
 	uint32_t n_traces, n_streams; /* written */
 	uint32_t n_gaps;	      /* blocks of metadata left out */
 	uint64_t n_packets, n_events; /* written */
-	uint64_t n_cut;		      /* packets of which only the beginning was written */
-	uint64_t n_left_out; /* packets whose header could be read, but nothing behind it */
-	uint64_t n_retimed;  /* packets whose end was said to be later than the next one's beginning
-			      */
+	uint64_t n_cut;		      /* packets written up to the first damaged event */
+	uint64_t n_left_out;	      /* packets left out: a sound header, but no sound event */
+	uint64_t n_retimed; /* packets whose end was later than the beginning of the next one */
 };
 
 /*
- * repair - read the recording @from, write it whole as @to.
+ * repair - read the recording @from, write a repaired copy as @to.
  *
- * @to: a directory that does not exist, or is empty.  It is there only when all of it is: until
- * then, and if that fails, there is a directory beside it.
+ * @to: a directory that does not exist, or is empty.  It appears only when it is complete: until
+ * then, there is a temporary directory beside it, which is removed on failure.
  *
  * Returns 0 or -errno with the reason in @d.
  */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/repair/repair_stream.c - see repair_stream.h.
+ * trace/repair/repair_stream.c - writes the sound packets of one stream.
  *
- * Which of two contradicting numbers is the damaged one, nobody can tell.  An event that is later
- * than its packet's end, or earlier than the event before, ends what is taken of the packet; a
- * packet that begins before the events that were written is left out; one that claims to end after
- * the next begins has ended with its last event.
+ * If two numbers contradict each other, it is unknown which one is damaged.  The rules are:
+ *
+ *   (1) an event later than its packet's end, or earlier than the event before, ends the packet
+ *   (2) a packet that begins before the last written event is left out
+ *   (3) a packet that claims to end after the next one begins, ends with its last event
  */
 #include "trace/repair/repair_stream.h"
 
@@ -17,38 +18,38 @@
 #include "base/io.h"
 #include "ctf/compressed/compressed.h"
 
-/* One packet: what is taken of it. */
-struct trace_chunk {
+/* One packet, and how much of it is sound. */
+struct measured_packet {
 	struct ctf_packet_info info;
 	uint64_t offset;   /* in the file */
-	uint64_t room;	   /* bytes there */
-	uint64_t end_bits; /* of what is sound */
+	uint64_t room;	   /* bytes in the file */
+	uint64_t end_bits; /* of the sound part */
 	uint64_t clock;	   /* of the last sound event, or the packet's beginning */
 	uint64_t n_events;
 	bool is_complete;
-	const char *what; /* if not: why */
-	uint64_t at_bits; /* and where */
+	const char *reason; /* if not complete: why */
+	uint64_t at_bits;   /* if not complete: where */
 };
 
-static void report(const struct stream *s, uint32_t number, const struct trace_chunk *p,
+static void report(const struct stream *s, uint32_t number, const struct measured_packet *p,
 		   const struct repair_options *o, const char *what)
 {
 	char text[1024];
 
 	snprintf(text, sizeof text, "%.500s: packet %" PRIu32 " at byte %" PRIu64 ": %.200s\n  %s",
-		 s->info.path, number, p->offset + p->at_bits / 8, p->what, what);
+		 s->info.path, number, p->offset + p->at_bits / 8, p->reason, what);
 	o->warn(o->context, text);
 }
 
-static void stop(struct trace_chunk *p, uint64_t at_bits, const char *what)
+static void cut_at(struct measured_packet *p, uint64_t at_bits, const char *what)
 {
 	p->is_complete = false;
 	p->at_bits = at_bits;
-	p->what = what;
+	p->reason = what;
 }
 
-/* Walks over the events up to the first that is not sound. */
-static void measure(struct trace_chunk *p, const struct stream *s, uint64_t *slots)
+/* Decodes the events up to the first that is not sound. */
+static void measure(struct measured_packet *p, const struct stream *s, uint64_t *slots)
 {
 	uint64_t end = p->info.content_bits,
 		 latest = p->info.has_end && p->info.end ? p->info.end : UINT64_MAX;
@@ -58,7 +59,7 @@ static void measure(struct trace_chunk *p, const struct stream *s, uint64_t *slo
 
 	p->is_complete = p->info.packet_bits <= p->room * 8;
 	if (!p->is_complete)
-		stop(p, p->room * 8, "the file ends within it");
+		cut_at(p, p->room * 8, "the file ends within it");
 	if (end > p->room * 8)
 		end = p->room * 8;
 	p->end_bits = p->info.body_bits;
@@ -73,15 +74,15 @@ static void measure(struct trace_chunk *p, const struct stream *s, uint64_t *slo
 			slots);
 	while ((got = ctf_reader_next(&r, &e)) > 0) {
 		if (r.clock < p->clock || r.clock > latest)
-			return stop(p, p->end_bits,
-				    r.clock < p->clock ? "an event earlier than the one before"
-						       : "an event later than the packet's end");
+			return cut_at(p, p->end_bits,
+				      r.clock < p->clock ? "an event earlier than the one before"
+							 : "an event later than the packet's end");
 		p->clock = r.clock;
 		p->end_bits = e.end_bits;
 		p->n_events++;
 	}
 	if (got < 0)
-		stop(p, r.fault.at_bits, r.fault.what ? r.fault.what : "an event that is cut");
+		cut_at(p, r.fault.at_bits, r.fault.what ? r.fault.what : "an event that is cut");
 }
 
 static bool is_patchable(const struct ctf_location *p)
@@ -97,9 +98,9 @@ static void patch(uint8_t *packet, const struct ctf_location *p, uint64_t v)
 		packet[p->at_bits / 8 + (p->is_big ? n - 1 - i : i)] = (uint8_t)v;
 }
 
-/* Sizes that end with the last sound event.  False if there is nothing sound, or no way to say so.
- */
-static bool shorten(struct trace_chunk *p, uint8_t *header)
+/* Sets the sizes to end with the last sound event.  Returns false if no event is sound, or if the
+ * sizes cannot be patched. */
+static bool shorten(struct measured_packet *p, uint8_t *header)
 {
 	uint64_t size = (p->end_bits + 7) & ~7ull;
 
@@ -115,8 +116,8 @@ static bool shorten(struct trace_chunk *p, uint8_t *header)
 	return true;
 }
 
-static int write_trace_chunk(const struct stream *s, const struct trace_chunk *p,
-			     const uint8_t *header, uint64_t header_bytes, int fd)
+static int write_packet(const struct stream *s, const struct measured_packet *p,
+			const uint8_t *header, uint64_t header_bytes, int fd)
 {
 	int err = io_write(fd, header, header_bytes);
 
@@ -130,42 +131,41 @@ static uint64_t packet_room(const struct stream *s, uint32_t i)
 	return (i + 1 < s->n_packets ? s->packets[i + 1].offset : s->size) - s->packets[i].offset;
 }
 
-static bool read_trace_chunk(const struct stream *s, uint32_t i, const struct ctf_meta *m,
-			     uint64_t *slots, struct trace_chunk *p)
+static bool read_packet(const struct stream *s, uint32_t i, const struct ctf_meta *m,
+			uint64_t *slots, struct measured_packet *p)
 {
 	struct ctf_fault unused;
 
-	*p = (struct trace_chunk){ .offset = s->packets[i].offset, .room = packet_room(s, i) };
+	*p = (struct measured_packet){ .offset = s->packets[i].offset, .room = packet_room(s, i) };
 	if (s->packed)
 		p->room = compressed_need(s->packed, p->offset, p->room);
 	return !ctf_packet_read(m, s->bytes + p->offset, p->room, &p->info, slots, &unused);
 }
 
-/* Whether packet @i, measured, is said to end after the next one has begun. */
+/* Whether packet @i, measured, claims to end after the next one begins. */
 static bool ends_too_late(const struct stream *s, uint32_t i, const struct ctf_meta *m,
-			  const struct trace_chunk *p)
+			  const struct measured_packet *p)
 {
 	uint64_t slots[CTF_SLOTS];
-	struct trace_chunk next;
+	struct measured_packet next;
 
-	return p->info.has_end && i + 1 < s->n_packets &&
-	       read_trace_chunk(s, i + 1, m, slots, &next) && next.info.has_begin &&
-	       p->info.end > next.info.begin && p->clock <= next.info.begin;
+	return p->info.has_end && i + 1 < s->n_packets && read_packet(s, i + 1, m, slots, &next) &&
+	       next.info.has_begin && p->info.end > next.info.begin && p->clock <= next.info.begin;
 }
 
-/* Packet @number, into @fd.  @clock: the time up to which the stream is written. */
+/* Writes packet @number to @fd.  @clock: time of the last event written to the stream. */
 static int repair_packet(struct stream *s, uint32_t number, const struct ctf_meta *m,
 			 uint64_t *clock, int fd, const struct repair_options *o,
 			 struct repaired *r)
 {
 	uint64_t slots[CTF_SLOTS], header_bytes;
 	uint8_t *header;
-	struct trace_chunk p;
+	struct measured_packet p;
 	int err;
 
-	if (!read_trace_chunk(s, number, m, slots, &p)) {
+	if (!read_packet(s, number, m, slots, &p)) {
 		r->n_left_out++;
-		stop(&p, 0, "of a kind that the metadata do not describe any more");
+		cut_at(&p, 0, "of a kind that the metadata do not describe any more");
 		report(s, number, &p, o, "it is left out");
 		return 0;
 	}
@@ -174,9 +174,9 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 	measure(&p, s, slots);
 	header_bytes = (p.info.body_bits + 7) / 8;
 	if (p.info.begin < *clock)
-		stop(&p, 0, "it begins before the events before it");
+		cut_at(&p, 0, "it begins before the events before it");
 	else if (p.info.has_end && p.info.end && p.info.end < p.info.begin)
-		stop(&p, 0, "it ends before it begins");
+		cut_at(&p, 0, "it ends before it begins");
 	header = header_bytes <= p.room ? malloc(header_bytes) : NULL;
 	if (!header && header_bytes <= p.room)
 		return -ENOMEM;
@@ -198,7 +198,7 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 		p.info.end = p.clock;
 		r->n_retimed++;
 	}
-	err = write_trace_chunk(s, &p, header, header_bytes, fd);
+	err = write_packet(s, &p, header, header_bytes, fd);
 	free(header);
 	*clock = p.info.has_end && p.info.end > p.clock ? p.info.end : p.clock;
 	r->n_packets++;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/stream/seek.c - a stream's cursor to anywhere: see stream.h.
+ * trace/stream/seek.c - moves a stream's cursor to a time, or back by one item.
  *
- * CTF can be read forward only: what is before an event is found by reading its packet from the
- * beginning and remembering where events began.  The last STREAM_PLACES are kept, so that a packet
- * is read again only once in as many steps.
+ * CTF can be decoded forward only.  To step back, the packet is decoded from its beginning and the
+ * place of each event is kept in a ring of STREAM_BOOKMARKS bookmarks.  A packet is therefore
+ * decoded again only once in STREAM_BOOKMARKS steps.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void rewind_to(struct stream *s, uint32_t packet)
 	s->reader.at = s->reader.end = 0;
 	s->reader.fault = (struct ctf_fault){ 0 };
 	s->is_at_begin = false;
-	s->gone = 0; /* what comes again is let go again */
+	s->released = 0; /* pages that are read again can be released again */
 	if (s->back)
 		s->back->is_current = false;
 }
@@ -40,16 +40,17 @@ void stream_forward(struct stream *s)
 
 static void remember(struct stream_back *b, const struct ctf_reader *r)
 {
-	b->places[b->top++ % STREAM_PLACES] = (struct stream_bookmark){ r->at, r->clock, r->idle };
-	if (b->n < STREAM_PLACES)
+	b->bookmarks[b->top++ % STREAM_BOOKMARKS] =
+		(struct stream_bookmark){ r->at, r->clock, r->idle };
+	if (b->n < STREAM_BOOKMARKS)
 		b->n++;
 	else
 		b->is_complete = false;
 }
 
-/* On what @packet tells as lost; false if that is nothing, or the packet has not even room for its
- * header. */
-static bool stand_on_loss(struct stream *s, uint32_t packet)
+/* Moves to the loss that @packet reports.  Returns false if it reports none, or if the packet is
+ * too short for its header. */
+static bool move_to_loss(struct stream *s, uint32_t packet)
 {
 	if (!s->packets[packet].lost_events && !s->packets[packet].lost_packets)
 		return false;
@@ -57,8 +58,8 @@ static bool stand_on_loss(struct stream *s, uint32_t packet)
 	return stream_open_packet(s);
 }
 
-/* Lists the events of @packet that end at or before @end bits, or all that are sound; the packet
- * stays open. */
+/* Lists the events of @packet that end at or before bit @end, up to the first damaged one.  The
+ * packet stays open. */
 static void list_events(struct stream *s, uint32_t packet, uint64_t end)
 {
 	struct stream_back *b = s->back;
@@ -84,11 +85,11 @@ static void list_events(struct stream *s, uint32_t packet, uint64_t end)
 	s->reader.end = packet_end;
 }
 
-/* To the newest event of the list, which leaves the list. */
-static void take_back(struct stream *s)
+/* Moves to the newest event of the list and removes it from the list. */
+static void move_to_newest(struct stream *s)
 {
 	struct stream_back *b = s->back;
-	struct stream_bookmark p = b->places[--b->top % STREAM_PLACES];
+	struct stream_bookmark p = b->bookmarks[--b->top % STREAM_BOOKMARKS];
 
 	b->n--;
 	b->is_current = true;
@@ -96,7 +97,8 @@ static void take_back(struct stream *s)
 	s->reader.clock = p.clock;
 	s->reader.idle = p.idle;
 	s->reader.fault = (struct ctf_fault){ 0 };
-	if (next_event(&s->reader, &s->event) <= 0) { /* only if the file changes as we read */
+	/* only if the file changes while it is read */
+	if (next_event(&s->reader, &s->event) <= 0) {
 		s->item = TRACE_END;
 		s->is_at_begin = true;
 		return;
@@ -105,27 +107,27 @@ static void take_back(struct stream *s)
 	s->time_ns = stream_to_ns(s, s->reader.clock);
 }
 
-/* The last item of the packets before @packet. */
-static void last_before(struct stream *s, uint32_t packet)
+/* Moves to the last item of the packets before @packet. */
+static void move_to_last_before(struct stream *s, uint32_t packet)
 {
 	while (packet-- > 0) {
 		list_events(s, packet, UINT64_MAX);
 		if (s->back->n)
-			return take_back(s);
-		if (stand_on_loss(s, packet))
+			return move_to_newest(s);
+		if (move_to_loss(s, packet))
 			return;
 	}
 	s->item = TRACE_END;
 	s->is_at_begin = true;
 }
 
-/* The events of the open packet before the one the cursor is on. */
-static void list_before(struct stream *s)
+/* Lists the events of the open packet that precede the current one. */
+static void list_events_before(struct stream *s)
 {
 	struct stream_back *b = s->back;
 
 	list_events(s, s->packet - 1, s->event.end_bits);
-	if (b->n) { /* that one itself */
+	if (b->n) { /* the current event itself */
 		b->n--;
 		b->top--;
 	}
@@ -141,15 +143,15 @@ int stream_previous(struct stream *s)
 	if (s->is_at_begin)
 		return 0;
 	if (s->item != TRACE_EVENT) {
-		last_before(s, s->item == TRACE_END ? s->n_packets : s->packet - 1);
+		move_to_last_before(s, s->item == TRACE_END ? s->n_packets : s->packet - 1);
 		return 0;
 	}
 	if (!b->is_current || b->packet + 1 != s->packet || (!b->n && !b->is_complete))
-		list_before(s);
+		list_events_before(s);
 	packet = s->packet - 1;
 	if (b->n)
-		take_back(s);
-	else if (!stand_on_loss(s, packet))
-		last_before(s, packet);
+		move_to_newest(s);
+	else if (!move_to_loss(s, packet))
+		move_to_last_before(s, packet);
 	return 0;
 }

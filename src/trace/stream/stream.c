@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/stream/stream.c - see stream.h.
+ * trace/stream/stream.c - opens stream files, indexes their packets and moves the cursor forward.
  *
- * The index is made from the packets' own headers, never from the files in index/: those may be
- * stale or wrong, and reading one page per packet costs little.  After a packet whose header makes
- * no sense the next one is found by its magic number and the trace's uuid.
+ * The index is built from the packet headers, never from the files in index/.  Those may be stale
+ * or wrong, and reading one page per packet costs little.  After a packet with a damaged header,
+ * the next packet is found by its magic number and the trace's UUID.
  */
 #include "trace/stream/stream.h"
 
@@ -22,12 +22,12 @@
 
 #include "base/atomic.h"
 
-enum { PACKET_HEAD_MAX = 1 << 16 }; /* in a packed file that others have made */
+enum { PACKET_HEAD_MAX = 1 << 16 }; /* of a compressed file from another program */
 
-static void damaged(struct stream *s, const char *format, ...)
+static void report_damage(struct stream *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void damaged(struct stream *s, const char *format, ...)
+static void report_damage(struct stream *s, const char *format, ...)
 {
 	size_t n =
 		(size_t)snprintf(s->damage.text, sizeof s->damage.text, "%.500s: ", s->info.path);
@@ -48,9 +48,9 @@ static void damaged(struct stream *s, const char *format, ...)
 	}
 }
 
-/* What the packet at @packet lacks, in bytes of the file. */
-static void fault_damages(struct stream *s, uint32_t packet, uint64_t offset, uint64_t end_bits,
-			  const struct ctf_fault *f)
+/* Reports a decoding fault in packet @packet, at its byte in the file. */
+static void report_fault(struct stream *s, uint32_t packet, uint64_t offset, uint64_t end_bits,
+			 const struct ctf_fault *f)
 {
 	uint64_t at = offset + f->at_bits / 8;
 	char field[100] = "";
@@ -58,17 +58,17 @@ static void fault_damages(struct stream *s, uint32_t packet, uint64_t offset, ui
 	if (f->name)
 		snprintf(field, sizeof field, "field `%.60s` ", f->name);
 	if (f->wanted_bits)
-		damaged(s,
-			"packet %u at byte %" PRIu64 ": %sclaims %" PRIu64 " bytes, %" PRIu64
-			" remain\n  all before it is shown",
-			packet, at, field, f->wanted_bits / 8 + !!(f->wanted_bits % 8),
-			(end_bits > f->at_bits ? end_bits - f->at_bits : 0) / 8);
+		report_damage(s,
+			      "packet %u at byte %" PRIu64 ": %sclaims %" PRIu64 " bytes, %" PRIu64
+			      " remain\n  all before it is shown",
+			      packet, at, field, f->wanted_bits / 8 + !!(f->wanted_bits % 8),
+			      (end_bits > f->at_bits ? end_bits - f->at_bits : 0) / 8);
 	else
-		damaged(s, "packet %u at byte %" PRIu64 ": %s%s\n  all before it is shown", packet,
-			at, field, f->what ? f->what : "damaged");
+		report_damage(s, "packet %u at byte %" PRIu64 ": %s%s\n  all before it is shown",
+			      packet, at, field, f->what ? f->what : "damaged");
 }
 
-/* Several clocks in one trace have not been seen in the wild: the first one counts. */
+/* Traces with several clocks have not been seen in the field: the first clock is used. */
 static void set_clock(struct stream *s)
 {
 	const struct ctf_clock *c = ctf_meta_clock(s->info.source->meta, NULL);
@@ -87,7 +87,7 @@ static void set_clock(struct stream *s)
 
 static struct stream_packet *add_packet(struct stream *s)
 {
-	/* A header is some dozens of bytes; a file of tinier packets is hostile. */
+	/* A header has dozens of bytes: a file of smaller packets is hostile. */
 	uint32_t most =
 		s->size / 32 < UINT32_MAX / 2 ? (uint32_t)(s->size / 32) + 64 : UINT32_MAX / 2;
 
@@ -106,7 +106,7 @@ static struct stream_packet *add_packet(struct stream *s)
 	return &s->packets[s->n_packets++];
 }
 
-/* What the first packet counts as lost was lost here only if it is the stream's very first. */
+/* The counters of the first packet belong to this file only if it is the stream's first packet. */
 static void count_lost(struct stream_packet *p, const struct ctf_packet_info *now,
 		       const struct ctf_packet_info *before)
 {
@@ -118,7 +118,8 @@ static void count_lost(struct stream_packet *p, const struct ctf_packet_info *no
 		p->lost_packets = now->sequence - before->sequence - 1;
 }
 
-/* The next place from @from on and before @to that begins like a packet of this trace, or @to. */
+/* Returns the first offset in [@from, @to) that holds the magic number and UUID of this trace, or
+ * @to. */
 static uint64_t find_packet(const struct stream *s, uint64_t from, uint64_t to)
 {
 	const struct ctf_meta *m = s->info.source->meta;
@@ -131,7 +132,8 @@ static uint64_t find_packet(const struct stream *s, uint64_t from, uint64_t to)
 	memcpy(key + 4, m->uuid, 16);
 	if (!m->has_uuid || from >= to)
 		return to;
-	if (s->packed) /* all of it would have to be decompressed: frames are where packets are */
+	/* every frame would have to be decompressed; packets begin where frames begin */
+	if (s->packed)
 		return to;
 	end = to + sizeof key - 1 < s->size ? to + sizeof key - 1 : s->size;
 	found = memmem(s->bytes + from, end - from, key, sizeof key);
@@ -143,8 +145,8 @@ static int read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info
 {
 	const struct ctf_meta *meta = s->info.source->meta;
 
-	/* In a file that duet packed a packet's header and context are a frame; if not, all that
-	 * follows is asked for. */
+	/* In a file that duet compressed, header and context of a packet are a frame of their own.
+	 * In other files, the first PACKET_HEAD_MAX bytes are decompressed. */
 	if (s->packed && !ctf_packet_read(meta, s->bytes + offset,
 					  compressed_frame(s->packed, offset), info, s->slots, f))
 		return 0;
@@ -155,17 +157,18 @@ static int read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info
 			       info, s->slots, f);
 }
 
-static void note_times(struct stream *s, const struct ctf_packet_info *info)
+static void update_times(struct stream *s, const struct ctf_packet_info *info)
 {
-	if (info->has_begin && s->n_packets == 1) /* the first */
+	if (info->has_begin && s->n_packets == 1) /* of the first packet */
 		s->info.begin_ns = stream_to_ns(s, info->begin);
 	if (info->has_end)
 		s->info.end_ns = stream_to_ns(s, info->end);
 }
 
-/* Gives back what was read long ago, so that memory does not grow with the file.  The pages stay in
- * the page cache, and come again if anybody looks.  In steps that are pages on every machine. */
-static void let_go(struct stream *s, uint64_t read)
+/* Unmaps pages far behind the cursor, so that memory does not grow with the file.  They stay in
+ * the page cache and are read again when needed.  STEP is a multiple of the page size of every
+ * machine. */
+static void release_behind(struct stream *s, uint64_t read)
 {
 	enum { STEP = 1 << 16 };
 	uint64_t end = read & ~(uint64_t)(STEP - 1);
@@ -174,28 +177,28 @@ static void let_go(struct stream *s, uint64_t read)
 		return;
 	if (s->packed)
 		return compressed_let_go(s->packed, read);
-	if (end < s->gone + s->keep)
+	if (end < s->released + s->keep_bytes)
 		return;
-	madvise((void *)(s->bytes + s->gone), end - s->gone, MADV_DONTNEED);
-	s->gone = end;
+	madvise((void *)(s->bytes + s->released), end - s->released, MADV_DONTNEED);
+	s->released = end;
 }
 
 void stream_trim(struct stream *s)
 {
 	uint64_t packet;
 
-	s->archiver_at = UINT64_MAX;
+	s->trim_at = UINT64_MAX;
 	if (!s->bytes || !s->reader.packet)
 		return;
 	packet = (uint64_t)(s->reader.packet - s->bytes);
-	let_go(s, s->packed ? packet : packet + s->reader.at / 8); /* what is decompressed is needed
-								      to its packet's end */
+	/* a decompressed packet is needed to its end */
+	release_behind(s, s->packed ? packet : packet + s->reader.at / 8);
 	if (!s->packed)
-		s->archiver_at = s->reader.at + s->keep * 8;
+		s->trim_at = s->reader.at + s->keep_bytes * 8;
 }
 
-/* Whether @b, found where @a claims to be, is of its stream and came after it.  Else it may be what
- * an event has: who records what is written records how the recording is written, packets of this
+/* Whether @b, which was found inside the range of @a, is a later packet of the same stream.  If
+ * not, it may be the payload of an event: a recording of write() system calls holds packets of this
  * stream and of others. */
 static bool comes_after(const struct ctf_packet_info *a, const struct ctf_packet_info *b)
 {
@@ -204,11 +207,11 @@ static bool comes_after(const struct ctf_packet_info *a, const struct ctf_packet
 	       (!a->has_end || !b->has_end || b->end > a->end);
 }
 
-/* The next place from @from on and before @to where a packet begins that comes after @info, or @to.
- * Of one that reaches beyond the file not even that can be believed: then one that ends where the
- * file does is as good. */
-static uint64_t find_later(struct stream *s, const struct ctf_packet_info *info, uint64_t from,
-			   uint64_t to)
+/* Returns the first offset in [@from, @to) that begins a packet after @info, or @to.  If @info
+ * claims bytes beyond the file, its other fields are not reliable either.  Then a packet that ends
+ * exactly at the end of the file is accepted too. */
+static uint64_t find_successor(struct stream *s, const struct ctf_packet_info *info, uint64_t from,
+			       uint64_t to)
 {
 	bool is_beyond = info->packet_bits / 8 > s->size - s->packets[s->n_packets - 1].offset;
 	struct ctf_packet_info found;
@@ -223,41 +226,40 @@ static uint64_t find_later(struct stream *s, const struct ctf_packet_info *info,
 }
 
 /*
- * The last packet, @info, says that it reaches to @to, where none is that could follow it.  If
- * another begins before that, behind its content or else within it, its size is the damage.  Where
- * that one begins, or @to.
+ * The last packet, @info, claims to reach to @to, and no packet that could follow it begins there.
+ * If another packet begins earlier, the size of @info is damaged.  The search starts behind its
+ * content, then within it.  Returns where that packet begins, or @to.
  */
-static uint64_t find_within(struct stream *s, const struct ctf_packet_info *info, uint64_t to)
+static uint64_t find_overlapping(struct stream *s, const struct ctf_packet_info *info, uint64_t to)
 {
 	uint64_t from = s->packets[s->n_packets - 1].offset, content = info->content_bits / 8,
 		 at = to;
 
 	if (content && content < to - from)
-		at = find_later(s, info, from + content, to);
+		at = find_successor(s, info, from + content, to);
 	if (at == to)
-		at = find_later(s, info, from + 1, to);
+		at = find_successor(s, info, from + 1, to);
 	if (at == to)
 		return to;
-	damaged(s,
-		"packet %u at byte %" PRIu64 " claims %" PRIu64
-		" bytes, but another begins after %" PRIu64,
-		s->n_packets - 1, from, info->packet_bits / 8, at - from);
+	report_damage(s,
+		      "packet %u at byte %" PRIu64 " claims %" PRIu64
+		      " bytes, but another begins after %" PRIu64,
+		      s->n_packets - 1, from, info->packet_bits / 8, at - from);
 	return at;
 }
 
-/* Whether packet @b can be the one after @a. */
+/* Whether packet @b can follow directly after @a. */
 static bool may_follow(const struct ctf_packet_info *a, const struct ctf_packet_info *b)
 {
 	return !a->has_sequence || !b->has_sequence || b->sequence == a->sequence + 1;
 }
 
-/* Lists the packets that are not listed yet.  One that reaches beyond the file is the last, and
- * read as far as it goes; unless the rest of it may come. */
+/* Adds the packets from s->indexed on to the list.  A packet that reaches beyond the file is the
+ * last one and is read as far as it goes; if the file still grows, it is left for later. */
 static void index_packets(struct stream *s)
 {
-	uint32_t n_checked =
-		s->n_packets ? s->n_packets - 1 : 0; /* whose size was doubted: once each, or
-							garbage would be searched again and again */
+	/* Packets whose size was checked: once each, or garbage would be searched again and again. */
+	uint32_t n_checked = s->n_packets ? s->n_packets - 1 : 0;
 	struct ctf_packet_info info;
 	uint64_t within, claimed;
 	int err;
@@ -267,18 +269,18 @@ static void index_packets(struct stream *s)
 		struct ctf_fault fault = { 0 };
 		struct stream_packet *p;
 
-		let_go(s, offset);
+		release_behind(s, offset);
 		err = read_packet(s, offset, &info, &fault);
 		if (s->n_packets > n_checked && (err || !may_follow(&s->last, &info))) {
 			n_checked = s->n_packets;
-			within = find_within(s, &s->last, offset);
+			within = find_overlapping(s, &s->last, offset);
 			if (within < offset) {
 				s->indexed = within;
 				continue;
 			}
 		}
 		if (err) {
-			fault_damages(s, s->n_packets, offset, room * 8, &fault);
+			report_fault(s, s->n_packets, offset, room * 8, &fault);
 			s->indexed = find_packet(s, offset + 1, s->size);
 			continue;
 		}
@@ -286,26 +288,28 @@ static void index_packets(struct stream *s)
 			return;
 		p = add_packet(s);
 		if (!p)
-			return damaged(s,
-				       "more packets than can be: those from byte %" PRIu64
-				       " on are left out",
-				       offset);
+			return report_damage(s,
+					     "more packets than can be: those from byte %" PRIu64
+					     " on are left out",
+					     offset);
 		p->offset = offset;
 		p->end = info.end;
 		p->has_end = info.has_end && info.end;
 		count_lost(p, &info, s->n_packets > 1 ? &s->last : NULL);
-		note_times(s, &info);
+		update_times(s, &info);
 		s->last = info;
 		claimed = info.packet_bits ? info.packet_bits / 8 : room;
-		within = claimed >= room && !s->grows ? find_within(s, &info, s->size) : s->size;
+		within = claimed >= room && !s->grows ? find_overlapping(s, &info, s->size)
+						      : s->size;
 		s->indexed = within < s->size ? within
 			     : claimed > room ? s->size
 					      : offset + claimed;
 		if (claimed > room && within == s->size)
-			damaged(s,
-				"packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, %" PRIu64
-				" remain\n  the trace was cut here; all before it is shown",
-				s->n_packets - 1, p->offset, info.packet_bits / 8, room);
+			report_damage(s,
+				      "packet %u at byte %" PRIu64 " claims %" PRIu64
+				      " bytes, %" PRIu64
+				      " remain\n  the trace was cut here; all before it is shown",
+				      s->n_packets - 1, p->offset, info.packet_bits / 8, room);
 	}
 }
 
@@ -320,7 +324,7 @@ static int unpack_file(struct stream *s, struct diag *d)
 	if (err)
 		return diag_fail(d, err, "%s: %s", s->info.path, why.text);
 	if (*why.text)
-		damaged(s, "%s", why.text);
+		report_damage(s, "%s", why.text);
 	s->bytes = compressed_bytes(s->packed);
 	s->size = compressed_size(s->packed);
 	return 0;
@@ -328,20 +332,20 @@ static int unpack_file(struct stream *s, struct diag *d)
 
 static void list_packets(struct stream *s)
 {
-	uint64_t gone = s->gone;
+	uint64_t released = s->released;
 
 	index_packets(s);
 	if (s->packed)
 		compressed_let_go(s->packed, s->size);
-	else if (s->bytes && !s->reader.packet) /* nothing is being read: all of it can go */
+	else if (s->bytes && !s->reader.packet) /* no event is being read: the whole map can go */
 		madvise((void *)s->bytes, s->map_size, MADV_DONTNEED);
-	s->gone = gone; /* what was let go comes again */
+	s->released = released; /* pages that were unmapped here are read again */
 	s->info.n_packets = s->n_packets;
 	s->info.size_bytes = s->packed ? s->map_size : s->size;
 }
 
-/* Of a copy that begins later than the recording: where packets begin.  What is before is a hole,
- * up to a page. */
+/* The beginning of a relayed or retained copy may be a hole.  Returns the offset of the first byte
+ * that is not zero. */
 static uint64_t skip_hole(int fd, const uint8_t *bytes, uint64_t size)
 {
 	off_t data = lseek(fd, 0, SEEK_DATA);
@@ -384,9 +388,10 @@ int stream_open(struct stream *s, const struct trace_source *source, const char 
 	const char *slash = strrchr(path, '/');
 	int err;
 
-	*s = (struct stream){
-		.options = o, .cpu = TRACE_CPU_UNKNOWN, .grows = grows, .keep = STREAM_KEEP_MAX
-	};
+	*s = (struct stream){ .options = o,
+			      .cpu = TRACE_CPU_UNKNOWN,
+			      .grows = grows,
+			      .keep_bytes = STREAM_KEEP_MAX };
 	s->info.source = source;
 	s->info.path = strdup(path);
 	if (!s->info.path)
@@ -402,7 +407,7 @@ int stream_open(struct stream *s, const struct trace_source *source, const char 
 	return 0;
 }
 
-/* The map may move, and what the cursor stands on with it. */
+/* The map may move; the pointers of the cursor move with it. */
 static int extend_map(struct stream *s, uint64_t size)
 {
 	const uint8_t *old = s->bytes;
@@ -422,25 +427,25 @@ static int extend_map(struct stream *s, uint64_t size)
 	return 0;
 }
 
-/* Lists packets again; what the cursor stands on stays. */
-static void list_more(struct stream *s, uint64_t at)
+/* Lists packets again; the current item stays valid. */
+static void list_added_packets(struct stream *s, uint64_t at)
 {
-	list_packets(s); /* first: it lets go what it has looked at */
+	list_packets(s); /* first: it unmaps the pages it read */
 	if (s->packed && s->reader.packet) {
 		compressed_need(s->packed, at, (s->reader.end + 7) / 8);
 		s->reader.packet = s->event.packet = s->bytes + at;
 	}
 }
 
-/* Where the packet that is being read begins. */
+/* Returns where the open packet begins in the file. */
 static uint64_t packet_offset(const struct stream *s)
 {
 	return s->bytes && s->reader.packet ? (uint64_t)(s->reader.packet - s->bytes) : 0;
 }
 
-/* The file was packed, as pieces are when they are finished, before all of it was read: its plain
- * bytes are the same, of which @size may be looked at.  Returns 0; -ENOENT if it is not there
- * either; or -errno. */
+/* The archiver compressed the file before all of it was read.  The plain bytes are the same; the
+ * first @size of them may be read.  Returns 0; -ENOENT if there is no compressed file either; or
+ * -errno. */
 static int change_to_packed(struct stream *s, uint64_t size, struct diag *d)
 {
 	uint64_t at = packet_offset(s), old_size = s->map_size;
@@ -454,9 +459,9 @@ static int change_to_packed(struct stream *s, uint64_t size, struct diag *d)
 	free(path);
 	if (err)
 		return err;
-	s->gone = 0;
+	s->released = 0;
 	s->size = size < s->size ? size : s->size;
-	list_more(s, at);
+	list_added_packets(s, at);
 	if (old)
 		munmap((void *)old, old_size);
 	return 0;
@@ -469,7 +474,7 @@ static int grow_packed(struct stream *s, uint64_t size)
 	size = size < plain ? size : plain;
 	if (size > s->size) {
 		s->size = size;
-		list_more(s, packet_offset(s));
+		list_added_packets(s, packet_offset(s));
 	}
 	return 0;
 }
@@ -487,13 +492,12 @@ int stream_grow(struct stream *s, uint64_t size, struct diag *d)
 		return grow_packed(s, size);
 	if (stat(s->info.path, &st) || !S_ISREG(st.st_mode)) {
 		err = change_to_packed(s, size, d);
-		s->is_gone =
-			err == -ENOENT &&
-			!s->grows; /* it was taken away, as old pieces are: what is mapped stays */
+		/* If it was removed, as retention does, the map stays valid. */
+		s->was_removed = err == -ENOENT && !s->grows;
 		return err == -ENOENT ? 0 : err;
 	}
 	if (s->grows && size > (uint64_t)st.st_size)
-		return 0; /* an index that names what is not there */
+		return 0; /* the index names bytes that are not in the file */
 	size = s->grows ? size : (uint64_t)st.st_size;
 	err = s->bytes ? extend_map(s, size) : map_file(s, s->info.path, d);
 	if (err)
@@ -519,14 +523,14 @@ void stream_release(struct stream *s)
 void stream_close(struct stream *s)
 {
 	free(s->back);
-	free(s->rows);
+	free(s->batch);
 	stream_release(s);
 	if (!s->is_part)
 		free((void *)s->info.path);
 	*s = (struct stream){ 0 };
 }
 
-/* The events of the packet in their place; those before a damaged frame are given. */
+/* Decompresses the content of the packet.  If a frame is damaged, the events before it are used. */
 static bool unpack_packet(struct stream *s, struct stream_packet *p, struct ctf_packet_info *info)
 {
 	uint64_t size = (info->content_bits + 7) / 8,
@@ -535,11 +539,11 @@ static bool unpack_packet(struct stream *s, struct stream_packet *p, struct ctf_
 	if (got == size)
 		return true;
 	if (!p->reported)
-		damaged(s,
-			"packet %u at byte %" PRIu64
-			" of the plain file: its compressed bytes are damaged\n"
-			"  all before it is shown",
-			s->packet - 1, p->offset);
+		report_damage(s,
+			      "packet %u at byte %" PRIu64
+			      " of the plain file: its compressed bytes are damaged\n"
+			      "  all before it is shown",
+			      s->packet - 1, p->offset);
 	p->reported = true;
 	info->content_bits = got * 8;
 	return got > 0;
@@ -560,8 +564,9 @@ bool stream_open_packet(struct stream *s)
 		s->has_failed = true;
 		return false;
 	}
-	let_go(s, p->offset);
-	if (read_packet(s, p->offset, &info, &fault)) /* only if the file changes as we read */
+	release_behind(s, p->offset);
+	/* only if the file changes while it is read */
+	if (read_packet(s, p->offset, &info, &fault))
 		return false;
 	if (info.content_bits > room)
 		info.content_bits = room;
@@ -572,7 +577,7 @@ bool stream_open_packet(struct stream *s)
 	if (!info.has_begin)
 		info.begin = s->reader.clock;
 	ctf_reader_init(&s->reader, s->bytes + p->offset, &info, s->slots);
-	s->archiver_at = s->reader.at + s->keep * 8;
+	s->trim_at = s->reader.at + s->keep_bytes * 8;
 	s->cpu = info.cpu;
 	if (!p->lost_events && !p->lost_packets)
 		return false;
@@ -589,19 +594,19 @@ void stream_damaged(struct stream *s)
 	struct ctf_reader *r = &s->reader;
 
 	if (!p->reported)
-		fault_damages(s, s->packet - 1, p->offset, r->end, &r->fault);
+		report_fault(s, s->packet - 1, p->offset, r->end, &r->fault);
 	p->reported = true;
 	r->at = r->end = 0;
 }
 
-void stream_turn(struct stream *s, int got)
+void stream_next_packet(struct stream *s, int got)
 {
 	for (; got <= 0; got = ctf_reader_next(&s->reader, &s->event)) {
 		if (got < 0)
 			stream_damaged(s);
 		if (s->packet >= s->n_packets || s->has_failed) {
 			if (s->packed)
-				let_go(s, s->size);
+				release_behind(s, s->size);
 			s->item = TRACE_END;
 			return;
 		}

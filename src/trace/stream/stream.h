@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/stream/stream.h - one stream file: its packets, and a cursor over its events.
+ * trace/stream/stream.h - one stream file: its list of packets, and a cursor over its events.
  *
- * Between calls the cursor stands on one item: an event, a loss, or the end.
+ * What always holds between calls:
+ *
+ *   (1) the cursor is on one item: an event, a loss, or the end (TRACE_END)
+ *   (2) packets[] is sorted by offset; packets before `packet` are opened, the last of them is open
+ *   (3) nothing at or behind byte `size` is read
+ *
+ * A stream does not know the trace it is part of.
  */
 #ifndef TRACE_STREAM_STREAM_H
 #define TRACE_STREAM_STREAM_H
@@ -21,57 +27,59 @@ struct stream_packet {
 	bool reported; /* its damage */
 };
 
-/* Where an event begins, and what its reader must know there. */
+/* Where an event begins, and the state its decoder needs there. */
 struct stream_bookmark {
 	uint64_t at, clock, idle;
 };
 
-/* The last events before the one the cursor is on: a ring, made when somebody goes backward. */
-enum { STREAM_PLACES = 16384 };
+/* The last events before the current one: a ring, allocated by the first backward step. */
+enum { STREAM_BOOKMARKS = 16384 };
 struct stream_back {
 	uint32_t packet;
-	uint32_t n, top;  /* entries, and one behind the newest */
-	bool is_complete; /* the oldest is the packet's first */
-	bool is_current;  /* what comes before the newest entry's successor, on which the cursor is
-			   */
-	struct stream_bookmark places[STREAM_PLACES];
+	uint32_t n, top;  /* entries; index behind the newest */
+	bool is_complete; /* the oldest entry is the packet's first event */
+	bool is_current;  /* the cursor is on the event right after the newest entry */
+	struct stream_bookmark bookmarks[STREAM_BOOKMARKS];
 };
 
-/* Events that were decoded ahead of the cursor: see trace/batch.c. */
+/* Events decoded ahead of the cursor: see trace/batch.c. */
 struct stream_batch {
-	uint32_t given;
-	uint64_t slots[CTF_SLOTS]; /* to decode ahead with: the stream's are of the event that it
-				      stands on */
+	uint32_t n_given;
+	/* slots of the decoder that runs ahead; those in struct stream belong to the current
+	 * event */
+	uint64_t slots[CTF_SLOTS];
 	struct ctf_batch ctf;
 };
 
 struct stream {
 	struct trace_stream_info info;
 	const struct trace_options *options;
-	const uint8_t *bytes;		/* the map; NULL if the file is empty */
-	uint64_t size;			/* what may be looked at */
-	struct compressed_file *packed; /* `bytes` is its plain file: ask before looking.  NULL: it
-					   is the file itself */
-	const uint8_t *map;		/* of the file */
+	const uint8_t *bytes; /* plain bytes; NULL if the file is empty */
+	uint64_t size;	      /* bytes that may be read */
+	/* not NULL: `bytes` is decompressed on demand, ask compressed_need() first */
+	struct compressed_file *packed;
+	const uint8_t *map; /* of the file itself */
 	uint64_t map_size;
 	uint64_t indexed;	     /* bytes whose packets are listed */
-	struct ctf_packet_info last; /* the last packet listed; if there is one */
-	uint64_t whole;		     /* of the file, as its index says; while it grows */
-	bool has_grown;		     /* it has come to its end since it was looked at last */
-	bool is_gone;		     /* before all of it was read */
-	bool grows;		     /* what is not whole at the end of the file may yet come */
+	struct ctf_packet_info last; /* the last packet listed, if n_packets > 0 */
+	/* while it grows: bytes of complete packets, as the index file reports */
+	uint64_t complete_bytes;
+	bool just_ended;  /* it has stopped growing since the last round */
+	bool was_removed; /* the file was removed before all of it was read */
+	/* an incomplete packet at the end of the file may become complete */
+	bool grows;
 	struct stream_packet *packets;
 	uint32_t n_packets, capacity;
-	uint32_t packet; /* the next to open */
-	uint64_t gone;	 /* bytes of the map given back */
-	uint64_t keep; /* bytes behind the cursor that are not given back: its share of the trace's
-			  memory */
-	uint64_t archiver_at; /* the reader's place from which on there is more: stream_trim() */
-	bool holds;	      /* what was read stays where it is: see trace_hold() */
-	/* clock to ns: time = base_ns + clock, or scaled if the clock is no nanosecond clock */
+	uint32_t packet;   /* the next to open */
+	uint64_t released; /* bytes of the map that are unmapped */
+	/* bytes behind the cursor that stay mapped: its share of the trace's memory */
+	uint64_t keep_bytes;
+	uint64_t trim_at; /* bit of the open packet from which stream_trim() has work to do */
+	bool holds;	  /* everything that was read stays mapped: see trace_hold() */
+	/* Clock to ns: time = base_ns + clock; freq != 0 scales a clock that does not count ns. */
 	uint64_t base_ns;
 	uint64_t freq;
-	/* the item it stands on */
+	/* the current item */
 	enum trace_item item;
 	int64_t time_ns;
 	uint32_t cpu;
@@ -80,29 +88,31 @@ struct stream {
 	struct ctf_reader reader;
 	uint64_t slots[CTF_SLOTS];
 	struct stream_back *back;
-	struct stream_batch *rows; /* made when somebody asks for many events at once */
-	bool rows_left;	  /* it stands on rows->ctf.rows[rows->given]; its reader is ahead */
-	bool is_at_begin; /* went backward beyond its first item: `item` is TRACE_END */
-	bool is_part;	  /* the map and the path are another's */
+	struct stream_batch *batch; /* allocated by the first trace_batch() */
+	bool has_rows;	  /* the cursor is on batch->ctf.rows[n_given]; `reader` is ahead of it */
+	bool is_at_begin; /* it was moved back beyond its first item: `item` is TRACE_END */
+	bool is_part;	  /* map and path belong to another stream */
 	uint32_t n_warnings;
 	uint64_t n_damages;
-	bool has_failed; /* strict, and damaged; or somebody wants no more */
+	bool has_failed; /* report_damage and is_strict, or `progress` asked to stop */
 	struct diag damage;
 };
 
-/* stream_open - map @path and index its packets; of a file that @grows nothing yet.  Returns 0,
- * also if it is damaged; or -errno. */
+/* stream_open - map @path and index its packets; nothing is read yet if the file @grows.  Returns
+ * 0, also if packets are report_damage; or -errno with the reason in @d. */
 int stream_open(struct stream *s, const struct trace_source *source, const char *path,
 		const struct trace_options *o, bool grows, struct diag *d);
-/* stream_grow - the file has @size bytes of whole packets now; or, if it does not grow any more, is
- * as long as it is.  What the cursor stands on stays.  Returns 0 or -errno. */
+/* stream_grow - list the packets that were added to the file.  @size: bytes of complete packets, if
+ * it still grows; else all of the file is used.  The current item stays valid.  Returns 0 or
+ * -errno. */
 int stream_grow(struct stream *s, uint64_t size, struct diag *d);
-/* stream_release - it is at its end, and will never be asked again: gives back map and list. */
+/* stream_release - free map and packet list.  Only at the end of a stream that will not grow. */
 void stream_release(struct stream *s);
 void stream_close(struct stream *s);
 
-/* The end of a packet, or (@got < 0) damage: to the next item. */
-void stream_turn(struct stream *s, int got);
+/* stream_next_packet - go on to the next item, from the end of a packet (@got 0) or from damage
+ * (@got < 0). */
+void stream_next_packet(struct stream *s, int got);
 
 static inline int64_t stream_to_ns(const struct stream *s, uint64_t clock)
 {
@@ -116,32 +126,35 @@ static inline void stream_next(struct stream *s)
 	int got = next_event(&s->reader, &s->event);
 
 	if (unlikely(got <= 0))
-		return stream_turn(s, got);
+		return stream_next_packet(s, got);
 	s->item = TRACE_EVENT;
 	s->time_ns = stream_to_ns(s, s->reader.clock);
 }
 
-/* Gives back what lies far behind the cursor, in the midst of a packet too. */
+/* stream_trim - unmap pages far behind the cursor, also in the middle of a packet. */
 void stream_trim(struct stream *s);
 
 static inline void stream_trim_sometimes(struct stream *s)
 {
-	if (unlikely(s->reader.at > s->archiver_at))
+	if (unlikely(s->reader.at > s->trim_at))
 		stream_trim(s);
 }
 
 void stream_skip_to(struct stream *s, int64_t time_ns);
 
-/* seek.c: to the first item at @time_ns or later; to the item before; to the one after, also from
- * the beginning.  All leave the stream on an item or TRACE_END.  -ENOMEM. */
+/* stream_seek, stream_previous, stream_forward - move to the first item at @time_ns or later; to
+ * the item before; to the item after, also from the beginning.  The cursor is then on an item or on
+ * TRACE_END.  stream_previous() returns 0 or -ENOMEM. */
 void stream_seek(struct stream *s, int64_t time_ns);
 int stream_previous(struct stream *s);
 void stream_forward(struct stream *s);
 
-/* Makes the reader ready for the next packet; true if it has something to give first: a loss. */
+/* stream_open_packet - let the reader begin the next packet.  Returns true if the packet reports a
+ * loss: it is then the current item. */
 bool stream_open_packet(struct stream *s);
 
-/* What stopped the reader, told once; the rest of the packet is passed over. */
+/* stream_damaged - report the fault at which the reader stopped, once per packet, and skip the rest
+ * of the packet. */
 void stream_damaged(struct stream *s);
 
 #endif

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/symbols/kallsyms.c - see kallsyms.h. */
+/*
+ * trace/symbols/kallsyms.c - parses .duet/kallsyms and searches it by address.
+ *
+ * The file is read as one text; the names of functions are pointers into it.  A list of pointers to
+ * copies would cost one allocation for each of some 200 000 functions.
+ */
 #include "trace/symbols/kallsyms.h"
 
 #include <fcntl.h>
@@ -15,7 +20,7 @@ enum { BYTES_MAX = 64 << 20, FUNCTION_BYTES_MAX = 1 << 20 };
 
 struct function {
 	uint64_t address;
-	const char *name; /* in the text */
+	const char *name; /* points into `text` */
 };
 
 struct kallsyms {
@@ -47,7 +52,7 @@ void kallsyms_close(struct kallsyms *k)
 	free(k);
 }
 
-/* The whole file, ended by NUL; NULL if there is none, or no room for it. */
+/* Returns the whole file, ended by NUL; NULL if there is none, or no memory for it. */
 static char *read_file(const char *recording)
 {
 	char path[PATH_MAX], *text;
@@ -82,11 +87,12 @@ static int by_address(const void *a, const void *b)
 		return x->address < y->address ? -1 : 1;
 	return x->name < y->name
 		       ? -1
-		       : x->name > y->name; /* the later one, of a module that came, is found */
+		       /* of one address the later line wins: the module that was loaded last */
+		       : x->name > y->name;
 }
 
-/* "ADDRESS NAME": the end of a line becomes the end of a name. */
-static void take_line(struct kallsyms *k, char *line)
+/* "ADDRESS NAME": the newline was replaced by NUL. */
+static void parse_line(struct kallsyms *k, char *line)
 {
 	char *name;
 	uint64_t address = strtoull(line, &name, 16);
@@ -110,7 +116,7 @@ static void read_functions(struct kallsyms *k)
 		end = strchr(line, '\n');
 		if (end)
 			*end++ = 0;
-		take_line(k, line);
+		parse_line(k, line);
 	}
 	if (k->n)
 		qsort(k->functions, k->n, sizeof *k->functions, by_address);

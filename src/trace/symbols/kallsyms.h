@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/symbols/kallsyms.h - which function of the kernel an address lies in, as the recording
- * tells it.
+ * trace/symbols/kallsyms.h - finds the kernel function that holds an address, from the recording.
  *
- * From .duet/kallsyms (docs/formats/trace.md).  It is read when first asked for, and believed no
- * more than anything else in a recording: a line that makes no sense is passed over.
+ * The source is .duet/kallsyms (docs/formats/trace.md).  It is read at the first search.  Its
+ * content is untrusted: malformed lines are skipped.
  */
 #ifndef TRACE_SYMBOLS_KALLSYMS_H
 #define TRACE_SYMBOLS_KALLSYMS_H
@@ -13,12 +12,12 @@
 
 struct kallsyms;
 
-/* kallsyms_open - of the first of the recordings @paths that has them; lent until kallsyms_close().
- * NULL: no memory. */
+/* kallsyms_open - use the first of the @n recordings @paths that has the file.  @paths is borrowed
+ * until kallsyms_close().  Returns NULL if there is no memory. */
 struct kallsyms *kallsyms_open(const char *const *paths, int n);
 void kallsyms_close(struct kallsyms *k); /* accepts NULL */
 
-/* kallsyms_find - the function's name, lent until kallsyms_close(); NULL if nobody knows. */
+/* kallsyms_find - returns the function's name, valid until kallsyms_close(); NULL if unknown. */
 const char *kallsyms_find(struct kallsyms *k, uint64_t address);
 
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/symbols/modules.c - see modules.h. */
+/*
+ * trace/symbols/modules.c - parses the .duet/maps files and searches them by process, time and
+ * address.
+ *
+ * Images are sorted by process and time, the mappings of an image by address; both are searched by
+ * bisection.
+ */
 #include "trace/symbols/modules.h"
 
 #include <dirent.h>
@@ -21,11 +27,11 @@ struct mapping {
 	const char *path;
 };
 
-struct image { /* what a process had mapped from some time on */
+struct image { /* the mappings of a process from one time on */
 	int64_t pid;
 	uint64_t clock;
 	uint32_t first, n; /* mappings, by address */
-	bool adds;	   /* one mapping, to what it had */
+	bool adds;	   /* one mapping that is added to those before */
 };
 
 struct modules {
@@ -61,32 +67,32 @@ static bool add_image(struct modules *m, const char *line)
 	return true;
 }
 
-/* "begin-end offset build-id path", a "-" for no build ID. */
+/* "begin-end offset build-id path"; "-" stands for no build ID. */
 static bool add_mapping(struct modules *m, char *line)
 {
-	struct mapping g = { 0 };
+	struct mapping mapping = { 0 };
 	char id[ID_MAX + 1];
 	struct image *image = m->n_images ? &m->images[m->n_images - 1] : NULL;
 	int path = 0;
 
 	if (!image ||
-	    sscanf(line, "%" SCNx64 "-%" SCNx64 " %" SCNx64 " %64s %n", &g.begin, &g.end, &g.offset,
-		   id, &path) != 4 ||
-	    !path || !line[path] || g.begin >= g.end ||
-	    (image->n && m->mappings[m->n_mappings - 1].end > g.begin))
+	    sscanf(line, "%" SCNx64 "-%" SCNx64 " %" SCNx64 " %64s %n", &mapping.begin,
+		   &mapping.end, &mapping.offset, id, &path) != 4 ||
+	    !path || !line[path] || mapping.begin >= mapping.end ||
+	    (image->n && m->mappings[m->n_mappings - 1].end > mapping.begin))
 		return true;
 	if (!strcmp(id, "-"))
 		*id = 0;
 	if (!make_room(&m->mappings, &m->n_mapping_rooms, m->n_mappings, sizeof *m->mappings) ||
-	    asprintf(&g.text, "%s%c%s", id, 0, line + path) < 0)
+	    asprintf(&mapping.text, "%s%c%s", id, 0, line + path) < 0)
 		return false;
-	g.path = g.text + strlen(g.text) + 1;
-	m->mappings[m->n_mappings++] = g;
+	mapping.path = mapping.text + strlen(mapping.text) + 1;
+	m->mappings[m->n_mappings++] = mapping;
 	image->n++;
 	return true;
 }
 
-/* "mapped pid clock" and a mapping. */
+/* "mapped pid clock" and one mapping. */
 static bool add_one(struct modules *m, char *line)
 {
 	struct image image = { .first = m->n_mappings, .adds = true };
@@ -107,25 +113,25 @@ static int read_file(struct modules *m, int dir, const char *name)
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	size_t capacity = 0;
 	char *line = NULL;
-	bool good = true;
+	bool is_ok = true;
 	ssize_t n;
 
 	if (!f)
 		return fd < 0 ? 0 : -ENOMEM;
-	while (good && (n = getline(&line, &capacity, f)) > 0) {
+	while (is_ok && (n = getline(&line, &capacity, f)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = 0;
-		good = *line == 'p'   ? add_image(m, line)
-		       : *line == 'm' ? add_one(m, line)
-				      : add_mapping(m, line);
+		is_ok = *line == 'p'   ? add_image(m, line)
+			: *line == 'm' ? add_one(m, line)
+				       : add_mapping(m, line);
 	}
 	free(line);
 	fclose(f);
-	return good ? 0 : -ENOMEM;
+	return is_ok ? 0 : -ENOMEM;
 }
 
-/* "maps", and "maps-LABEL" of each tenant. */
-static int read_own(struct modules *m, const char *path)
+/* Reads "maps", and "maps-LABEL" of each tenant. */
+static int read_maps(struct modules *m, const char *path)
 {
 	char file[PATH_MAX];
 	struct dirent *e;
@@ -143,10 +149,10 @@ static int read_own(struct modules *m, const char *path)
 	return err;
 }
 
-/* Also of its parts that are recordings themselves: tenants, and the pieces of each. */
+/* Reads the parts that are recordings themselves, too: tenants, and the trace chunks of each. */
 static int read_files(struct modules *m, const char *path, int deep)
 {
-	int err = read_own(m, path);
+	int err = read_maps(m, path);
 	DIR *dir = deep ? opendir(path) : NULL;
 	char part[PATH_MAX];
 	struct dirent *e;
@@ -216,7 +222,7 @@ static const struct mapping *find_mapping(const struct modules *m, const struct 
 		       : NULL;
 }
 
-/* The last image of @pid that is not later than @clock; else the first. */
+/* Returns the last image of @pid not later than @clock; else its first. */
 static const struct image *find_image(const struct modules *m, int64_t pid, uint64_t clock)
 {
 	uint32_t low = 0, high = m->n_images;
@@ -235,26 +241,28 @@ static const struct image *find_image(const struct modules *m, int64_t pid, uint
 	return low < m->n_images && m->images[low].pid == pid ? &m->images[low] : NULL;
 }
 
-/* What was added since the last whole image may have taken the place of what that has.  What was
- * mapped later is found in a later image: libraries opened while the program ran. */
+/* Mappings added since the last full image may replace some of that image: they are searched first,
+ * newest first.  An address that is not found there is searched in later images, which list
+ * libraries that were opened while the program ran. */
 _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_t address,
 		   struct module_location *place)
 {
 	const struct image *image = find_image(m, pid, clock);
-	const struct mapping *g = NULL;
+	const struct mapping *mapping = NULL;
 
-	for (const struct image *i = image; i && i->pid == pid && i->clock <= clock && !g; i--) {
-		g = find_mapping(m, i, address);
+	for (const struct image *i = image; i && i->pid == pid && i->clock <= clock && !mapping;
+	     i--) {
+		mapping = find_mapping(m, i, address);
 		if (!i->adds || i == m->images)
 			break;
 	}
-	for (; image && image < m->images + m->n_images && image->pid == pid && !g; image++)
-		g = find_mapping(m, image, address);
-	if (!g)
+	for (; image && image < m->images + m->n_images && image->pid == pid && !mapping; image++)
+		mapping = find_mapping(m, image, address);
+	if (!mapping)
 		return false;
-	*place = (struct module_location){ .path = g->path,
-					   .build_id = g->text,
-					   .offset = g->offset + (address - g->begin),
-					   .number = (uint32_t)(g - m->mappings) };
+	*place = (struct module_location){ .path = mapping->path,
+					   .build_id = mapping->text,
+					   .offset = mapping->offset + (address - mapping->begin),
+					   .number = (uint32_t)(mapping - m->mappings) };
 	return true;
 }
