@@ -2,18 +2,15 @@
 /* read/wait.c - recordings that are written still: duet_read_wait(), see duet/read.h. */
 #include <errno.h>
 #include <poll.h>
-#include <time.h>
 
+#include "base/monotonic.h"
 #include "read/internal.h"
 
 enum { LOOK_MS = 50 };
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(monotonic_ns() / 1000000);
 }
 
 /* 1: there may be more; 0: not yet; or -errno. */

@@ -3,6 +3,7 @@
  * host. */
 #include "trace/aliases.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static const uint32_t ALIASES_MAX = 1u << 20; /* further threads keep the ids of their namespace */
@@ -86,6 +87,7 @@ static struct alias *find_or_add(struct aliases *a, uint32_t source, int64_t vpi
 	one = find(a, source, vpid, vtid);
 	*one = (struct alias){ .source = source, .vpid = (int32_t)vpid, .vtid = (int32_t)vtid };
 	a->n++;
+	assert(a->n <= a->capacity / 2);
 	return one;
 }
 

@@ -6,6 +6,7 @@
  * merge picks rows from the blocks.  A block holds nothing but rows.  A loss, damage, other kinds
  * of fields and the end of a packet end it: the stream handles them one item at a time.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ static void count_taken(struct stream *s, uint32_t n)
 {
 	struct stream_batch *r = s->batch;
 
+	assert(n <= r->ctf.n - r->n_given);
 	r->n_given += n;
 	s->has_rows = r->n_given < r->ctf.n;
 	s->time_ns = r->ctf.rows[r->n_given - !s->has_rows].time_ns;
@@ -110,6 +112,8 @@ static uint32_t take_from_two(struct trace *t, uint32_t second, struct ctf_row *
 	int64_t limit = third_ns(t, second);
 	struct ctf_row *to = rows;
 
+	assert(second == 1 || second == 2);
+	assert(s[0]->has_rows && s[1]->has_rows);
 	for (;;) {
 		size_t n = (size_t)(a_end - a) < (size_t)(b_end - b) ? (size_t)(a_end - a)
 								     : (size_t)(b_end - b);
@@ -166,6 +170,7 @@ static void position(struct trace *t)
 /* Whether all events that @s decoded ahead precede the current item of @next. */
 static bool is_run(const struct stream *s, const struct stream *next)
 {
+	assert(s->has_rows);
 	return s->batch->ctf.rows[s->batch->ctf.n - 1].time_ns < next->time_ns;
 }
 
@@ -191,6 +196,7 @@ uint32_t trace_batch(struct trace *t, struct ctf_row *rows, uint32_t n_rows)
 	if (t->follow || !n_rows)
 		return 0;
 	position(t);
+	assert(t->mode == TRACE_ROWS && !t->is_spent);
 	/* A spent block ends the batch: the stream may leave its packet only after the rows in it
 	 * were used. */
 	while (t->n_heap && n < n_rows && !t->is_spent) {

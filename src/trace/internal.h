@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "trace/stream/stream.h"
+#include "trace/trace.h"
 
 enum trace_mode { TRACE_START, TRACE_FRESH, TRACE_FORWARD, TRACE_ROWS, TRACE_BACKWARD };
 

@@ -9,6 +9,7 @@
  */
 #include "trace/names.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -250,6 +251,7 @@ static struct thread *find_or_add(struct names *n, uint32_t host, int64_t tid)
 	t->key = key;
 	t->pid = -1;
 	n->n_threads++;
+	assert(n->n_threads <= n->capacity / 2);
 	return t;
 }
 
@@ -448,6 +450,7 @@ void names_on_event(struct names *n, const struct trace_event *e, struct thread_
 	uint32_t host = n->hosts[e->stream->source->number];
 	const struct class_plan *p = &n->plans[trace_class_number(e)];
 
+	assert(trace_class_number(e) < n->n_classes && host < n->n_hosts);
 	identify(n, host, p, e, w);
 	if (w->tid > 0 && w->pid > 0 && e->stream->source->domain == TRACE_UST) {
 		struct thread *t = find(n, host, w->tid);

@@ -15,11 +15,11 @@
  * interrupted between reading the clock and publishing.  An event that takes longer is late, and is
  * counted.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/atomic.h"
 #include "base/monotonic.h"
@@ -109,6 +109,7 @@ static int find_recording(struct refresh *f, const char *path, uint32_t *number)
 		if (!bigger[i].path)
 			return -ENOMEM;
 		bigger[i].parent = parent_of(f, bigger[i].path);
+		assert(bigger[i].parent == NONE || bigger[i].parent < i);
 		f->n_recordings++;
 		progress_read(bigger[i].path, &bigger[i].progress);
 	}
@@ -276,6 +277,7 @@ static void set_known(struct refresh *f)
 
 const struct trace_following *trace_following(const struct trace *t)
 {
+	assert(t->follow);
 	return &t->follow->public;
 }
 
@@ -433,6 +435,7 @@ int trace_refresh(struct trace *t, struct diag *d)
 	struct stream **heap;
 	int err = 0;
 
+	assert(f);
 	if (t->mode == TRACE_FORWARD && t->n_heap)
 		trace_advance(t);
 	read_progress(f);

@@ -7,6 +7,7 @@
  * latest.  A second heap in the other order would be faster for many streams, but backward steps
  * are rare: a pager makes them.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 /* Other streams keep the events they decoded ahead. */
 static void turn_from_rows(struct trace *t)
 {
+	assert(t->n_heap || !t->is_spent);
 	if (t->is_spent)
 		trace_advance(t);
 	t->is_spent = false;
@@ -42,6 +44,7 @@ void trace_turn_forward(struct trace *t)
 		trace_build_heap(t);
 	t->mode = TRACE_FORWARD;
 	t->given = NULL;
+	assert(t->n_heap <= t->n_streams);
 }
 
 void trace_seek(struct trace *t, int64_t time_ns)
@@ -85,6 +88,7 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d)
 		err = stream_previous(t->given);
 	if (err)
 		return diag_fail(d, err, "no memory to read backward");
+	assert(t->mode == TRACE_BACKWARD);
 	for (uint32_t i = 0; i < t->n_streams; i++) {
 		struct stream *s = t->streams[i];
 

@@ -2,6 +2,7 @@
 /* trace/summary.c - counts events by class and stream, then adds them up by name. */
 #include "trace/summary.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static int by_count(const void *a, const void *b)
 /* Several traces may have classes of one name: they become one entry. */
 static void name_events(const struct trace *t, struct summary *s, const uint64_t *of_class)
 {
-	uint32_t n = 0, kept = 0;
+	uint32_t n = 0, n_names = 0;
 
 	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
 		const struct trace_source *src = trace_source(t, i);
@@ -78,13 +79,14 @@ static void name_events(const struct trace *t, struct summary *s, const uint64_t
 	}
 	qsort(s->events, n, sizeof *s->events, by_name);
 	for (uint32_t i = 0; i < n; i++) {
-		if (kept && !by_name(&s->events[kept - 1], &s->events[i]))
-			s->events[kept - 1].n += s->events[i].n;
+		if (n_names && !by_name(&s->events[n_names - 1], &s->events[i]))
+			s->events[n_names - 1].n += s->events[i].n;
 		else
-			s->events[kept++] = s->events[i];
+			s->events[n_names++] = s->events[i];
 	}
-	qsort(s->events, kept, sizeof *s->events, by_count);
-	s->n_event_names = kept;
+	assert(n_names <= n);
+	qsort(s->events, n_names, sizeof *s->events, by_count);
+	s->n_event_names = n_names;
 }
 
 int trace_summary(struct trace *t, struct summary *s, struct diag *d)

@@ -8,6 +8,7 @@
  */
 #include "trace/trace.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -207,6 +208,7 @@ void trace_sink(struct trace *t, uint32_t i)
 {
 	struct stream *s = t->heap[i];
 
+	assert(i < t->n_heap);
 	for (;;) {
 		uint32_t child = 2 * i + 1;
 
@@ -240,6 +242,7 @@ void trace_build_heap(struct trace *t)
 	for (uint32_t i = 0; i < t->n_streams; i++)
 		if (t->streams[i]->item != TRACE_END || t->streams[i]->has_failed)
 			t->heap[t->n_heap++] = t->streams[i];
+	assert(t->n_heap <= t->n_streams);
 	for (uint32_t i = t->n_heap / 2; i-- > 0;)
 		trace_sink(t, i);
 	trace_heap_sift(t);
@@ -299,6 +302,7 @@ uint32_t trace_n_sources(const struct trace *t)
 
 const struct trace_source *trace_source(const struct trace *t, uint32_t i)
 {
+	assert(i < t->n_sources);
 	return &t->sources[i]->public;
 }
 
@@ -309,7 +313,14 @@ uint32_t trace_n_streams(const struct trace *t)
 
 const struct trace_stream_info *trace_stream(const struct trace *t, uint32_t i)
 {
+	assert(i < t->n_streams);
 	return &t->streams[i]->info;
+}
+
+struct stream *trace_stream_file(const struct trace *t, uint32_t i)
+{
+	assert(i < t->n_streams);
+	return t->streams[i];
 }
 
 uint32_t trace_n_classes(const struct trace *t)

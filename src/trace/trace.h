@@ -28,39 +28,10 @@
 
 #include "base/diag.h"
 #include "ctf/decode/decode.h"
+#include "trace/stream/info.h"
 
 struct trace;
-
-#define TRACE_CPU_UNKNOWN UINT32_MAX
-
-enum trace_domain { TRACE_OTHER, TRACE_UST, TRACE_KERNEL };
-
-/* One CTF trace: a directory with a `metadata` file. */
-struct trace_source {
-	const char *path; /* as given, and the part found below it */
-	enum trace_domain domain;
-	const char *hostname; /* "" if unknown */
-	int64_t shift_ns;     /* added to its times: see trace_hosts */
-	const struct ctf_meta *meta;
-	uint32_t number; /* 0 ... n_sources - 1 */
-};
-
-/* One stream file. */
-struct trace_stream_info {
-	const struct trace_source *source;
-	const char *name; /* of the file */
-	const char *path;
-	uint32_t number; /* 0 ... n_streams - 1 */
-	uint32_t n_packets;
-	uint64_t size_bytes;
-	int64_t begin_ns, end_ns; /* as the packets claim */
-};
-
-enum trace_item {
-	TRACE_END,
-	TRACE_EVENT,
-	TRACE_LOST, /* at this place, in this stream */
-};
+struct stream;
 
 struct trace_event {
 	int64_t time_ns; /* from the Epoch */
@@ -70,18 +41,6 @@ struct trace_event {
 	const struct ctf_event *ctf;	    /* events: class and fields, see ctf/decode/decode.h */
 	uint64_t lost_events, lost_packets; /* TRACE_LOST */
 };
-
-struct trace_options {
-	/* Called for each damaged place; at most TRACE_WARNINGS_MAX times for each stream. */
-	void (*warn)(void *context, const char *text);
-	/* Called for each packet that is opened, with its bytes in the recording; may be NULL.
-	 * Returns true to stop reading. */
-	bool (*progress)(void *context, uint64_t bytes);
-	void *context;
-	bool is_strict; /* reading ends at the first damaged place */
-	bool follows;	/* recordings may still be written: see trace_refresh() */
-};
-enum { TRACE_WARNINGS_MAX = 8 };
 
 /*
  * trace_open - open recordings.
@@ -191,6 +150,9 @@ uint32_t trace_n_sources(const struct trace *t);
 const struct trace_source *trace_source(const struct trace *t, uint32_t i);
 uint32_t trace_n_streams(const struct trace *t);
 const struct trace_stream_info *trace_stream(const struct trace *t, uint32_t i);
+/* trace_stream_file - the packets of stream @i: trace/stream/stream.h.  For readers of packets, not
+ * of events; valid until trace_close().  Do not move its cursor. */
+struct stream *trace_stream_file(const struct trace *t, uint32_t i);
 uint32_t trace_n_classes(const struct trace *t); /* event classes of all sources */
 uint64_t trace_n_damages(const struct trace *t); /* so far */
 

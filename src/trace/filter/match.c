@@ -7,6 +7,7 @@
  */
 #include "trace/filter/match.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -403,6 +404,7 @@ static bool get_value(const struct filter_source *source, uint32_t number, struc
 		return set_text(e->stream->source->hostname, strlen(e->stream->source->hostname),
 				v);
 	}
+	assert(number - PROPERTIES < s->class->n_fields);
 	return match_field_get(s->class->fields[number - PROPERTIES], e->ctf, v);
 }
 
@@ -412,6 +414,7 @@ bool match_event(const struct match *m, const struct trace_event *e,
 	const struct match_class *c = &m->classes[trace_class_number(e)];
 	struct event_source s = { { get_value }, e, w, c };
 
+	assert(trace_class_number(e) < m->n_classes);
 	return c->filter && filter_run(c->filter, NULL, 0, &s.source);
 }
 
@@ -494,5 +497,6 @@ int match_value_get(const struct match_value *v, const struct trace_event *e,
 	const struct value_location *p = &v->locations[number];
 	struct event_source s = { { get_value }, e, w, &v->classes[number] };
 
+	assert(number < v->n_classes);
 	return p->is_there && get_value(&s.source, p->number, value) ? p->type : -1;
 }

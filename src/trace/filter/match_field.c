@@ -8,6 +8,7 @@
  */
 #include "trace/filter/match_field.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "filter/number.h"
@@ -223,6 +224,7 @@ bool match_field_get(const struct match_field *f, const struct ctf_event *e, str
 	int64_t number;
 	size_t size;
 
+	assert(f->n_steps > 0 && f->n_steps <= MATCH_PATH_MAX);
 	if (!f->op)
 		return walk(f, e, v);
 	if (f->filter_type == FILTER_STRING) {

@@ -7,6 +7,7 @@
  */
 #include "trace/repair/repair.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 #include "base/io.h"
 #include "ctf/compressed/compressed.h"
 #include "trace/repair/repair_stream.h"
+#include "trace/trace.h"
 
 static int create(const char *path, struct diag *d)
 {
@@ -276,11 +278,11 @@ static int remove_metadata(const char *directory, struct diag *d)
 	return unlink(path) ? diag_errno(d, "cannot remove %s", path) : 0;
 }
 
-static int repair_source(struct trace *t, const struct source *src, const char *root,
+static int repair_source(struct trace *t, const struct trace_source *src, const char *root,
 			 const char *to_root, const struct repair_options *o, struct repaired *r,
 			 struct diag *d)
 {
-	const char *below = src->public.path + strlen(root);
+	const char *below = src->path + strlen(root);
 	uint32_t before = r->n_streams, n_streams = 0;
 	struct ctf_meta meta = { 0 };
 	char to[4096];
@@ -293,11 +295,11 @@ static int repair_source(struct trace *t, const struct source *src, const char *
 		return diag_fail(d, err, "cannot make %s: %s", to, strerror(-err));
 	err = copy_duet_dirs(root, to_root, below, d);
 	if (!err)
-		err = repair_metadata(src->public.path, to, &meta, o, r, d);
-	for (uint32_t i = 0; i < t->n_streams && !err; i++) {
-		if (t->streams[i]->info.source != &src->public)
+		err = repair_metadata(src->path, to, &meta, o, r, d);
+	for (uint32_t i = 0; i < trace_n_streams(t) && !err; i++) {
+		if (trace_stream(t, i)->source != src)
 			continue;
-		err = repair_one(t->streams[i], &meta, to, o, r, d);
+		err = repair_one(trace_stream_file(t, i), &meta, to, o, r, d);
 		n_streams++;
 	}
 	ctf_meta_close(&meta);
@@ -316,6 +318,7 @@ int repair(const char *from, const char *to, const struct repair_options *o,
 	struct trace *t;
 	int err;
 
+	assert(o->warn);
 	*result = (struct repaired){ 0 };
 	for (; n > 1 && from[n - 1] == '/'; n--)
 		;
@@ -338,8 +341,8 @@ int repair(const char *from, const char *to, const struct repair_options *o,
 		diag_fail(d, err, "cannot make %s: %s", work, strerror(-err));
 	if (o->begin)
 		o->begin(o->context, t);
-	for (uint32_t i = 0; i < t->n_sources && !err; i++)
-		err = repair_source(t, t->sources[i], root, work, o, result, d);
+	for (uint32_t i = 0; i < trace_n_sources(t) && !err; i++)
+		err = repair_source(t, trace_source(t, i), root, work, o, result, d);
 	trace_close(t);
 	if (!err && !result->n_traces)
 		err = diag_fail(d, -EINVAL, "%s: no packet of it is sound", root);

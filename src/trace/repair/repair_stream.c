@@ -10,6 +10,7 @@
  */
 #include "trace/repair/repair_stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -200,6 +201,7 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 	}
 	err = write_packet(s, &p, header, header_bytes, fd);
 	free(header);
+	assert(p.clock >= *clock);
 	*clock = p.info.has_end && p.info.end > p.clock ? p.info.end : p.clock;
 	r->n_packets++;
 	r->n_events += p.n_events;

@@ -3,8 +3,8 @@
 #ifndef TRACE_REPAIR_REPAIR_STREAM_H
 #define TRACE_REPAIR_REPAIR_STREAM_H
 
-#include "trace/internal.h"
 #include "trace/repair/repair.h"
+#include "trace/stream/stream.h"
 
 /* repair_stream - write the sound part of @s, as @m describes it, to @fd.  Returns 0 or -errno. */
 int repair_stream(struct stream *s, const struct ctf_meta *m, int fd,

@@ -6,6 +6,7 @@
  * place of each event is kept in a ring of STREAM_BOOKMARKS bookmarks.  A packet is therefore
  * decoded again only once in STREAM_BOOKMARKS steps.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@
 
 static void rewind_to(struct stream *s, uint32_t packet)
 {
+	assert(packet <= s->n_packets);
 	s->packet = packet;
 	s->reader.at = s->reader.end = 0;
 	s->reader.fault = (struct ctf_fault){ 0 };
@@ -91,6 +93,7 @@ static void move_to_newest(struct stream *s)
 	struct stream_back *b = s->back;
 	struct stream_bookmark p = b->bookmarks[--b->top % STREAM_BOOKMARKS];
 
+	assert(b->n <= STREAM_BOOKMARKS);
 	b->n--;
 	b->is_current = true;
 	s->reader.at = p.at;

@@ -15,7 +15,7 @@
 
 #include "ctf/compressed/compressed.h"
 #include "ctf/decode/next.h"
-#include "trace/trace.h"
+#include "trace/stream/info.h"
 
 enum { STREAM_KEEP_MIN = 1 << 16, STREAM_KEEP_MAX = 4 << 20 };
 

@@ -8,6 +8,7 @@
  */
 #include "trace/symbols/modules.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -209,6 +210,7 @@ static const struct mapping *find_mapping(const struct modules *m, const struct 
 {
 	uint32_t low = 0, high = image->n;
 
+	assert(image->first + image->n <= m->n_mappings);
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
