@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* bindings/python/columns.c - many events' fields: arrays of machine numbers behind memoryviews,
- * texts as lists. */
+/* bindings/python/columns.c - fields of many events: numbers as memoryviews of arrays, texts as
+ * lists. */
 #include "duetread.h"
 
 enum { COLUMNS_MAX = 64 };
 struct columns {
 	struct duet_read_column list[COLUMNS_MAX];
-	PyObject *room[COLUMNS_MAX]; /* bytearrays */
-	char format[COLUMNS_MAX];    /* struct's: q, Q, d, I; s: texts */
+	PyObject *buffers[COLUMNS_MAX]; /* bytearrays */
+	char format[COLUMNS_MAX];	/* as in Python's struct: q, Q, d, I; s: texts */
 	int n;
 };
 
@@ -18,10 +18,10 @@ static int add_column(struct reader *self, struct columns *c, uint32_t class, co
 		const char *name;
 		int32_t field;
 		char format;
-	} heads[] = { { "time", DUET_READ_ROW_TIME, 'q' },
-		      { "cpu", DUET_READ_ROW_CPU, 'I' },
-		      { "stream", DUET_READ_ROW_STREAM, 'I' },
-		      { "class", DUET_READ_ROW_CLASS, 'I' } };
+	} properties[] = { { "time", DUET_READ_ROW_TIME, 'q' },
+			   { "cpu", DUET_READ_ROW_CPU, 'I' },
+			   { "stream", DUET_READ_ROW_STREAM, 'I' },
+			   { "class", DUET_READ_ROW_CLASS, 'I' } };
 	struct duet_read_column *column = &c->list[c->n];
 	const struct duet_read_class *info = duet_read_class_info(self->read, class);
 	char format = 0;
@@ -29,10 +29,11 @@ static int add_column(struct reader *self, struct columns *c, uint32_t class, co
 
 	column->field =
 		class == DUET_READ_ANY_CLASS ? -ENOENT : duet_read_find(self->read, class, name);
-	for (size_t i = 0; column->field < 0 && !format && i < sizeof heads / sizeof *heads; i++)
-		if (!strcmp(name, heads[i].name)) {
-			column->field = heads[i].field;
-			format = heads[i].format;
+	for (size_t i = 0;
+	     column->field < 0 && !format && i < sizeof properties / sizeof *properties; i++)
+		if (!strcmp(name, properties[i].name)) {
+			column->field = properties[i].field;
+			format = properties[i].format;
 		}
 	if (!format && column->field >= 0) {
 		uint32_t kind = info->fields[column->field].kind;
@@ -48,10 +49,10 @@ static int add_column(struct reader *self, struct columns *c, uint32_t class, co
 		return -1;
 	}
 	size = format == 's' ? sizeof(struct duet_read_text) : format == 'I' ? 4 : 8;
-	c->room[c->n] = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(rows * size));
-	if (!c->room[c->n])
+	c->buffers[c->n] = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(rows * size));
+	if (!c->buffers[c->n])
 		return -1;
-	column->rows = PyByteArray_AS_STRING(c->room[c->n]);
+	column->rows = PyByteArray_AS_STRING(c->buffers[c->n]);
 	c->format[c->n++] = format;
 	return 0;
 }
@@ -71,7 +72,7 @@ static PyObject *texts(const struct duet_read_text *t, int64_t n)
 	return list;
 }
 
-/* A memoryview of its bytearray, cut to @n rows; of texts a list. */
+/* Returns a memoryview of the bytearray, cut to @n rows; for texts a list. */
 static PyObject *view(struct columns *c, int i, int64_t n)
 {
 	char format[2] = { c->format[i], 0 };
@@ -79,9 +80,9 @@ static PyObject *view(struct columns *c, int i, int64_t n)
 
 	if (c->format[i] == 's')
 		return texts(c->list[i].rows, n);
-	if (PyByteArray_Resize(c->room[i], (Py_ssize_t)n * (c->format[i] == 'I' ? 4 : 8)))
+	if (PyByteArray_Resize(c->buffers[i], (Py_ssize_t)n * (c->format[i] == 'I' ? 4 : 8)))
 		return NULL;
-	bytes = PyMemoryView_FromObject(c->room[i]);
+	bytes = PyMemoryView_FromObject(c->buffers[i]);
 	result = bytes ? PyObject_CallMethod(bytes, "cast", "s", format) : NULL;
 	Py_XDECREF(bytes);
 	return result;
@@ -90,18 +91,18 @@ static PyObject *view(struct columns *c, int i, int64_t n)
 static PyObject *columns_of(struct reader *self, PyObject *arguments)
 {
 	struct columns c = { .n = 0 };
-	PyObject *which, *names, *result = NULL;
+	PyObject *class_or_none, *names, *result = NULL;
 	uint32_t class = DUET_READ_ANY_CLASS;
 	Py_ssize_t rows = 65536;
 	int64_t n = 0;
 
-	if (!PyArg_ParseTuple(arguments, "OO!|n", &which, &PyTuple_Type, &names, &rows))
+	if (!PyArg_ParseTuple(arguments, "OO!|n", &class_or_none, &PyTuple_Type, &names, &rows))
 		return NULL;
 	if (rows < 0 || rows > PY_SSIZE_T_MAX / 32 || PyTuple_GET_SIZE(names) > COLUMNS_MAX)
 		return PyErr_Format(PyExc_ValueError, "so many rows, or more than %d columns",
 				    COLUMNS_MAX);
-	if (which != Py_None) {
-		unsigned long number = PyLong_AsUnsignedLong(which);
+	if (class_or_none != Py_None) {
+		unsigned long number = PyLong_AsUnsignedLong(class_or_none);
 
 		if (PyErr_Occurred())
 			return NULL;
@@ -137,7 +138,7 @@ static PyObject *columns_of(struct reader *self, PyObject *arguments)
 	}
 out:
 	for (int i = 0; i < c.n; i++)
-		Py_XDECREF(c.room[i]);
+		Py_XDECREF(c.buffers[i]);
 	return result;
 }
 

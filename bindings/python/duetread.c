@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bindings/python/duetread.c - Python's door to libduet-read: see README.md beside it.
+ * bindings/python/duetread.c - the Python module for libduet-read: see README.md beside it.
  *
- * Events are read ahead by batches, which cost a fraction of one event after the other, and made
- * Python's as they are asked for.  Whoever moves otherwise than by one first goes back to where
- * iteration is.
+ * Events are read ahead in batches, which is several times as fast as one by one; Python objects
+ * are made on demand.  Any other move first brings the reader back to the position of the
+ * iteration.
  */
 #include "duetread.h"
 
-/* Events given one by one after a turn: going to and fro costs no batch each time. */
+/* Events to read one by one after a change of direction, so that moving to and fro does not read a
+ * batch each time. */
 enum { SINGLE = 16 };
 
-/* Fields that Python's smallest dict has room for: a larger one grows again and again, or is a
- * copy. */
+/* Fields that fit into Python's smallest dict.  A larger dict would grow several times; it is
+ * copied from a pattern instead. */
 enum { SMALL_DICT = 5 };
 
 static PyTypeObject reader_type;
@@ -25,8 +26,8 @@ static int is_open(struct reader *self)
 	return self->read != NULL;
 }
 
-/* One call at a time: what Python may run in the midst of it, a finalizer or another thread, is
- * refused. */
+/* One call at a time.  Calls from code that Python runs meanwhile, in a finalizer or another
+ * thread, are refused. */
 int reader_begin(struct reader *self)
 {
 	if (!is_open(self))
@@ -45,7 +46,7 @@ void reader_end(struct reader *self)
 	self->is_busy = 0;
 }
 
-static void forget_rows(struct reader *self)
+static void drop_rows(struct reader *self)
 {
 	self->n_rows = self->row = 0;
 	self->n_single = SINGLE;
@@ -56,7 +57,7 @@ int reader_unread(struct reader *self)
 	uint32_t n = self->n_rows - self->row;
 	struct duet_read_item item;
 
-	forget_rows(self);
+	drop_rows(self);
 	for (; n; n--)
 		if (duet_read_previous(self->read, &item) < 0) {
 			PyErr_Format(duetread_error, "%s", duet_read_why(self->read));
@@ -65,7 +66,7 @@ int reader_unread(struct reader *self)
 	return PyErr_Occurred() ? -1 : 0;
 }
 
-/* The next event, if it can be had by batches; else it is to be read alone. */
+/* Returns the next event of a batch; NULL: read the next event alone. */
 static const struct duet_read_row *next_row(struct reader *self)
 {
 	if (self->row < self->n_rows)
@@ -82,15 +83,15 @@ static const struct duet_read_row *next_row(struct reader *self)
 		self->n_single_next = self->n_rows < SINGLE ? self->n_single_next : 0;
 		return &self->rows[self->row++];
 	}
-	/* Where few events have cells, fewer batches are tried. */
+	/* Where few events are rows, batches are tried less often. */
 	self->n_single = self->n_single_next;
 	self->n_single_next = self->n_single < SINGLE ? 2 * self->n_single + 1 : SINGLE;
 	return NULL;
 }
 
-static PyObject *got(struct reader *self, int kind, const struct duet_read_item *item)
+static PyObject *result_of(struct reader *self, int kind, const struct duet_read_item *item)
 {
-	if (PyErr_Occurred()) /* of the list of damages */
+	if (PyErr_Occurred()) /* from the list of damages */
 		return NULL;
 	if (kind < 0)
 		return PyErr_Format(duetread_error, "%s", duet_read_why(self->read));
@@ -99,28 +100,29 @@ static PyObject *got(struct reader *self, int kind, const struct duet_read_item 
 
 static int describe(struct reader *self);
 
-/* 1: there may be more; 0: it has ended; -1: an exception. */
+/* Returns 1: there may be more events; 0: the recording has ended; -1: an exception. */
 static int wait_for_more(struct reader *self)
 {
-	enum { TURN_MS = 100 }; /* then Python sees to its signals */
+	enum { TURN_MS = 100 }; /* then Python handles its signals */
 	double left_ms = self->timeout * 1000;
-	int got;
+	int result_of;
 
 	do {
 		int ms = self->timeout >= 0 && left_ms < TURN_MS ? (int)left_ms : TURN_MS;
 		PyThreadState *others = PyEval_SaveThread();
 
-		got = duet_read_wait(self->read, ms);
+		result_of = duet_read_wait(self->read, ms);
 		PyEval_RestoreThread(others);
 		left_ms -= ms;
 		if (PyErr_Occurred() || PyErr_CheckSignals() || describe(self))
 			return -1;
-	} while ((got == -ETIMEDOUT && (self->timeout < 0 || left_ms > 0)) || got == -EINTR);
-	if (got == -ETIMEDOUT)
+	} while ((result_of == -ETIMEDOUT && (self->timeout < 0 || left_ms > 0)) ||
+		 result_of == -EINTR);
+	if (result_of == -ETIMEDOUT)
 		PyErr_SetString(PyExc_TimeoutError, duet_read_why(self->read));
-	else if (got < 0)
+	else if (result_of < 0)
 		PyErr_SetString(duetread_error, duet_read_why(self->read));
-	return got < 0 ? -1 : got;
+	return result_of < 0 ? -1 : result_of;
 }
 
 static PyObject *read_next(struct reader *self)
@@ -129,7 +131,7 @@ static PyObject *read_next(struct reader *self)
 	struct duet_read_item item;
 	int kind, more = 1;
 
-	if (PyErr_Occurred()) { /* of the list of damages */
+	if (PyErr_Occurred()) { /* from the list of damages */
 		self->row -= row != NULL;
 		return NULL;
 	}
@@ -138,7 +140,7 @@ static PyObject *read_next(struct reader *self)
 	while ((kind = duet_read_next(self->read, &item)) == DUET_READ_END && self->follows &&
 	       more > 0)
 		more = wait_for_more(self);
-	return got(self, kind, &item);
+	return result_of(self, kind, &item);
 }
 
 static PyObject *reader_next(struct reader *self)
@@ -161,7 +163,7 @@ static PyObject *reader_previous(struct reader *self, PyObject *unused)
 	if (!reader_begin(self))
 		return NULL;
 	if (!reader_unread(self))
-		e = got(self, duet_read_previous(self->read, &item), &item);
+		e = result_of(self, duet_read_previous(self->read, &item), &item);
 	reader_end(self);
 	if (!e && !PyErr_Occurred())
 		Py_RETURN_NONE;
@@ -174,7 +176,7 @@ static PyObject *reader_seek(struct reader *self, PyObject *argument)
 
 	if ((time == -1 && PyErr_Occurred()) || !reader_begin(self))
 		return NULL;
-	forget_rows(self);
+	drop_rows(self);
 	duet_read_seek(self->read, time);
 	reader_end(self);
 	if (PyErr_Occurred())
@@ -199,10 +201,10 @@ static void class_clear(struct class *c)
 	Py_XDECREF(c->pattern);
 	for (uint32_t i = 0; i < c->n_fields; i++) {
 		Py_XDECREF(c->keys ? c->keys[i] : NULL);
-		Py_XDECREF(c->kept ? c->kept[i].value : NULL);
+		Py_XDECREF(c->last ? c->last[i].value : NULL);
 	}
 	PyMem_Free(c->keys);
-	PyMem_Free(c->kept);
+	PyMem_Free(c->last);
 }
 
 static void reader_clear(struct reader *self)
@@ -218,9 +220,9 @@ static void reader_clear(struct reader *self)
 	self->n_classes = self->n_rows = self->row = 0;
 	duet_read_close(self->read);
 	self->read = NULL;
-	if (self->whole)
-		((struct reader *)self->whole)->n_parts--;
-	Py_CLEAR(self->whole);
+	if (self->parent)
+		((struct reader *)self->parent)->n_parts--;
+	Py_CLEAR(self->parent);
 }
 
 static void reader_free(struct reader *self)
@@ -235,9 +237,9 @@ static int describe_class(struct class *c, const struct duet_read_class *info)
 	c->n_fields = info->n_fields;
 	c->name = duetread_text(info->name, strlen(info->name));
 	c->keys = PyMem_Calloc(c->n_fields + (size_t)1, sizeof *c->keys);
-	c->kept = PyMem_Calloc(c->n_fields + (size_t)1, sizeof *c->kept);
+	c->last = PyMem_Calloc(c->n_fields + (size_t)1, sizeof *c->last);
 	c->pattern = c->n_fields > SMALL_DICT ? PyDict_New() : NULL;
-	if (!c->name || !c->keys || !c->kept || (c->n_fields > SMALL_DICT && !c->pattern))
+	if (!c->name || !c->keys || !c->last || (c->n_fields > SMALL_DICT && !c->pattern))
 		return -1;
 	for (uint32_t i = 0; i < c->n_fields; i++) {
 		const char *name = info->fields[i].name ? info->fields[i].name : "";
@@ -354,7 +356,7 @@ static PyObject *reader_stream(struct reader *self, PyObject *argument)
 		Py_DECREF(part);
 		return PyErr_Format(PyExc_IndexError, "no stream %lu, or this is one", number);
 	}
-	part->whole = Py_NewRef((PyObject *)self);
+	part->parent = Py_NewRef((PyObject *)self);
 	self->n_parts++;
 	if (describe(part))
 		Py_CLEAR(part);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bindings/python/duetread.h - inside the extension: duetread.c (the reader), events.c (its events
- * and their values), columns.c.
+ * bindings/python/duetread.h - shared by duetread.c (the reader), events.c (events and their
+ * values) and columns.c.
  */
 #ifndef DUETREAD_H
 #define DUETREAD_H
@@ -15,19 +15,19 @@
 
 #include <duet/read.h>
 
-/* The last value made of a cell: what contexts say stays the same for many events. */
-struct handover {
-	uint64_t bits;	 /* numbers */
+/* The last object made for a field: contexts have the same value in many events. */
+struct last_value {
+	uint64_t bits;	 /* of a number */
 	PyObject *value; /* NULL: none yet */
 };
 
 struct class
 {
-	PyObject *name;	   /* str */
-	PyObject **keys;   /* of fields: str */
-	PyObject *pattern; /* a dict with all keys, of which those of rows are copies; NULL: a new
-			      one costs less */
-	struct handover *kept; /* of fields */
+	PyObject *name;	 /* str */
+	PyObject **keys; /* of fields: str */
+	/* a dict with all keys, copied for each row; NULL: few fields, a new dict is faster */
+	PyObject *pattern;
+	struct last_value *last; /* one for each field */
 	uint32_t n_fields;
 };
 
@@ -37,18 +37,19 @@ struct reader {
 	PyObject_HEAD struct duet_read *read;
 	struct class *classes;
 	PyObject *damages;		/* list of str */
-	PyObject *whole;		/* of a stream alone: the reader it borrows from */
+	PyObject *parent;		/* of a part: the reader it borrows from */
 	struct duet_read_value *values; /* room for the largest class */
 	uint32_t n_classes, most_fields;
 	unsigned int n_parts; /* readers that borrow from this one */
 	int follows;
 	int is_busy;	/* in a call, which may let other threads and finalizers run */
-	double timeout; /* seconds without an event that is an error; negative: none */
+	double timeout; /* seconds without an event until TimeoutError; negative: no limit */
 	struct duet_read_row
-		*rows; /* ROWS of them, made when needed; the cursor of `read` is behind the last */
-	uint32_t n_rows, row;		  /* the next to give */
-	uint32_t n_single, n_single_next; /* events to give one by one before the next batch; after
-					     one that is empty */
+		/* ROWS of them, allocated on demand; the cursor of `read` is behind the last */
+		*rows;
+	uint32_t n_rows, row; /* the next to return */
+	/* events to read one by one before the next batch; the same after the next empty batch */
+	uint32_t n_single, n_single_next;
 };
 
 extern PyTypeObject duetread_event_type;
@@ -56,14 +57,15 @@ extern PyObject *duetread_error;
 
 PyObject *duetread_text(const char *s, size_t n);
 
-/* What duet_read_next() or duet_read_previous() gave. */
+/* duetread_item - make an event from the result of duet_read_next() or duet_read_previous(). */
 PyObject *duetread_item(struct reader *self, const struct duet_read_item *item);
 PyObject *duetread_row(struct reader *self, const struct duet_read_row *row);
 
-/* reader_begin - whether the reader may be used now, or an exception; then reader_end(). */
+/* reader_begin - claim the reader for one call.  Returns 1, then call reader_end(); or 0 with an
+ * exception. */
 int reader_begin(struct reader *self);
 void reader_end(struct reader *self);
-/* reader_unread - `read` to where Python's iteration is.  0, or -1: an exception. */
+/* reader_unread - move `read` back to the position of the iteration.  0, or -1: an exception. */
 int reader_unread(struct reader *self);
 
 PyObject *reader_columns(struct reader *self, PyObject *arguments);

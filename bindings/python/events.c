@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bindings/python/events.c - events as Python has them.
+ * bindings/python/events.c - makes Python objects of events.
  *
- * One object per event, its fields a dict made on the spot: names are made once a class.  A value
- * of a batch that is what the field had in the event before is the same object again.
+ * An event has a dict of its fields; the names are made once per class.  If a field of a row has
+ * the same value as in the row before, the same object is used again.
  */
 #include "duetread.h"
 
@@ -75,8 +75,8 @@ PyObject *duetread_text(const char *s, size_t n)
 	return PyUnicode_DecodeUTF8(s, (Py_ssize_t)n, "replace");
 }
 
-/* A value that is no struct and no array. */
-static PyObject *plain(const struct duet_read_value *v)
+/* Makes an object for a value that is neither struct nor array. */
+static PyObject *scalar(const struct duet_read_value *v)
 {
 	switch (v->kind) {
 	case DUET_READ_INT:
@@ -97,8 +97,8 @@ static PyObject *plain(const struct duet_read_value *v)
 	}
 }
 
-/* What the walk gives up to the end of the struct (a dict) or array (a list) just begun;
- * @is_complete: of the event. */
+/* Makes a dict (struct) or list (array) of the values up to its end; @is_complete: up to the end of
+ * the event. */
 static PyObject *compound(struct duet_read *r, int is_struct, int is_complete)
 {
 	PyObject *result = is_struct ? PyDict_New() : PyList_New(0);
@@ -114,7 +114,7 @@ static PyObject *compound(struct duet_read *r, int is_struct, int is_complete)
 		if (v.kind == DUET_READ_STRUCT || v.kind == DUET_READ_ARRAY)
 			item = compound(r, v.kind == DUET_READ_STRUCT, 0);
 		else
-			item = plain(&v);
+			item = scalar(&v);
 		if (!item)
 			err = -1;
 		else
@@ -127,7 +127,7 @@ static PyObject *compound(struct duet_read *r, int is_struct, int is_complete)
 	return result;
 }
 
-static PyObject *fields_of(struct reader *self, uint32_t number)
+static PyObject *walk_fields(struct reader *self, uint32_t number)
 {
 	const struct duet_read_class *c = duet_read_class_info(self->read, number);
 	struct duet_read_value *v = self->values;
@@ -143,7 +143,7 @@ static PyObject *fields_of(struct reader *self, uint32_t number)
 
 		if (v[i].kind == DUET_READ_NONE)
 			continue;
-		item = plain(&v[i]);
+		item = scalar(&v[i]);
 		if (!item || PyDict_SetItem(d, self->classes[number].keys[i], item))
 			Py_CLEAR(d);
 		Py_XDECREF(item);
@@ -151,36 +151,36 @@ static PyObject *fields_of(struct reader *self, uint32_t number)
 	return d;
 }
 
-/* True costs less than a new object. */
-static int is_same_text(PyObject *kept, const struct duet_read_cell *c)
+/* A comparison is cheaper than a new object. */
+static int is_same_text(PyObject *last, const struct duet_read_cell *c)
 {
-	return kept && PyUnicode_IS_COMPACT_ASCII(kept) &&
-	       (size_t)PyUnicode_GET_LENGTH(kept) == c->size &&
-	       !memcmp(PyUnicode_DATA(kept), c->as.text, c->size);
+	return last && PyUnicode_IS_COMPACT_ASCII(last) &&
+	       (size_t)PyUnicode_GET_LENGTH(last) == c->size &&
+	       !memcmp(PyUnicode_DATA(last), c->as.text, c->size);
 }
 
-/* Field @i of an event of a batch.  A new reference. */
-static PyObject *cell(struct reader *self, uint32_t number, uint32_t i, uint32_t kind,
-		      const struct duet_read_cell *c)
+/* Makes an object for field @i of a row.  Returns a new reference. */
+static PyObject *value_of_cell(struct reader *self, uint32_t number, uint32_t i, uint32_t kind,
+			       const struct duet_read_cell *c)
 {
-	struct handover *kept = &self->classes[number].kept[i];
+	struct last_value *last = &self->classes[number].last[i];
 	struct duet_read_value v = { .as.u = c->as.u };
 	PyObject *value;
 
 	if (kind == DUET_READ_TEXT) {
-		if (is_same_text(kept->value, c))
-			return Py_NewRef(kept->value);
+		if (is_same_text(last->value, c))
+			return Py_NewRef(last->value);
 		value = duetread_text(c->as.text, c->size);
 	} else {
-		if (kept->value && kept->bits == c->as.u)
-			return Py_NewRef(kept->value);
+		if (last->value && last->bits == c->as.u)
+			return Py_NewRef(last->value);
 		v.kind = kind;
 		if (kind == DUET_READ_LABEL)
 			duet_read_cell_value(self->read, number, i, c, &v);
-		value = plain(&v);
-		kept->bits = c->as.u;
+		value = scalar(&v);
+		last->bits = c->as.u;
 	}
-	Py_XSETREF(kept->value, Py_XNewRef(value));
+	Py_XSETREF(last->value, Py_XNewRef(value));
 	return value;
 }
 
@@ -191,8 +191,8 @@ static PyObject *fields_of_row(struct reader *self, const struct duet_read_row *
 	PyObject *d = class->pattern ? PyDict_Copy(class->pattern) : PyDict_New();
 
 	for (uint32_t i = 0; d && i < class->n_fields; i++) {
-		PyObject *value =
-			cell(self, row->class_number, i, info->fields[i].kind, &row->cells[i]);
+		PyObject *value = value_of_cell(self, row->class_number, i, info->fields[i].kind,
+						&row->cells[i]);
 
 		if (!value || PyDict_SetItem(d, class->keys[i], value))
 			Py_CLEAR(d);
@@ -201,7 +201,7 @@ static PyObject *fields_of_row(struct reader *self, const struct duet_read_row *
 	return d;
 }
 
-/* Takes over @fields; NULL: an exception. */
+/* Takes ownership of @fields; NULL: an exception. */
 static struct event *event_of(long long time, uint32_t cpu, uint32_t stream, uint32_t class_number,
 			      PyObject *name, PyObject *fields)
 {
@@ -224,7 +224,7 @@ static struct event *event_of(long long time, uint32_t cpu, uint32_t stream, uin
 PyObject *duetread_item(struct reader *self, const struct duet_read_item *item)
 {
 	int is_event = item->kind == DUET_READ_EVENT;
-	PyObject *fields = is_event ? fields_of(self, item->class_number) : PyDict_New();
+	PyObject *fields = is_event ? walk_fields(self, item->class_number) : PyDict_New();
 	struct event *e =
 		event_of(item->time_ns, item->cpu, item->stream, item->class_number,
 			 is_event ? self->classes[item->class_number].name : Py_None, fields);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bindings/python/test.py DIRECTORY DUET LIBDUET - the module in DIRECTORY gives what `duet view --json` shows."""
+"""bindings/python/test.py DIRECTORY DUET LIBDUET - the module in DIRECTORY reads the same events as `duet view --json`."""
 import json
 import os
 import struct
@@ -48,7 +48,7 @@ def shown(trace):
                                           else v for k, v in fields.items() if k not in TOLD}
 
 
-def without_told(e):
+def without_refused(e):
     return e.time, e.name, {k: v for k, v in e.fields.items() if k not in TOLD}
 
 
@@ -102,7 +102,7 @@ event { name = "all"; fields := struct { u8 n; integer { size = 8; align = 8; si
 
 
 def all_kinds(directory):
-    """A trace of 700 events of every kind of field, and what its events are."""
+    """Makes a trace of 700 events with every kind of field; returns the events."""
     os.mkdir(directory)
     with open(directory + "/metadata", "w") as f:
         f.write(METADATA)
@@ -123,7 +123,7 @@ def same(a, b):
 
 
 def check_batches(directory):
-    """What is read ahead is nowhere to be seen: to and fro, by columns, after a seek."""
+    """Reading ahead has no visible effect: moving to and fro, by columns, after a seek."""
     trace = record(directory, directory + "/plain", "-c", "procname,ip")
     r = duetread.Reader(trace)
     events = list(r)
@@ -158,9 +158,9 @@ def check_batches(directory):
 
 
 def check_use_by_two(directory):
-    """A thread waits in next(); another that asks for something is told so."""
+    """While a thread waits in next(), a call of another thread raises an exception."""
     r = duetread.Reader(directory + "/begun", follow=True, timeout=0.5)
-    stop, told, end = threading.Event(), False, time.monotonic() + 30
+    stop, refused, end = threading.Event(), False, time.monotonic() + 30
 
     def wait():
         while not stop.is_set():
@@ -168,11 +168,11 @@ def check_use_by_two(directory):
 
     thread = threading.Thread(target=wait)
     thread.start()
-    while not told and time.monotonic() < end:
-        told = refused(ValueError, r.seek, 0)
+    while not refused and time.monotonic() < end:
+        refused = refused(ValueError, r.seek, 0)
     stop.set()
     thread.join()
-    check(told, "a reader in use says so")
+    check(refused, "a reader in use says so")
     r.seek(0)
     r.close()
 
@@ -186,7 +186,7 @@ def main():
         with duetread.Reader(trace) as r:
             events = list(r)
             n = len(events)
-            back = [without_told(r.previous()) for _ in range(n)]
+            back = [without_refused(r.previous()) for _ in range(n)]
             check(r.previous() is None, "backward ends at the beginning")
             r.seek(events[n // 2].time)
             check(next(r).time == events[n // 2].time, "seek finds the time")
@@ -197,7 +197,7 @@ def main():
             for p in parts:
                 p.close()
         check(refused(ValueError, next, r), "a closed reader says so")
-        mine = [without_told(e) for e in events]
+        mine = [without_refused(e) for e in events]
         for ours, theirs in zip(mine, shown(trace)):
             if ours != theirs:
                 print("# %r, view %r" % (ours, theirs))
@@ -211,7 +211,7 @@ def main():
         victim = max((cut + f for f in os.listdir(cut) if f.startswith("cpu_")), key=os.path.getsize)
         os.truncate(victim, os.path.getsize(victim) - 100)
         with duetread.Reader(trace) as r:
-            check(0 < len(list(r)) < n and len(r.damages) >= 1 and "bytes" in r.damages[0], "damage is told")
+            check(0 < len(list(r)) < n and len(r.damages) >= 1 and "bytes" in r.damages[0], "damage is refused")
         check(refused(duetread.Error, duetread.Reader, directory + "/nothing"), "what is not there is an error")
         strict = refused(duetread.Error, lambda: list(duetread.Reader(trace, strict=True)))
         check(strict, "strict refuses damage")

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* read/open.c - opening, moving, and describing what is there: see duet/read.h. */
+/*
+ * read/open.c - opens recordings, moves the cursor, and describes classes and streams: duet/read.h.
+ *
+ * Descriptions have addresses that never change, so that a caller may keep pointers to them while
+ * more are added.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -7,7 +12,7 @@
 
 #include "read/internal.h"
 
-static void reported(void *context, const char *text)
+static void on_damage(void *context, const char *text)
 {
 	struct duet_read *r = context;
 
@@ -40,13 +45,14 @@ static uint32_t kind_of(const struct ctf_op *op)
 	return op->is_signed ? DUET_READ_INT : DUET_READ_UINT;
 }
 
-/* The operation after what @op, which shows a field, contains. */
+/* Returns the operation after the field of @op, including everything the field contains. */
 static const struct ctf_op *after_field(const struct ctf_program *p, const struct ctf_op *op)
 {
 	int depth = 0;
 
-	if (op->code ==
-	    OP_CHOICE) { /* its last case's jump leads behind it, and so do the others' */
+	/* Every case of a variant ends with a jump behind it.  The last case's jump is the first
+	 * one at or behind its beginning. */
+	if (op->code == OP_CHOICE) {
 		uint32_t last = (uint32_t)(op - p->ops);
 
 		for (uint32_t i = 0; i < op->n_cases; i++)
@@ -131,7 +137,8 @@ static int describe_class(struct read_class *c, const struct ctf_event_class *e,
 	return e->program ? describe_fields(c, e->program) : 0;
 }
 
-/* Room for @n pointers; those from @from on are new objects of @size bytes. */
+/* Extends a list to @n pointers; those from @from on point to new, zeroed objects of @size
+ * bytes. */
 static int grow(void *list, uint32_t from, uint32_t n, size_t size)
 {
 	void **at = reallocarray(*(void ***)list, n + (size_t)1, sizeof *at);
@@ -170,7 +177,7 @@ static int describe_classes(struct duet_read *r)
 	return 0;
 }
 
-/* Sizes and times of those that were there as well. */
+/* Known streams are updated, too: their sizes and times change. */
 static int describe_streams(struct duet_read *r)
 {
 	uint32_t n = trace_n_streams(r->trace);
@@ -201,7 +208,7 @@ int read_describe(struct duet_read *r)
 int duet_read_open(struct duet_read **result, const char *const *paths, int n,
 		   const struct duet_read_options *o, char *why)
 {
-	struct trace_options options = { .warn = reported };
+	struct trace_options options = { .warn = on_damage };
 	struct duet_read *r = calloc(1, sizeof *r);
 	int err;
 
@@ -265,8 +272,9 @@ int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read 
 				    .is_part = true,
 				    .damage = r->damage,
 				    .context = r->context };
-	err = r->is_part || r->follows ? -EINVAL
-				       : trace_part(r->trace, stream, reported, part, &part->trace);
+	err = r->is_part || r->follows
+		      ? -EINVAL
+		      : trace_part(r->trace, stream, on_damage, part, &part->trace);
 	if (err)
 		free(part);
 	else

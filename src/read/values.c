@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* read/values.c - fields of events, one by one, all at once, and as columns: see duet/read.h. */
+/*
+ * read/values.c - reads fields of events: one, all, as a tree, as columns, in batches: duet/read.h.
+ *
+ * A class of numbers and texts alone is decoded as columns in one pass; other classes are walked
+ * field by field.
+ */
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>
@@ -144,7 +149,7 @@ static bool is_column(const struct read_class *c, const struct duet_read_column 
 	return kind >= DUET_READ_INT && kind <= DUET_READ_LABEL;
 }
 
-static void put_head(const struct duet_read *r, int32_t which, void *rows, size_t row)
+static void put_property(const struct duet_read *r, int32_t which, void *rows, size_t row)
 {
 	if (which == DUET_READ_ROW_TIME)
 		((int64_t *)rows)[row] = r->event.time_ns;
@@ -181,7 +186,7 @@ static void put_row(struct duet_read *r, const struct read_class *c,
 		int32_t f = columns[i].field;
 
 		if (f < 0) {
-			put_head(r, f, columns[i].rows, row);
+			put_property(r, f, columns[i].rows, row);
 			continue;
 		}
 		if (has_cells)
@@ -192,9 +197,9 @@ static void put_row(struct duet_read *r, const struct read_class *c,
 	}
 }
 
-/* Column @c of those of @n rows at @rows that @chosen lists, from place @row on. */
+/* Copies column @c of the rows that @selected lists, to the output from @row on. */
 static void put_column(const struct read_class *class, const struct duet_read_column *c,
-		       const struct ctf_row *rows, const uint16_t *chosen, uint32_t n, size_t row)
+		       const struct ctf_row *rows, const uint16_t *selected, uint32_t n, size_t row)
 {
 	struct duet_read_text *texts = c->rows;
 	uint32_t *heads = c->rows;
@@ -202,44 +207,44 @@ static void put_column(const struct read_class *class, const struct duet_read_co
 
 	if (c->field == DUET_READ_ROW_TIME) {
 		for (uint32_t i = 0; i < n; i++)
-			numbers[row + i] = rows[chosen[i]].time_ns;
+			numbers[row + i] = rows[selected[i]].time_ns;
 	} else if (c->field < 0) {
 		for (uint32_t i = 0; i < n; i++)
-			heads[row + i] = c->field == DUET_READ_ROW_CPU ? rows[chosen[i]].cpu
+			heads[row + i] = c->field == DUET_READ_ROW_CPU ? rows[selected[i]].cpu
 					 : c->field == DUET_READ_ROW_STREAM
-						 ? rows[chosen[i]].stream
-						 : rows[chosen[i]].class_number;
+						 ? rows[selected[i]].stream
+						 : rows[selected[i]].class_number;
 	} else if (class->public.fields[c->field].kind == DUET_READ_TEXT) {
 		for (uint32_t i = 0; i < n; i++) {
-			const struct ctf_column *cell = &rows[chosen[i]].columns[c->field];
+			const struct ctf_column *cell = &rows[selected[i]].columns[c->field];
 
 			texts[row + i] = (struct duet_read_text){ cell->text, cell->size };
 		}
-	} else { /* a real's bits too */
+	} else { /* an integer, or the bits of a double */
 		for (uint32_t i = 0; i < n; i++)
-			numbers[row + i] = rows[chosen[i]].columns[c->field].i;
+			numbers[row + i] = rows[selected[i]].columns[c->field].i;
 	}
 }
 
-/* The next events by a batch, of which those of class @c are put; *@row: where they begin, and then
- * end.  Returns how many events came. */
+/* Reads one batch and copies its events of class @c.  *@row is advanced by their number.  Returns
+ * the number of events read. */
 static uint32_t put_batch(struct duet_read *r, const struct read_class *c,
 			  const struct duet_read_column *columns, int n_columns, size_t *row,
 			  size_t n_rows)
 {
 	struct ctf_row rows[BATCH];
-	uint16_t chosen[BATCH];
+	uint16_t selected[BATCH];
 	uint32_t n = trace_batch(r->trace, rows,
 				 n_rows - *row < BATCH ? (uint32_t)(n_rows - *row) : BATCH),
-		 n_chosen = 0;
+		 n_selected = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		chosen[n_chosen] = (uint16_t)i;
-		n_chosen += rows[i].class_number == c->ctf->number;
+		selected[n_selected] = (uint16_t)i;
+		n_selected += rows[i].class_number == c->ctf->number;
 	}
-	for (int i = 0; i < n_columns && n_chosen; i++)
-		put_column(c, &columns[i], rows, chosen, n_chosen, *row);
-	*row += n_chosen;
+	for (int i = 0; i < n_columns && n_selected; i++)
+		put_column(c, &columns[i], rows, selected, n_selected, *row);
+	*row += n_selected;
 	return n;
 }
 
@@ -258,8 +263,8 @@ int64_t duet_read_rows(struct duet_read *r, uint32_t class_number,
 		is_any || class_number >= r->n_classes ? NULL : r->classes[class_number];
 	bool by_batches =
 		c && c->ctf->program && c->ctf->program->loads && has_fields(columns, n_columns);
-	uint32_t n_alone =
-		0; /* events before the next batch: it takes long to learn that there is none */
+	/* Events to read one by one before the next batch: an attempt that fails is expensive. */
+	uint32_t n_alone = 0;
 	size_t row = 0;
 	int got = 0;
 

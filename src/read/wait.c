@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* read/wait.c - recordings that are written still: duet_read_wait(), see duet/read.h. */
+/*
+ * read/wait.c - waits for more events of recordings that are still written: duet_read_wait().
+ *
+ * The reader polls the files each POLL_MS.  Notification by inotify does not work for files that
+ * come through a network file system.
+ */
 #include <errno.h>
 #include <poll.h>
 
 #include "base/monotonic.h"
 #include "read/internal.h"
 
-enum { LOOK_MS = 50 };
+enum { POLL_MS = 50 };
 
 static int64_t now_ms(void)
 {
 	return (int64_t)(monotonic_ns() / 1000000);
 }
 
-/* 1: there may be more; 0: not yet; or -errno. */
-static int look(struct duet_read *r)
+/* Returns 1: there may be more events; 0: not yet; or -errno. */
+static int refresh(struct duet_read *r)
 {
 	int grows = trace_refresh(r->trace, &r->why), err;
 	int64_t known_ns;
@@ -40,7 +45,7 @@ int duet_read_wait(struct duet_read *r, int timeout_ms)
 		return diag_fail(&r->why, -EINVAL, "the reader was not opened to follow");
 	r->has_event = false;
 	while (!r->has_ended) {
-		int got = look(r);
+		int got = refresh(r);
 		int64_t left_ms = end_ms - now_ms();
 
 		if (got)
@@ -48,7 +53,7 @@ int duet_read_wait(struct duet_read *r, int timeout_ms)
 		if (left_ms <= 0)
 			return diag_fail(&r->why, -ETIMEDOUT,
 					 "nothing more was written in that time");
-		if (poll(NULL, 0, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS) < 0 && errno == EINTR)
+		if (poll(NULL, 0, left_ms < POLL_MS ? (int)left_ms : POLL_MS) < 0 && errno == EINTR)
 			return diag_fail(&r->why, -EINTR, "interrupted by a signal");
 	}
 	return 0;

@@ -177,9 +177,9 @@ static int source_open_or_skip(struct trace *t, const char *path, struct source 
 	if (!err || err == -ENOMEM || t->options.is_strict)
 		return err;
 	t->n_damages++;
+	/* The first one is reported if another trace can be read; else it is the error. */
 	if (!t->unreadable.text[0])
-		t->unreadable =
-			*d; /* reported if another trace can be read; else it is the error */
+		t->unreadable = *d;
 	else if (t->options.warn)
 		t->options.warn(t->options.context, d->text);
 	return 0;

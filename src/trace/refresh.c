@@ -2,7 +2,7 @@
 /*
  * trace/refresh.c - reads recordings while they are written: trace_refresh().
  *
- * A recording reports up to which time its files are complete (base/progress.h).  That time, not
+ * A recording reports the time its files are complete to (base/progress.h).  That time, not
  * the content of the files, decides how far events are returned.  An idle stream delays no other; a
  * stream that is written late delays all, which order requires.  Each round reads:
  *

@@ -2,10 +2,9 @@
 /*
  * cmd/export/chrome.c - `duet export chrome`: the Trace Event Format, one JSON object.
  *
- * Times are microseconds with three decimals since the first event: since 1970 a double would not
- * hold them.  A thread that was switched has a second row, of its states; the CPUs are threads of a
- * process of number 0, and show who ran.  Flows lead from the waker's state to the woken thread's.
- *
+ * Times are microseconds with three decimals since the first event: a double could not hold them
+ * since 1970.  A thread with switches has a second row for its states.  CPUs are threads of process
+ * 0 and show the running thread.  Flows lead from the waker's state to the woken thread's. Source:
  * "Trace Event Format", Google, 2016.
  */
 #include <errno.h>
@@ -16,17 +15,17 @@
 #include "cmd/export/export.h"
 #include "cmd/view/print.h"
 
-/* Above all numbers of threads, which are less than 2^22. */
+/* Larger than every thread id, which is below 2^22. */
 enum { STATES = 1 << 23, HOST = 1 << 24, NO_CPU = 4096 };
 
 struct chrome {
 	struct export *x;
 	struct out *o;
 	struct timeline timeline;
-	uint8_t *reported; /* by thread: 1 as a thread, 2 as a process, 4 its states */
-	bool *reported_cpus;
-	uint32_t n_reported, n_reported_cpus;
-	bool reported_process_0, has_one;
+	uint8_t *has_row; /* bits by thread: 1 named as a thread, 2 as a process, 4 its states */
+	bool *has_cpu_row;
+	uint32_t n_has_row, n_has_cpu_row;
+	bool has_cpu_process, has_one;
 	int64_t begin_ns;
 };
 
@@ -119,44 +118,43 @@ static uint32_t process_of(const struct chrome *c, uint32_t thread)
 	return process ? process : thread;
 }
 
-/* What the rows of @thread are called, once; @as: 1 for itself, 4 for its states. */
-static int report_thread(struct chrome *c, uint32_t thread, uint8_t as, int64_t *pid, int64_t *tid)
+/* Writes the names of the rows of @thread, once; @as: 1 for the thread, 4 for its states. */
+static int name_rows(struct chrome *c, uint32_t thread, uint8_t as, int64_t *pid, int64_t *tid)
 {
 	const struct thread *th = timeline_thread(&c->timeline, thread), *p;
 	uint32_t process = process_of(c, thread);
 
-	if (pass_grow(&c->reported, &c->n_reported, thread > process ? thread : process,
-		      sizeof *c->reported))
+	if (pass_grow(&c->has_row, &c->n_has_row, thread > process ? thread : process,
+		      sizeof *c->has_row))
 		return -ENOMEM;
 	p = timeline_thread(&c->timeline, process);
 	*pid = number_of(p);
 	*tid = number_of(th) + (as == 4 ? STATES : 0);
-	if (!(c->reported[process] & 2))
+	if (!(c->has_row[process] & 2))
 		put_name(c, "process_name", *pid, *pid, p->name, p->name_size, "");
-	c->reported[process] |= 2;
-	if (c->reported[thread] & as)
+	c->has_row[process] |= 2;
+	if (c->has_row[thread] & as)
 		return 0;
-	c->reported[thread] |= as;
+	c->has_row[thread] |= as;
 	put_name(c, "thread_name", *pid, *tid, th->name, th->name_size, as == 4 ? " (states)" : "");
 	put_order(c, *pid, *tid, 2 * (number_of(th) - *pid) + (as != 4));
 	return 0;
 }
 
-static int report_cpu(struct chrome *c, uint32_t cpu, int64_t *pid, int64_t *tid)
+static int name_cpu_row(struct chrome *c, uint32_t cpu, int64_t *pid, int64_t *tid)
 {
 	char name[32] = "CPU ?";
 
 	*pid = 0;
 	*tid = cpu < NO_CPU ? cpu : NO_CPU;
-	if (!c->reported_process_0)
+	if (!c->has_cpu_process)
 		put_name(c, "process_name", 0, 0, "CPUs", 4, "");
-	c->reported_process_0 = true;
-	if (pass_grow(&c->reported_cpus, &c->n_reported_cpus, (uint32_t)*tid,
-		      sizeof *c->reported_cpus))
+	c->has_cpu_process = true;
+	if (pass_grow(&c->has_cpu_row, &c->n_has_cpu_row, (uint32_t)*tid, sizeof *c->has_cpu_row))
 		return -ENOMEM;
-	if (c->reported_cpus[*tid])
+	if (c->has_cpu_row[*tid])
 		return 0;
-	c->reported_cpus[*tid] = true;
+	c->has_cpu_row[*tid] = true;
 	if (cpu < NO_CPU)
 		snprintf(name, sizeof name, "CPU %u", cpu);
 	put_name(c, "thread_name", 0, *tid, name, strlen(name), "");
@@ -167,13 +165,13 @@ static int report_cpu(struct chrome *c, uint32_t cpu, int64_t *pid, int64_t *tid
 static int report_row(struct chrome *c, const struct timeline_item *item, int64_t *pid,
 		      int64_t *tid)
 {
-	return item->is_of_cpu ? report_cpu(c, item->cpu, pid, tid)
-			       : report_thread(c, item->thread, 1, pid, tid);
+	return item->is_of_cpu ? name_cpu_row(c, item->cpu, pid, tid)
+			       : name_rows(c, item->thread, 1, pid, tid);
 }
 
 /* ---------------------------------------------------------------- events */
 
-/* "args" of fields; contexts, if any, as one member of it. */
+/* Writes "args": the fields; contexts, if any, are one member. */
 static void add_args(struct chrome *c, const struct trace_event *e)
 {
 	bool has_fields = view_json_scope(c->o, e, CTF_PAYLOAD, ",\"args\":");
@@ -248,7 +246,7 @@ static int put_state(struct chrome *c, const struct timeline_item *item)
 	const struct thread *th = timeline_thread(&c->timeline, item->thread);
 	char who[THREAD_NAME_MAX + 16];
 	int64_t pid, tid;
-	int err = report_thread(c, item->thread, 4, &pid, &tid);
+	int err = name_rows(c, item->thread, 4, &pid, &tid);
 
 	if (err)
 		return err;
@@ -256,7 +254,7 @@ static int put_state(struct chrome *c, const struct timeline_item *item)
 	if (item->state != TIMELINE_RUNNING)
 		return 0;
 	snprintf(who, sizeof who, "%.*s:%d", th->name_size, th->name, th->tid);
-	err = report_cpu(c, item->cpu, &pid, &tid);
+	err = name_cpu_row(c, item->cpu, &pid, &tid);
 	put_slice(c, who, strlen(who), pid, tid, item);
 	return err;
 }
@@ -264,7 +262,7 @@ static int put_state(struct chrome *c, const struct timeline_item *item)
 static int put_runs(struct chrome *c, const struct timeline_item *item)
 {
 	int64_t pid, tid;
-	int err = report_thread(c, item->thread, 4, &pid, &tid);
+	int err = name_rows(c, item->thread, 4, &pid, &tid);
 
 	if (!err)
 		put_flow(c, 'f', item->flow, pid, tid, item->time_ns);
@@ -295,7 +293,7 @@ static int put_counter(struct chrome *c, const struct timeline_item *item)
 static int put_lost(struct chrome *c, const struct timeline_item *item)
 {
 	int64_t pid, tid;
-	int err = report_cpu(c, item->cpu, &pid, &tid);
+	int err = name_cpu_row(c, item->cpu, &pid, &tid);
 
 	if (err)
 		return err;
@@ -309,7 +307,7 @@ static int put_lost(struct chrome *c, const struct timeline_item *item)
 	return 0;
 }
 
-static int take(void *context, const struct timeline_item *item)
+static int put_item(void *context, const struct timeline_item *item)
 {
 	struct chrome *c = context;
 
@@ -322,7 +320,7 @@ static int take(void *context, const struct timeline_item *item)
 		return put_event(c, item, 'E');
 	case TIMELINE_INSTANT:
 		return put_event(c, item, 'i');
-	case TIMELINE_SWITCH: /* told by states */
+	case TIMELINE_SWITCH: /* exported as states */
 		return 0;
 	case TIMELINE_STATE:
 		return put_state(c, item);
@@ -342,13 +340,13 @@ int export_chrome(struct export *x, struct diag *d)
 	int err;
 
 	out_literal(c.o, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-	err = export_timeline(x, &c.timeline, take, &c, d);
+	err = export_timeline(x, &c.timeline, put_item, &c, d);
 	out_literal(c.o,
 		    "\n],\"otherData\":{\"version\":\"duet " DUET_VERSION "\",\"begin_ns\":\"");
 	out_i64(c.o, c.timeline.run.first_ns);
 	out_literal(c.o, "\"}}\n");
 	timeline_fini(&c.timeline);
-	free(c.reported);
-	free(c.reported_cpus);
+	free(c.has_row);
+	free(c.has_cpu_row);
 	return err;
 }

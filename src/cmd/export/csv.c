@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/export/csv.c - `duet export csv`: a line per event. */
+/* cmd/export/csv.c - `duet export csv`: one line per event, as `duet view --csv` prints it. */
 #include <errno.h>
 
 #include "cmd/view/csv.h"

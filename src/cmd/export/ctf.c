@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/export/ctf.c - duet export ctf: a recording as plain CTF again, for other readers.
+ * cmd/export/ctf.c - `duet export ctf`: an uncompressed copy of a recording, for other CTF readers.
  *
- * A copy of its directory, in which no file is packed (ctf/compressed/compressed.h); removed again
- * if it cannot be whole.  Events are not touched: what the recorder wrote is what is there, byte
+ * The copy has the same files as the recording's directory, each decompressed
+ * (ctf/compressed/compressed.h).  If it cannot be completed, it is removed.  Events are copied byte
  * for byte.
  */
 #include <errno.h>
@@ -22,10 +22,10 @@
 #include "cmd/progress.h"
 #include "ctf/compressed/compressed.h"
 
-/* For nftw. */
+/* nftw() has no context argument. */
 static struct {
 	const char *to;
-	size_t base;	/* of the recording's path */
+	size_t base;	/* length of the recording's path */
 	uint64_t bytes; /* of all files */
 	struct diag *d;
 	int err;
@@ -67,8 +67,7 @@ static int copy_file(const char *from, char *to, uint64_t size, struct diag *d)
 	} else {
 		err = copy_plain(from, to, d);
 	}
-	return err == -EEXIST ? 0
-			      : err; /* it lay there both ways: of one that is just being packed */
+	return err == -EEXIST ? 0 : err; /* both files were there: it is just being compressed */
 }
 
 static int copy_one(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -85,7 +84,7 @@ static int copy_one(const char *path, const struct stat *st, int type, struct FT
 	return job.err;
 }
 
-/* How much there is. */
+/* Adds the size of one file. */
 static int count_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)path;
@@ -94,7 +93,7 @@ static int count_one(const char *path, const struct stat *st, int type, struct F
 	return 0;
 }
 
-/* A copy that grows below what is copied would be copied, too, again and again. */
+/* A copy inside the recording would copy itself again and again. */
 static bool is_below(const char *to, const char *path)
 {
 	char below[PATH_MAX], above[PATH_MAX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/export/export.c - `duet export FORMAT`: recordings for other viewers.  A format is a file of
- * its own.
+ * cmd/export/export.c - `duet export FORMAT`: writes recordings in formats of other viewers.  Each
+ * format is a file of its own.
  *
- * A file that could not be written whole is removed.
+ * An output file that is not complete is removed.
  */
 #include "cmd/export/export.h"
 #include "cmd/progress.h"
@@ -26,7 +26,7 @@ static const struct format {
 	const char *name;
 	int (*run)(struct export *x, struct diag *d);
 	bool is_binary;
-	const char *what;
+	const char *summary;
 } formats[] = {
 	{ "perfetto", export_perfetto, true, "ui.perfetto.dev: everything, as protocol buffers" },
 	{ "chrome", export_chrome, false,
@@ -45,7 +45,7 @@ static void help(void)
 	      "Writes recordings for other viewers:\n\n",
 	      stdout);
 	for (int i = 0; i < N_FORMATS; i++)
-		printf("  %-11s %s\n", formats[i].name, formats[i].what);
+		printf("  %-11s %s\n", formats[i].name, formats[i].summary);
 	fputs("  ctf         a copy in which nothing is compressed, for other CTF readers: -o DIR, "
 	      "one recording,\n"
 	      "              all of it\n\n"
@@ -63,24 +63,24 @@ static void help(void)
 	      stdout);
 }
 
-static int complain(const char *what)
+static int fail(const char *summary)
 {
-	return cmd_error("export", "%s", what);
+	return cmd_error("export", "%s", summary);
 }
 
 static void warn(void *context, const char *text)
 {
 	(void)context;
-	complain(text);
+	fail(text);
 }
 
-static void warn_not(void *context, const char *text)
+static void ignore_warning(void *context, const char *text)
 {
 	(void)context;
 	(void)text;
 }
 
-/* ---------------------------------------------------------------- what formats use */
+/* ---------------------------------------------------------------- shared by the formats */
 
 int64_t export_from_ns(const struct export *x)
 {
@@ -100,37 +100,37 @@ static bool is_chosen(const struct export *x, const struct trace_event *e,
 	return !x->match || match_event(x->match, e, w);
 }
 
-struct passing { /* timeline_take with the format's context, and the filter with ours */
+struct forwarding { /* calls the format with its context, and the filter with ours */
 	struct export *x;
 	timeline_take *take;
 	void *context;
 };
 
-static int pass_on(void *context, const struct timeline_item *item)
+static int forward_item(void *context, const struct timeline_item *item)
 {
-	struct passing *p = context;
+	struct forwarding *p = context;
 	int err = p->x->out.is_over ? 1 : p->take(p->context, item);
 
 	out_room(&p->x->out);
 	return err;
 }
 
-static bool is_passed_on(void *context, const struct trace_event *e,
+static bool is_forwarded(void *context, const struct trace_event *e,
 			 const struct thread_identity *w)
 {
-	struct passing *p = context;
-	bool is_it = !p->x->match || match_event(p->x->match, e, w);
+	struct forwarding *p = context;
+	bool is_match = !p->x->match || match_event(p->x->match, e, w);
 
-	p->x->n_events += is_it;
-	return is_it;
+	p->x->n_events += is_match;
+	return is_match;
 }
 
 int export_timeline(struct export *x, struct timeline *t, timeline_take *take, void *context,
 		    struct diag *d)
 {
-	struct passing p = { x, take, context };
+	struct forwarding p = { x, take, context };
 	struct timeline_options o = { .is_wanted = x->is_wanted,
-				      .is_chosen = is_passed_on,
+				      .is_chosen = is_forwarded,
 				      .from_ns = export_from_ns(x),
 				      .to_ns = export_to_ns(x),
 				      .pairs = x->pairs,
@@ -138,9 +138,9 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 				      .counters = x->counters,
 				      .n_counters = x->n_counters,
 				      .functions = kallsyms_open(x->paths, x->n_paths),
-				      .take = pass_on,
+				      .take = forward_item,
 				      .context = &p };
-	struct trace_options quiet = { .warn = warn_not };
+	struct trace_options quiet = { .warn = ignore_warning };
 	struct trace *first = NULL;
 	int err;
 
@@ -155,7 +155,7 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 	if (!err)
 		err = timeline_run(t, x->trace, &o, d);
 	kallsyms_close(o.functions);
-	/* Its names of threads are copies; nothing else of it is asked for. */
+	/* The timeline has copies of the names of threads and needs nothing else of it. */
 	trace_close(first);
 	return err < 0 ? err : 0;
 }
@@ -192,15 +192,15 @@ int export_each(struct export *x, export_on_event *on_event, void *context, stru
 
 enum { OPT_FROM = 256, OPT_TO, OPT_PAIR, OPT_COUNTER, OPT_WEIGHT, OPT_TITLE };
 
-/* "A,B": cuts it in two. */
+/* Cuts "A,B" in two. */
 static int take_pair(struct export *x, char *text)
 {
 	char *comma = strchr(text, ',');
 
 	if (!comma || comma == text || !comma[1])
-		return complain("--pair takes two patterns, as in --pair shop:open,shop:close");
+		return fail("--pair takes two patterns, as in --pair shop:open,shop:close");
 	if (x->n_pairs == EXPORT_CHOICES_MAX)
-		return complain("more than 64 pairs");
+		return fail("more than 64 pairs");
 	*comma = 0;
 	x->pairs[x->n_pairs++] = (struct timeline_pair){ text, comma + 1 };
 	return 0;
@@ -211,10 +211,9 @@ static int take_counter(struct export *x, char *text)
 	char *colon = strrchr(text, ':');
 
 	if (!colon || colon == text || !colon[1])
-		return complain(
-			"--counter takes an event and its field, as in --counter shop:stock:n");
+		return fail("--counter takes an event and its field, as in --counter shop:stock:n");
 	if (x->n_counters == EXPORT_CHOICES_MAX)
-		return complain("more than 64 counters");
+		return fail("more than 64 counters");
 	*colon = 0;
 	x->counters[x->n_counters++] = (struct timeline_counter){ text, colon + 1, false };
 	return 0;
@@ -228,22 +227,22 @@ static int take_option(struct export *x, const char **file, int c)
 		return 0;
 	case 'e':
 		if (x->n_patterns == EXPORT_CHOICES_MAX)
-			return complain("more than 64 patterns; join some with *");
+			return fail("more than 64 patterns; join some with *");
 		x->patterns[x->n_patterns++] = optarg;
 		return 0;
 	case 'f':
 		if (x->filter)
-			return complain("more than one -f; join them with && or ||");
+			return fail("more than one -f; join them with && or ||");
 		x->filter = optarg;
 		return 0;
 	case OPT_FROM:
 		return moment_parse(optarg, &x->from)
 			       ? 0
-			       : complain("--from takes a time, as in 14:05:09.25 or +2.5s");
+			       : fail("--from takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TO:
 		return moment_parse(optarg, &x->to)
 			       ? 0
-			       : complain("--to takes a time, as in 14:05:09.25 or +2.5s");
+			       : fail("--to takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_PAIR:
 		return take_pair(x, optarg);
 	case OPT_COUNTER:
@@ -321,7 +320,7 @@ static bool is_counted(const struct export *x, const char *event)
 	return false;
 }
 
-/* What the kernel counted is drawn without being asked for. */
+/* Counters that the kernel recorded are always exported. */
 static void add_kernel_counters(struct export *x)
 {
 	for (uint32_t i = 0; i < trace_n_sources(x->trace); i++) {
@@ -372,7 +371,7 @@ static int write_all(struct export *x, const struct format *f, const char *file,
 		err = diag_fail(d, x->out.err, "cannot write %s: %s", file ? file : "it",
 				strerror(-x->out.err));
 	if (err)
-		x->out.is_over = true; /* what is left is not written */
+		x->out.is_over = true; /* the rest of the buffer is not written */
 	out_fini(&x->out);
 	if (file && close(fd) && !err)
 		err = diag_errno(d, "cannot write %s", file);
@@ -400,7 +399,7 @@ static int export(struct export *x, const struct format *f, const char *file)
 	match_close(x->match);
 	trace_close(x->trace);
 	free(x->is_wanted);
-	return err ? complain(d.text) : 0;
+	return err ? fail(d.text) : 0;
 }
 
 static int copy(const struct export *x, const char *to, int argc, char **argv)
@@ -408,14 +407,14 @@ static int copy(const struct export *x, const char *to, int argc, char **argv)
 	struct diag d = { "" };
 
 	if (!to)
-		return complain("ctf: name a new directory with -o");
+		return fail("ctf: name a new directory with -o");
 	if (optind + 2 != argc)
 		return cmd_usage("export", "ctf takes one recording");
 	if (x->n_patterns || x->filter || x->from.is_given || x->to.is_given || x->n_pairs ||
 	    x->n_counters)
-		return complain("ctf: all of the recording is copied; -e, -f, --from and the like "
-				"do not apply");
-	return export_ctf(argv[optind + 1], to, &d) ? complain(d.text) : 0;
+		return fail("ctf: all of the recording is copied; -e, -f, --from and the like "
+			    "do not apply");
+	return export_ctf(argv[optind + 1], to, &d) ? fail(d.text) : 0;
 }
 
 static int refuse_format(const char *name)
@@ -449,7 +448,7 @@ int cmd_export(int argc, char **argv)
 	if (++optind == argc)
 		return cmd_usage("export", "no recording given");
 	if (!file && formats[f].is_binary && isatty(STDOUT_FILENO))
-		return complain("this is nothing for a terminal: name a file with -o");
+		return fail("this is nothing for a terminal: name a file with -o");
 	x.paths = (const char *const *)argv + optind;
 	x.n_paths = argc - optind;
 	return export(&x, &formats[f], file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/export/export.h - what `duet export` asks its formats for. */
+/* cmd/export/export.h - the options of `duet export`, and the functions its formats use. */
 #ifndef CMD_EXPORT_EXPORT_H
 #define CMD_EXPORT_EXPORT_H
 
@@ -16,7 +16,7 @@ struct export
 	const char *const *paths;
 	int n_paths;
 	struct trace *trace;
-	/* what is wanted */
+	/* options */
 	const char *patterns[EXPORT_CHOICES_MAX];
 	int n_patterns;
 	const char *filter; /* NULL: none */
@@ -26,7 +26,7 @@ struct export
 	struct timeline_pair pairs[EXPORT_CHOICES_MAX];
 	struct timeline_counter counters[EXPORT_CHOICES_MAX];
 	uint32_t n_pairs, n_counters;
-	const char *weight; /* of stacks: NULL for 1 each, "time", or a field */
+	const char *weight; /* of stacks: NULL counts samples; "time", "off-cpu", or a field */
 	const char *title;  /* svg; or NULL */
 	uint64_t n_events;  /* exported */
 };
@@ -36,23 +36,24 @@ int export_perfetto(struct export *x, struct diag *d);
 int export_chrome(struct export *x, struct diag *d);
 int export_csv(struct export *x, struct diag *d);
 
-/* A copy of the recording @path in the new directory @to, with nothing compressed.  0 or -errno. */
+/* export_ctf - copy the recording @path to the new directory @to, uncompressed.  0 or -errno. */
 int export_ctf(const char *path, const char *to, struct diag *d);
 int export_speedscope(struct export *x, struct diag *d);
 int export_firefox(struct export *x, struct diag *d);
 int export_folded(struct export *x, struct diag *d);
 int export_svg(struct export *x, struct diag *d);
 
-/* export_from_ns, export_to_ns - the times wanted, both included. */
+/* export_from_ns, export_to_ns - the range of times, both included. */
 int64_t export_from_ns(const struct export *x);
 int64_t export_to_ns(const struct export *x);
 
-/* export_timeline - read the recording twice and give its items to @take, with @context.  @t is
- * open from the first @take on: for formats that ask it for threads. */
+/* export_timeline - read the recording twice and pass its items to @take with @context.  @t is open
+ * from the first @take on, for formats that look up threads. */
 int export_timeline(struct export *x, struct timeline *t, timeline_take *take, void *context,
 		    struct diag *d);
 
-/* export_each - read once, and give each event wanted to @see.  Its result: as timeline_take's. */
+/* export_each - read the recording once and call @on_event for each selected event.  @on_event
+ * returns 0, 1 to stop, or -errno. */
 typedef int export_on_event(void *context, const struct trace_event *e,
 			    const struct thread_identity *w);
 int export_each(struct export *x, export_on_event *on_event, void *context, struct diag *d);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cmd/export/firefox.c - `duet export firefox`: call stacks in the Gecko profile format, version
- * 27, which profiler.firefox.com takes and brings up to date.
+ * 27.
  *
- * Tables are rows under a schema of columns.  Each thread has its own: its stacks are numbered
- * anew, a stack being a frame on top of another stack.  Times are milliseconds since the first
- * event.
+ * profiler.firefox.com reads this version and upgrades it.  Tables are rows under a schema of
+ * columns.  Each thread has its own tables and numbers of stacks; a stack is a frame on
+ * top of another stack.  Times are milliseconds since the first event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 struct firefox {
 	struct out *o;
 	const struct stacks *s;
-	uint32_t *stack_of;	   /* by node, of the thread in hand: its stack's number plus 1 */
+	uint32_t *stack_of;	   /* by node, for the current thread: its stack number plus 1 */
 	uint32_t *frame_of;	   /* by frame: the same */
-	uint32_t *stacks, *frames; /* in their order */
+	uint32_t *stacks, *frames; /* in the order of their numbers */
 	uint32_t n_stacks, n_frames;
 	int64_t begin_ns;
 };
@@ -30,12 +30,12 @@ static void add_ms(struct out *o, int64_t ns)
 		out_byte(o, (char)('0' + ns / unit % 10));
 }
 
-/* Numbers the thread's stacks: callers first. */
+/* Numbers the stacks of the thread, callers first. */
 static void number_stack(struct firefox *f, uint32_t node)
 {
 	uint32_t path[EXPORT_DEPTH_MAX], n = export_path(f->s, node, path);
 
-	for (uint32_t k = 1; k < n; k++) { /* the first is the program */
+	for (uint32_t k = 1; k < n; k++) { /* the first frame is the program */
 		uint32_t frame = f->s->nodes[path[k]].frame;
 
 		if (f->stack_of[path[k]])
@@ -97,7 +97,7 @@ static void add_tables(struct firefox *f)
 	for (uint32_t i = 0; i < f->n_frames; i++) {
 		out_room(o);
 		out_bytes(o, i ? ",\n[" : "[", i ? 3 : 1);
-		out_u64(o, i); /* its name's place below */
+		out_u64(o, i); /* index of its name in the table below */
 		out_literal(o, ",false,0,null,null,null,0,null]");
 	}
 	out_literal(o, "]},\"stringTable\":[");
@@ -112,7 +112,7 @@ static void add_tables(struct firefox *f)
 	out_byte(o, ']');
 }
 
-/* What its process is called: as its first thread, if that has samples. */
+/* Returns the thread that names the process: its first thread, if that has samples. */
 static const struct stacks_thread *first_of(const struct firefox *f, const struct stacks_thread *t)
 {
 	for (uint32_t i = 0; i < f->s->n_threads; i++)

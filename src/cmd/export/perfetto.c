@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/export/perfetto.c - `duet export perfetto`: packets of Perfetto's trace format.
+ * cmd/export/perfetto.c - `duet export perfetto`: writes Perfetto's trace format.
  *
- * Slices, instants, counters and flows are track events; switches and wake-ups are given as
- * the ftrace events they were, from which Perfetto makes states of threads and CPUs itself.  Times
- * of track events are differences to the packet before, names are told once; so packets have to be
- * read in order, which is what the flags say.  The trace clock (BOOTTIME) is made to show what
- * REALTIME does: times are those of the recording.
- *
- * Field numbers: github.com/google/perfetto, protos/perfetto/trace.
+ * Slices, instants, counters and flows are track events.  Switches and wake-ups are ftrace events:
+ * Perfetto computes the states of threads and CPUs from them.  Times of track events are
+ * differences to the packet before, and names are interned.  So packets must be read in order, as
+ * their flags say.  The trace clock (BOOTTIME) is set to REALTIME: times are those of the
+ * recording. Field numbers: github.com/google/perfetto, protos/perfetto/trace.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +43,7 @@ enum {
 enum { PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2, THREAD_TEXT = 5 };
 enum { /* TrackEvent */
        EVENT_CATEGORY = 3,
-       EVENT_NOTE = 4,
+       EVENT_ANNOTATION = 4,
        EVENT_TYPE = 9,
        EVENT_NAME = 10,
        EVENT_TRACK = 11,
@@ -56,18 +54,18 @@ enum { /* TrackEvent */
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 enum {
-	NOTE_NAME = 1,
-	NOTE_UINT = 3,
-	NOTE_INT = 4,
-	NOTE_REAL = 5,
-	NOTE_TEXT = 6,
-	NOTE_MEMBER = 11,
-	NOTE_ELEMENT = 12
+	ANNOTATION_NAME = 1,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_REAL = 5,
+	ANNOTATION_TEXT = 6,
+	ANNOTATION_MEMBER = 11,
+	ANNOTATION_ELEMENT = 12
 };
 enum {
 	INTERNED_CATEGORY = 1,
 	INTERNED_EVENT = 2,
-	INTERNED_NOTE = 3,
+	INTERNED_ANNOTATION = 3,
 	INTERNED_ID = 1,
 	INTERNED_TEXT = 2
 };
@@ -87,7 +85,7 @@ static const char *const categories[CATEGORIES] = { "other", "app",
 enum kind { KIND_PROCESS = 1, KIND_THREAD, KIND_CPU, KIND_COUNTER, KIND_CPUS };
 
 struct interned {
-	const char *text; /* of the metadata: one text may have several places */
+	const char *text; /* of the metadata: equal texts may have different addresses */
 	uint32_t size, field;
 	uint64_t id;
 };
@@ -96,14 +94,14 @@ struct perfetto {
 	struct export *x;
 	struct timeline timeline;
 	struct proto p;
-	struct interned *interned; /* open addressing */
-	uint32_t n_interned, n_places;
-	struct interned fresh[DEPTH_MAX * 4]; /* to be told with this packet */
-	uint32_t n_fresh;
-	uint8_t *reported; /* by thread: 1 as a thread, 2 as a process */
-	bool *reported_cpus, *reported_counters;
-	uint32_t n_reported, n_reported_cpus, n_reported_counters;
-	bool reported_cpus_root;
+	struct interned *interned; /* open addressing, at most half full */
+	uint32_t n_interned, n_slots;
+	struct interned pending[DEPTH_MAX * 4]; /* to be written with this packet */
+	uint32_t n_pending;
+	uint8_t *has_track; /* bits by thread: 1 as a thread, 2 as a process */
+	bool *has_cpu_track, *has_counter_track;
+	uint32_t n_has_track, n_has_cpu_track, n_has_counter_track;
+	bool has_cpus_track;
 	int64_t last_ns;
 };
 
@@ -130,75 +128,75 @@ static size_t begin_packet(struct perfetto *p)
 	return opened;
 }
 
-static void begin_text(struct proto *p, uint32_t field, const char *text)
+static void put_text(struct proto *p, uint32_t field, const char *text)
 {
 	proto_text(p, field, text, strlen(text));
 }
 
-/* ---------------------------------------------------------------- names told once */
+/* ---------------------------------------------------------------- interned names */
 
-static struct interned *place_of(struct interned *places, uint32_t n, const char *text,
-				 uint32_t size, uint32_t field)
+static struct interned *find_slot(struct interned *slots, uint32_t n, const char *text,
+				  uint32_t size, uint32_t field)
 {
 	uint64_t hash = ((uintptr_t)text ^ (uint64_t)size << 48 ^ (uint64_t)field << 56) *
 			0x9E3779B97F4A7C15u;
 	uint32_t i = (uint32_t)(hash >> 32) & (n - 1);
 
-	while (places[i].text &&
-	       (places[i].text != text || places[i].size != size || places[i].field != field))
+	while (slots[i].text &&
+	       (slots[i].text != text || slots[i].size != size || slots[i].field != field))
 		i = (i + 1) & (n - 1);
-	return &places[i];
+	return &slots[i];
 }
 
 static bool grow_interned(struct perfetto *p)
 {
-	uint32_t n = p->n_places ? p->n_places * 2 : 1024;
+	uint32_t n = p->n_slots ? p->n_slots * 2 : 1024;
 	struct interned *bigger = calloc(n, sizeof *bigger);
 
 	if (!bigger)
 		return false;
-	for (uint32_t i = 0; i < p->n_places; i++)
+	for (uint32_t i = 0; i < p->n_slots; i++)
 		if (p->interned[i].text)
-			*place_of(bigger, n, p->interned[i].text, p->interned[i].size,
-				  p->interned[i].field) = p->interned[i];
+			*find_slot(bigger, n, p->interned[i].text, p->interned[i].size,
+				   p->interned[i].field) = p->interned[i];
 	free(p->interned);
 	p->interned = bigger;
-	p->n_places = n;
+	p->n_slots = n;
 	return true;
 }
 
-/* The number that stands for @text, which lives as long as the trace; 0 if it cannot have one. */
+/* Returns the number for @text, which must live as long as the trace; 0 if it cannot have one. */
 static uint64_t intern(struct perfetto *p, uint32_t field, const char *text, uint32_t size)
 {
 	struct interned *at;
 
-	if (p->n_interned * 2 >= p->n_places && !grow_interned(p))
+	if (p->n_interned * 2 >= p->n_slots && !grow_interned(p))
 		return 0;
-	at = place_of(p->interned, p->n_places, text, size, field);
+	at = find_slot(p->interned, p->n_slots, text, size, field);
 	if (at->text)
 		return at->id;
-	if (p->n_fresh == sizeof p->fresh / sizeof *p->fresh)
+	if (p->n_pending == sizeof p->pending / sizeof *p->pending)
 		return 0;
 	*at = (struct interned){ text, size, field, ++p->n_interned };
-	p->fresh[p->n_fresh++] = *at;
+	p->pending[p->n_pending++] = *at;
 	return at->id;
 }
 
-static void report_fresh(struct perfetto *p)
+static void write_interned(struct perfetto *p)
 {
 	size_t all, one;
 
-	if (!p->n_fresh)
+	if (!p->n_pending)
 		return;
 	all = proto_open(&p->p, PACKET_INTERNED);
-	for (uint32_t i = 0; i < p->n_fresh; i++) {
-		one = proto_open(&p->p, p->fresh[i].field);
-		proto_uint(&p->p, INTERNED_ID, p->fresh[i].id);
-		proto_text(&p->p, INTERNED_TEXT, p->fresh[i].text, p->fresh[i].size);
+	for (uint32_t i = 0; i < p->n_pending; i++) {
+		one = proto_open(&p->p, p->pending[i].field);
+		proto_uint(&p->p, INTERNED_ID, p->pending[i].id);
+		proto_text(&p->p, INTERNED_TEXT, p->pending[i].text, p->pending[i].size);
 		proto_close(&p->p, one);
 	}
 	proto_close(&p->p, all);
-	p->n_fresh = 0;
+	p->n_pending = 0;
 }
 
 /* ---------------------------------------------------------------- tracks */
@@ -231,7 +229,7 @@ static int begin(struct perfetto *p, int64_t begin_ns)
 	for (unsigned i = 0; i < CATEGORIES; i++) {
 		one = proto_open(&p->p, INTERNED_CATEGORY);
 		proto_uint(&p->p, INTERNED_ID, i + 1);
-		begin_text(&p->p, INTERNED_TEXT, categories[i]);
+		put_text(&p->p, INTERNED_TEXT, categories[i]);
 		proto_close(&p->p, one);
 	}
 	proto_close(&p->p, all);
@@ -255,14 +253,14 @@ static int end_track(struct perfetto *p, size_t packet, size_t track)
 	return end_packet(p, packet);
 }
 
-static int report_process(struct perfetto *p, uint32_t number)
+static int add_process_track(struct perfetto *p, uint32_t number)
 {
 	const struct thread *th = timeline_thread(&p->timeline, number);
 	size_t track, packet, one;
 
-	if (p->reported[number] & 2)
+	if (p->has_track[number] & 2)
 		return 0;
-	p->reported[number] |= 2;
+	p->has_track[number] |= 2;
 	packet = begin_track(p, uuid_of(KIND_PROCESS, number), &track);
 	one = proto_open(&p->p, TRACK_PROCESS);
 	proto_int(&p->p, PROCESS_PID, th->tid);
@@ -279,20 +277,20 @@ static uint32_t process_of(const struct perfetto *p, uint32_t thread)
 	return process ? process : thread;
 }
 
-static int report_thread(struct perfetto *p, uint32_t number)
+static int add_thread_track(struct perfetto *p, uint32_t number)
 {
 	const struct thread *th = timeline_thread(&p->timeline, number);
 	uint32_t process = process_of(p, number);
 	size_t track, packet, one;
 	int err;
 
-	if (pass_grow(&p->reported, &p->n_reported, number > process ? number : process,
-		      sizeof *p->reported))
+	if (pass_grow(&p->has_track, &p->n_has_track, number > process ? number : process,
+		      sizeof *p->has_track))
 		return -ENOMEM;
-	if (p->reported[number] & 1)
+	if (p->has_track[number] & 1)
 		return 0;
-	p->reported[number] |= 1;
-	err = report_process(p, process);
+	p->has_track[number] |= 1;
+	err = add_process_track(p, process);
 	if (err)
 		return err;
 	packet = begin_track(p, uuid_of(KIND_THREAD, number), &track);
@@ -306,69 +304,69 @@ static int report_thread(struct perfetto *p, uint32_t number)
 	return end_track(p, packet, track);
 }
 
-static int report_cpu(struct perfetto *p, uint32_t cpu)
+static int add_cpu_track(struct perfetto *p, uint32_t cpu)
 {
 	char name[32] = "CPU ?";
 	size_t track, packet;
 	int err;
 
-	if (!p->reported_cpus_root) {
-		p->reported_cpus_root = true;
+	if (!p->has_cpus_track) {
+		p->has_cpus_track = true;
 		packet = begin_track(p, uuid_of(KIND_CPUS, 0), &track);
-		begin_text(&p->p, TRACK_NAME, "CPUs");
+		put_text(&p->p, TRACK_NAME, "CPUs");
 		err = end_track(p, packet, track);
 		if (err)
 			return err;
 	}
-	if (pass_grow(&p->reported_cpus, &p->n_reported_cpus, cpu, sizeof *p->reported_cpus))
+	if (pass_grow(&p->has_cpu_track, &p->n_has_cpu_track, cpu, sizeof *p->has_cpu_track))
 		return -ENOMEM;
-	if (p->reported_cpus[cpu])
+	if (p->has_cpu_track[cpu])
 		return 0;
-	p->reported_cpus[cpu] = true;
+	p->has_cpu_track[cpu] = true;
 	if (cpu < 4096)
 		snprintf(name, sizeof name, "CPU %u", cpu);
 	packet = begin_track(p, uuid_of(KIND_CPU, cpu), &track);
 	proto_uint(&p->p, TRACK_PARENT, uuid_of(KIND_CPUS, 0));
-	begin_text(&p->p, TRACK_NAME, name);
+	put_text(&p->p, TRACK_NAME, name);
 	return end_track(p, packet, track);
 }
 
-/* A counter is that of a process. */
-static int report_counter(struct perfetto *p, const struct timeline_item *item, uint64_t *uuid)
+/* A counter belongs to a process. */
+static int add_counter_track(struct perfetto *p, const struct timeline_item *item, uint64_t *uuid)
 {
 	const struct timeline_counter *c = &p->x->counters[item->counter];
 	uint32_t process = process_of(p, item->thread);
-	uint32_t place = process * p->x->n_counters + item->counter;
+	uint32_t slot = process * p->x->n_counters + item->counter;
 	size_t track, packet, one;
 	char name[256];
 	int err;
 
-	*uuid = uuid_of(KIND_COUNTER, place);
-	if (pass_grow(&p->reported_counters, &p->n_reported_counters, place,
-		      sizeof *p->reported_counters))
+	*uuid = uuid_of(KIND_COUNTER, slot);
+	if (pass_grow(&p->has_counter_track, &p->n_has_counter_track, slot,
+		      sizeof *p->has_counter_track))
 		return -ENOMEM;
-	if (p->reported_counters[place])
+	if (p->has_counter_track[slot])
 		return 0;
-	p->reported_counters[place] = true;
-	err = process ? report_thread(p, process) : 0;
+	p->has_counter_track[slot] = true;
+	err = process ? add_thread_track(p, process) : 0;
 	if (err)
 		return err;
 	snprintf(name, sizeof name, "%s:%s", c->event, c->field);
 	packet = begin_track(p, *uuid, &track);
 	if (process)
 		proto_uint(&p->p, TRACK_PARENT, uuid_of(KIND_PROCESS, process));
-	begin_text(&p->p, TRACK_NAME, name);
+	put_text(&p->p, TRACK_NAME, name);
 	one = proto_open(&p->p, TRACK_COUNTER);
 	proto_close(&p->p, one);
 	return end_track(p, packet, track);
 }
 
-static int report_row(struct perfetto *p, const struct timeline_item *item, uint64_t *uuid)
+static int add_row_track(struct perfetto *p, const struct timeline_item *item, uint64_t *uuid)
 {
 	uint32_t cpu = item->cpu < 4096 ? item->cpu : 4096;
 
 	*uuid = item->is_of_cpu ? uuid_of(KIND_CPU, cpu) : uuid_of(KIND_THREAD, item->thread);
-	return item->is_of_cpu ? report_cpu(p, cpu) : report_thread(p, item->thread);
+	return item->is_of_cpu ? add_cpu_track(p, cpu) : add_thread_track(p, item->thread);
 }
 
 /* ---------------------------------------------------------------- fields */
@@ -376,22 +374,22 @@ static int report_row(struct perfetto *p, const struct timeline_item *item, uint
 static void add_value(struct proto *p, enum ctf_found found, const struct ctf_value *v)
 {
 	if (found == CTF_TEXT)
-		proto_text(p, NOTE_TEXT, v->text, v->size);
+		proto_text(p, ANNOTATION_TEXT, v->text, v->size);
 	else if (found == CTF_LABEL && v->label)
-		begin_text(p, NOTE_TEXT, v->label);
+		put_text(p, ANNOTATION_TEXT, v->label);
 	else if (found == CTF_REAL)
-		proto_double(p, NOTE_REAL, v->real);
+		proto_double(p, ANNOTATION_REAL, v->real);
 	else if (v->is_signed)
-		proto_int(p, NOTE_INT, v->i);
+		proto_int(p, ANNOTATION_INT, v->i);
 	else
-		proto_uint(p, NOTE_UINT, v->u);
+		proto_uint(p, ANNOTATION_UINT, v->u);
 }
 
-/* Contexts and fields of the event in hand. */
+/* Adds the contexts and fields of the current event. */
 static void add_fields(struct perfetto *p, const struct trace_event *e)
 {
 	size_t opened[DEPTH_MAX];
-	uint32_t member[DEPTH_MAX + 1] = { EVENT_NOTE };
+	uint32_t member[DEPTH_MAX + 1] = { EVENT_ANNOTATION };
 	int depth = 0, skipped = 0;
 	enum ctf_found found;
 	struct ctf_value v;
@@ -414,10 +412,11 @@ static void add_fields(struct perfetto *p, const struct trace_event *e)
 		}
 		one = proto_open(&p->p, member[depth]);
 		if (v.name)
-			proto_uint(&p->p, NOTE_NAME, intern(p, INTERNED_NOTE, v.name, v.name_size));
+			proto_uint(&p->p, ANNOTATION_NAME,
+				   intern(p, INTERNED_ANNOTATION, v.name, v.name_size));
 		if (opens) {
 			opened[depth++] = one;
-			member[depth] = found == CTF_OPEN ? NOTE_MEMBER : NOTE_ELEMENT;
+			member[depth] = found == CTF_OPEN ? ANNOTATION_MEMBER : ANNOTATION_ELEMENT;
 			continue;
 		}
 		add_value(&p->p, found, &v);
@@ -427,7 +426,7 @@ static void add_fields(struct perfetto *p, const struct trace_event *e)
 
 /* ---------------------------------------------------------------- events */
 
-/* Times go forward, but for a stream that is itself out of order. */
+/* Times ascend, except in a stream that is itself out of order. */
 static size_t begin_event(struct perfetto *p, int64_t time_ns, uint64_t track, uint32_t type,
 			  size_t *event)
 {
@@ -451,7 +450,7 @@ static size_t begin_event(struct perfetto *p, int64_t time_ns, uint64_t track, u
 static int end_event(struct perfetto *p, size_t packet, size_t event)
 {
 	proto_close(&p->p, event);
-	report_fresh(p);
+	write_interned(p);
 	return end_packet(p, packet);
 }
 
@@ -459,7 +458,7 @@ static int put_event(struct perfetto *p, const struct timeline_item *item, uint3
 {
 	size_t packet, event;
 	uint64_t track;
-	int err = report_row(p, item, &track);
+	int err = add_row_track(p, item, &track);
 
 	if (err)
 		return err;
@@ -481,7 +480,7 @@ static int put_runs(struct perfetto *p, const struct timeline_item *item)
 	static const char name[] = "woken";
 	size_t packet, event;
 	uint64_t track;
-	int err = report_row(p, item, &track);
+	int err = add_row_track(p, item, &track);
 
 	if (err)
 		return err;
@@ -497,13 +496,13 @@ static int put_lost(struct perfetto *p, const struct timeline_item *item)
 	size_t packet, event;
 	uint64_t track;
 	char text[64];
-	int err = report_row(p, item, &track);
+	int err = add_row_track(p, item, &track);
 
 	if (err)
 		return err;
 	snprintf(text, sizeof text, "%llu events lost", (unsigned long long)item->lost);
 	packet = begin_event(p, item->time_ns, track, TYPE_INSTANT, &event);
-	begin_text(&p->p, EVENT_TEXT, text);
+	put_text(&p->p, EVENT_TEXT, text);
 	return end_event(p, packet, event);
 }
 
@@ -511,7 +510,7 @@ static int put_counter(struct perfetto *p, const struct timeline_item *item)
 {
 	size_t packet, event;
 	uint64_t track;
-	int err = report_counter(p, item, &track);
+	int err = add_counter_track(p, item, &track);
 
 	if (err)
 		return err;
@@ -522,7 +521,7 @@ static int put_counter(struct perfetto *p, const struct timeline_item *item)
 
 /* ---------------------------------------------------------------- as ftrace */
 
-/* Fields of ftrace's messages are numbered in their order. */
+/* The fields of ftrace messages are numbered in their order. */
 static void add_in_order(struct proto *p, const struct trace_event *e, const char *const *names)
 {
 	for (uint32_t i = 0; names[i]; i++) {
@@ -572,7 +571,7 @@ static int put_instant(struct perfetto *p, const struct timeline_item *item)
 	return err ? err : put_event(p, item, TYPE_INSTANT);
 }
 
-static int take(void *context, const struct timeline_item *item)
+static int put_item(void *context, const struct timeline_item *item)
 {
 	struct perfetto *p = context;
 
@@ -591,34 +590,34 @@ static int take(void *context, const struct timeline_item *item)
 		return put_counter(p, item);
 	case TIMELINE_LOST:
 		return put_lost(p, item);
-	case TIMELINE_STATE: /* Perfetto makes them of switches */
+	case TIMELINE_STATE: /* Perfetto computes them from switches */
 		return 0;
 	}
 	return 0;
 }
 
-/* The first item's time is the least: what a recording begins with is known after the first pass.
- */
-static int take_first(void *context, const struct timeline_item *item)
+/* The first packet needs the time at which the recording begins: it is known after the first
+ * pass. */
+static int put_first_item(void *context, const struct timeline_item *item)
 {
 	struct perfetto *p = context;
 	int err = p->last_ns == INT64_MIN ? begin(p, p->timeline.run.first_ns) : 0;
 
-	return err ? err : take(p, item);
+	return err ? err : put_item(p, item);
 }
 
 int export_perfetto(struct export *x, struct diag *d)
 {
 	struct perfetto p = { .x = x, .last_ns = INT64_MIN };
-	int err = export_timeline(x, &p.timeline, take_first, &p, d);
+	int err = export_timeline(x, &p.timeline, put_first_item, &p, d);
 
 	if (!err && p.last_ns == INT64_MIN)
 		err = begin(&p, p.timeline.run.first_ns);
 	timeline_fini(&p.timeline);
 	proto_fini(&p.p);
 	free(p.interned);
-	free(p.reported);
-	free(p.reported_cpus);
-	free(p.reported_counters);
+	free(p.has_track);
+	free(p.has_cpu_track);
+	free(p.has_counter_track);
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/export/proto.c - see proto.h.  The format: protobuf.dev, "Encoding". */
+/* cmd/export/proto.c - encodes fields of protocol buffers: protobuf.dev, "Encoding". */
 #include "cmd/export/proto.h"
 
 #include <endian.h>
@@ -86,7 +86,7 @@ void proto_double(struct proto *p, uint32_t field, double v)
 	proto_fixed64(p, field, bits);
 }
 
-/* Three bytes at most for one that is no UTF-8. */
+/* An invalid byte becomes three. */
 static void put_utf8(struct proto *p, const char *s, size_t n)
 {
 	const unsigned char *at = (const unsigned char *)s, *end = at + n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/export/stacks.c - `duet export folded` and `speedscope`: see stacks.h. */
+/* cmd/export/stacks.c - `duet export folded` and `speedscope`, and the reading of stacks for all
+ * formats. */
 #include "cmd/export/stacks.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct
 	int err = stacks_init(s, &o, d);
 
 	if (s->is_graph)
-		x->weight = "time"; /* which they are */
+		x->weight = "time"; /* switches weigh their time off the CPU */
 	if (!err)
 		err = export_each(x, on_event, s, d);
 	if (!err && !s->n_samples && s->n_unweighted)
@@ -70,7 +71,7 @@ const char *export_unit(const struct export *x)
 	return !x->weight ? "" : is_ns(x) ? "ns" : x->weight;
 }
 
-/* A name must not look like two, or like the end. */
+/* Replaces the separators of the format in a name. */
 static void add_folded_name(struct out *o, const char *s)
 {
 	for (; *s; s++) {
@@ -120,7 +121,7 @@ static void add_frames(struct out *o, const struct stacks *s)
 	out_literal(o, "]},\n\"profiles\":[");
 }
 
-/* The stack without its first frame, which is the program: the profile's name says that. */
+/* Adds the stack without its first frame, the program: the profile has that name. */
 static void add_sample(struct out *o, const struct stacks *s, uint32_t node)
 {
 	uint32_t path[EXPORT_DEPTH_MAX], n = export_path(s, node, path);

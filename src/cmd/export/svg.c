@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/export/svg.c - `duet export svg`: a flame graph (B. Gregg, "The Flame Graph", 2016) that
- * needs nothing but a browser, and no script: what a box stands for is its title, shown under the
- * pointer.
+ * cmd/export/svg.c - `duet export svg`: a flame graph (B. Gregg, "The Flame Graph", 2016).
  *
- * A box is a function called by the one below it; its width is its share of the weight.  Boxes
- * narrower than a quarter of a pixel are left out.
+ * It needs only a browser, and no script: a box has its text as title, which appears under the
+ * pointer.  A box is a function called by the one below it; its width is its share of the weight.
+ * Boxes narrower than a quarter of a pixel are omitted.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +14,7 @@
 #include "base/hash.h"
 #include "cmd/export/stacks.h"
 
-/* A letter is 0.6 of the font's size in usual fonts of one width, and a little more in some. */
+/* A letter is 0.6 of the font's size in common monospace fonts, and slightly more in some. */
 enum { WIDTH = 1200, ROW = 18, HEAD = 40, MARGIN = 10, LETTER = 7, FONT = 11, INDENT = 3 };
 
 struct box {
@@ -32,7 +31,7 @@ struct svg {
 	uint32_t depth;
 };
 
-/* In XML control characters are no characters. */
+/* XML does not allow control characters. */
 static void add_text(struct out *o, const char *text, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + n;
@@ -70,7 +69,7 @@ static void add_format(struct out *o, const char *format, ...)
 	out_text(o, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* ---------------------------------------------------------------- where boxes lie */
+/* ---------------------------------------------------------------- layout */
 
 static int by_parent(const void *a, const void *b, void *context)
 {
@@ -83,7 +82,7 @@ static int by_parent(const void *a, const void *b, void *context)
 	return strcmp(s->frames[x->frame], s->frames[y->frame]);
 }
 
-/* Parents have lower numbers than their children, so they lie before them in either order. */
+/* Parents have lower numbers than their children, so they are placed first in either order. */
 static void lay_out(struct svg *v)
 {
 	const struct stacks *s = v->s;
@@ -116,7 +115,7 @@ static void lay_out(struct svg *v)
 
 /* ---------------------------------------------------------------- drawing */
 
-/* Warm, and the same for the same name. */
+/* A warm colour that is a function of the name. */
 static void add_colour(struct out *o, const char *name)
 {
 	uint32_t h = hash_text32(name);
@@ -124,7 +123,7 @@ static void add_colour(struct out *o, const char *name)
 	add_format(o, "rgb(%u,%u,%u)", 205 + h % 50, 80 + (h >> 8) % 130, (h >> 16) % 60);
 }
 
-/* In units that need at most six digits. */
+/* Prints a weight in a unit that needs at most six digits. */
 static void add_weight(struct out *o, uint64_t weight, const char *unit)
 {
 	if (strcmp(unit, "ns"))

@@ -46,7 +46,7 @@ static int report_link(struct following *f, int i, struct diag *d)
 	return 0;
 }
 
-static int turn(void *context, const struct trace *t, bool starves, struct diag *d)
+static int on_round(void *context, const struct trace *t, bool starves, struct diag *d)
 {
 	struct following *f = context;
 	int err = 0;
@@ -79,7 +79,7 @@ int live_at(struct live_at *at, char *const *names, int n, bool begin, int argc,
 				     .from_begin = begin,
 				     .most_bytes = at->most_bytes };
 	struct following f = { .n = 0 };
-	const struct view_beside beside = { turn, &f };
+	const struct view_hook hook = { on_round, &f };
 	const char *paths[MIRRORS_MAX];
 	struct diag d = { "" };
 	int status;
@@ -94,7 +94,7 @@ int live_at(struct live_at *at, char *const *names, int n, bool begin, int argc,
 		begin |= !replica_grew(f.replica[i]);
 	}
 	if (!status)
-		status = view_follow("live", paths, f.n, !begin, &beside, argc, argv);
+		status = view_follow("live", paths, f.n, !begin, &hook, argc, argv);
 	for (int i = 0; i < f.n; i++)
 		replica_close(f.replica[i]);
 	return status;

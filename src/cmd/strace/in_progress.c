@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/strace/in_progress.c - the calls that threads were in when `duet strace -p` came to them,
- * from /proc.
+ * cmd/strace/in_progress.c - prints the call each thread is in when `duet strace -p` attaches.
  *
- * Their beginnings are in no recording, and who hangs makes no others.  Nothing is stopped for that
- * either.
+ * The beginnings of these calls are not recorded, and a hanging thread makes no other call.  They
+ * are read from /proc; no thread is stopped for it.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -16,7 +15,7 @@
 #include "cmd/strace/print.h"
 #include "kernel/tracefs/syscalls.h"
 
-/* "202 0x7f.. 0x80 ..."; "running" and -1 are no calls. */
+/* Parses "202 0x7f.. 0x80 ...".  "running" and -1 mean that the thread is in no call. */
 static const char *call_of(pid_t pid, int tid)
 {
 	char path[64], text[256], *end;
@@ -30,12 +29,13 @@ static const char *call_of(pid_t pid, int tid)
 								  : kernel_syscall_name((int)nr);
 }
 
-static void show_thread(struct strace_page *p, pid_t pid, int tid)
+static void print_thread(struct strace_printer *p, pid_t pid, int tid)
 {
 	const char *call = call_of(pid, tid);
 	char path[64], name[32] = "?", line[160];
 
-	if (!call || !strace_wants(&p->choice, call) || !(p->choice.how & STRACE_UNFINISHED))
+	if (!call || !strace_filter_has(&p->filter, call) ||
+	    !(p->filter.endings & STRACE_UNFINISHED))
 		return;
 	snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, tid);
 	if (io_read_file(path, name, sizeof name) > 0)
@@ -47,7 +47,7 @@ static void show_thread(struct strace_page *p, pid_t pid, int tid)
 	p->n_lines++;
 }
 
-void strace_show_now(struct strace_page *p, pid_t pid)
+void strace_print_in_progress(struct strace_printer *p, pid_t pid)
 {
 	char path[64];
 	struct dirent *e;
@@ -57,7 +57,7 @@ void strace_show_now(struct strace_page *p, pid_t pid)
 	dir = opendir(path);
 	while (dir && p->n_lines < p->limit && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0]))
-			show_thread(p, pid, atoi(e->d_name));
+			print_thread(p, pid, atoi(e->d_name));
 	if (dir)
 		closedir(dir);
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/strace/options.c - see options.h. */
+/*
+ * cmd/strace/options.c - parses the command line of `duet strace`.
+ *
+ * Options of strace that do not apply are refused with the alternative, so that a user of strace
+ * finds it.
+ */
 #include "cmd/strace/options.h"
 
 #include <errno.h>
@@ -70,7 +75,7 @@ static int take_number(const char *option, uint64_t *to)
 	return -1;
 }
 
-/* In a recording they need not live any more. */
+/* With a recording, the processes need not exist any more. */
 static int add_pids(struct strace *s, const char *list)
 {
 	char *copy = strdup(list), *rest = copy;
@@ -94,7 +99,7 @@ static int add_pids(struct strace *s, const char *list)
 	return is_right ? 0 : CMD_FAILED;
 }
 
-static int take_sort(struct strace_page *p)
+static int take_sort(struct strace_printer *p)
 {
 	static const char *const keys[] = { "time", "calls", "errors", "max", "name" };
 
@@ -106,33 +111,33 @@ static int take_sort(struct strace_page *p)
 	return cmd_error("strace", "-S %s: it may be time, calls, errors, max, name", optarg);
 }
 
-/* Both as it is written and without links. */
+/* Adds the path as written, and without symbolic links. */
 static int take_path(struct strace *s)
 {
 	char *real = realpath(optarg, NULL);
 
 	cmd_add_string(&s->paths, optarg);
 	if (real && strcmp(real, optarg) != 0)
-		cmd_add_string(&s->paths, real); /* kept, as the list is */
+		cmd_add_string(&s->paths, real); /* kept until exit, like the list */
 	else
 		free(real);
 	return -1;
 }
 
-static int take_choice(struct strace *s, const char *what)
+static int take_filter(struct strace *s, const char *what)
 {
 	char *text;
 	int status;
 
 	if (asprintf(&text, "%s=%s", what, optarg) < 0)
 		return cmd_error("strace", "no memory");
-	status = strace_select(&s->page.choice, text);
+	status = strace_filter_parse(&s->printer.filter, text);
 	free(text);
 	return status ? status : -1;
 }
 
 /* --absolute-timestamps */
-static int take_times(struct strace_page *p)
+static int take_times(struct strace_printer *p)
 {
 	const char *f = optarg ? optarg : "time";
 
@@ -150,7 +155,7 @@ static int take_times(struct strace_page *p)
 	return -1;
 }
 
-/* What strace has and we have not: what to do instead. */
+/* Refuses an option of strace that we do not have, and names the alternative. */
 static int refuse(int c)
 {
 	static const struct {
@@ -175,17 +180,17 @@ static int refuse(int c)
 	return cmd_usage("strace", c == ':' ? "an option lacks its value" : "no such option");
 }
 
-/* -1 to go on, else the exit status. */
-static int take(struct strace *s, int c)
+/* Returns -1 to go on, else the exit status. */
+static int take_option(struct strace *s, int c)
 {
-	struct strace_page *p = &s->page;
+	struct strace_printer *p = &s->printer;
 	int status;
 
 	switch (c) {
 	case 'f':
 	case 'D':
 	case 'w':
-		return -1; /* it is always so */
+		return -1; /* always on */
 	case 'q':
 		p->quiet++;
 		return -1;
@@ -198,11 +203,11 @@ static int take(struct strace *s, int c)
 	case 'P':
 		return take_path(s);
 	case OPT_TRACE:
-		return take_choice(s, "trace");
+		return take_filter(s, "trace");
 	case OPT_STATUS:
-		return take_choice(s, "status");
+		return take_filter(s, "status");
 	case OPT_SIGNAL:
-		return take_choice(s, "signal");
+		return take_filter(s, "signal");
 	case OPT_TIMES:
 		return take_times(p);
 	case 'c':
@@ -229,10 +234,10 @@ static int take(struct strace *s, int c)
 		return -1;
 	case 'z':
 	case 'Z':
-		p->choice.how = c == 'z' ? STRACE_OK : STRACE_FAILED;
+		p->filter.endings = c == 'z' ? STRACE_OK : STRACE_FAILED;
 		return -1;
 	case 'e':
-		status = strace_select(&p->choice, optarg);
+		status = strace_filter_parse(&p->filter, optarg);
 		return status ? status : -1;
 	case 's':
 		status = take_number("-s", &s->string_bytes);
@@ -331,7 +336,7 @@ int strace_options(struct strace *s, int argc, char **argv)
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYzZe:E:P:s:S:o:n:a:i:p:h", options,
 				NULL)) != -1) {
-		status = take(s, c == 'h' ? OPT_HELP : c);
+		status = take_option(s, c == 'h' ? OPT_HELP : c);
 		if (status >= 0)
 			return status;
 	}

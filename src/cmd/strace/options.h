@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/strace/options.h - what `duet strace` was asked for: options have the letters and names that
- * strace's have. */
+/* cmd/strace/options.h - the command line of `duet strace`: options have the letters and names of
+ * strace's options. */
 #ifndef CMD_STRACE_OPTIONS_H
 #define CMD_STRACE_OPTIONS_H
 
@@ -10,7 +10,7 @@
 #include "kernel/kernel.h"
 
 struct strace {
-	struct strace_page page;
+	struct strace_printer printer;
 	struct strace_record record;
 	struct cmd_strings inputs, pids;
 	const char *output;
@@ -23,15 +23,16 @@ struct strace {
 };
 
 #define STRACE_NEW                                                                                 \
-	((struct strace){ .page = { .choice = { .how = STRACE_ALL, .signals = UINT64_MAX },        \
-				    .prints = true,                                                \
-				    .column = 40,                                                  \
-				    .limit = UINT64_MAX,                                           \
-				    .sort = "time" },                                              \
+	((struct strace){ .printer = { .filter = { .endings = STRACE_ALL, .signals = UINT64_MAX }, \
+				       .prints = true,                                             \
+				       .column = 40,                                               \
+				       .limit = UINT64_MAX,                                        \
+				       .sort = "time" },                                           \
 			  .record = { .program = -1, .backend = KERNEL_BACKEND_AUTO },             \
 			  .string_bytes = 32 })
 
-/* strace_options - -1 to go on, else the exit status, all having been said. */
+/* strace_options - parse the command line.  Returns -1 to go on; else the exit status, after the
+ * help or an error was printed. */
 int strace_options(struct strace *s, int argc, char **argv);
 
 #endif

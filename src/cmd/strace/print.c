@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/strace/print.c - see print.h. */
+/*
+ * cmd/strace/print.c - prints system calls, signals and the summary.
+ *
+ * The summary is a linear list: a program uses at most some hundred different calls.
+ */
 #include "cmd/strace/print.h"
 
 #include <errno.h>
@@ -11,19 +15,19 @@
 
 /* ---------------------------------------------------------------- counting */
 
-static struct strace_count *row_of(struct strace_page *p, const char *call)
+static struct strace_count *row_of(struct strace_printer *p, const char *call)
 {
 	for (uint32_t i = 0; i < p->n_rows; i++)
 		if (!strcmp(p->rows[i].call, call))
 			return &p->rows[i];
-	if (pass_grow(&p->rows, &p->n_rooms, p->n_rows, sizeof *p->rows))
+	if (pass_grow(&p->rows, &p->capacity, p->n_rows, sizeof *p->rows))
 		return NULL;
 	p->rows[p->n_rows].call = call;
 	return &p->rows[p->n_rows++];
 }
 
-/* Calls that do not return are not counted, as nobody knows how long they took. */
-static int count(struct strace_page *p, const struct pairing_item *item)
+/* A call that does not return is not counted: its duration is unknown. */
+static int count(struct strace_printer *p, const struct pairing_item *item)
 {
 	struct strace_count *row = item->has_end ? row_of(p, item->name) : NULL;
 	uint64_t ns = item->end_ns > item->begin_ns ? (uint64_t)(item->end_ns - item->begin_ns) : 0;
@@ -52,7 +56,7 @@ static void add_seconds(struct out *o, uint64_t ns, int digits)
 	out_bytes(o, text, strlen(text) - (size_t)(9 - digits));
 }
 
-static void add_time(struct strace_page *p, int64_t time_ns)
+static void add_time(struct strace_printer *p, int64_t time_ns)
 {
 	time_t t = (time_t)(time_ns / 1000000000);
 	char text[64];
@@ -89,7 +93,7 @@ static void add_time(struct strace_page *p, int64_t time_ns)
 	out_byte(&p->out, ' ');
 }
 
-static void add_thread(struct strace_page *p, uint32_t number)
+static void add_thread(struct strace_printer *p, uint32_t number)
 {
 	const struct thread *th = threads_at(p->threads, number);
 
@@ -108,7 +112,7 @@ static void add_thread(struct strace_page *p, uint32_t number)
 	out_literal(&p->out, "] ");
 }
 
-static void add_call(struct strace_page *p, const struct pairing_item *item)
+static void add_call(struct strace_printer *p, const struct pairing_item *item)
 {
 	struct out *o = &p->out;
 	size_t width;
@@ -149,7 +153,7 @@ static void add_call(struct strace_page *p, const struct pairing_item *item)
 	out_byte(o, '\n');
 }
 
-static void add_lost(struct strace_page *p, const struct pairing_item *item)
+static void add_lost(struct strace_printer *p, const struct pairing_item *item)
 {
 	p->lost_events += item->lost_events;
 	p->lost_packets += item->lost_packets;
@@ -163,24 +167,24 @@ static void add_lost(struct strace_page *p, const struct pairing_item *item)
 	}
 }
 
-static bool is_chosen(const struct strace_page *p, const struct pairing_item *item)
+static bool has_wanted_ending(const struct strace_printer *p, const struct pairing_item *item)
 {
-	unsigned how = !item->has_end		     ? STRACE_UNFINISHED
-		       : call_is_error(item->result) ? STRACE_FAILED
-						     : STRACE_OK;
+	unsigned ending = !item->has_end		? STRACE_UNFINISHED
+			  : call_is_error(item->result) ? STRACE_FAILED
+							: STRACE_OK;
 
-	return p->choice.how & how;
+	return p->filter.endings & ending;
 }
 
-static bool reported(const struct strace_page *p, const struct pairing_item *item)
+static bool is_reported(const struct strace_printer *p, const struct pairing_item *item)
 {
 	if (item->kind == PAIRING_DEATH)
-		return p->choice.signals && p->quiet < 2;
+		return p->filter.signals && p->quiet < 2;
 	return item->result > 0 && item->result <= 64 &&
-	       p->choice.signals >> (item->result - 1) & 1;
+	       p->filter.signals >> (item->result - 1) & 1;
 }
 
-static void print(struct strace_page *p, const struct pairing_item *item)
+static void print(struct strace_printer *p, const struct pairing_item *item)
 {
 	out_room(&p->out);
 	add_thread(p, item->thread);
@@ -200,16 +204,16 @@ static void print(struct strace_page *p, const struct pairing_item *item)
 	p->n_lines++;
 }
 
-int strace_give(void *context, const struct pairing_item *item)
+int strace_print_item(void *context, const struct pairing_item *item)
 {
-	struct strace_page *p = context;
+	struct strace_printer *p = context;
 	bool is_call = item->kind == PAIRING_CALL || item->kind == PAIRING_LASTING;
 
 	if (item->kind == PAIRING_LOST) {
 		add_lost(p, item);
 		return 0;
 	}
-	if (is_call ? !is_chosen(p, item) : !reported(p, item))
+	if (is_call ? !has_wanted_ending(p, item) : !is_reported(p, item))
 		return 0;
 	if (p->counts && item->kind == PAIRING_CALL && count(p, item))
 		return -ENOMEM;
@@ -218,11 +222,11 @@ int strace_give(void *context, const struct pairing_item *item)
 	return p->n_lines >= p->limit || p->out.is_over;
 }
 
-bool strace_wants_call(void *context, const char *call)
+bool strace_on_call(void *context, const char *call)
 {
-	const struct strace_page *p = context;
+	const struct strace_printer *p = context;
 
-	return strace_wants(&p->choice, call);
+	return strace_filter_has(&p->filter, call);
 }
 
 /* ---------------------------------------------------------------- the summary */
@@ -245,7 +249,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->call, y->call);
 }
 
-static void summary_line(struct strace_page *p, struct strace_count *row, uint64_t all_ns,
+static void summary_line(struct strace_printer *p, struct strace_count *row, uint64_t all_ns,
 			 bool is_wide)
 {
 	char text[256], errors[24] = "";
@@ -267,7 +271,7 @@ static void summary_line(struct strace_page *p, struct strace_count *row, uint64
 	out_byte(&p->out, '\n');
 }
 
-void strace_summary(struct strace_page *p, uint32_t width)
+void strace_summary(struct strace_printer *p, uint32_t width)
 {
 	bool is_wide = width >= 100;
 	const char *line = "------ ----------- ----------- --------- --------- ",
@@ -280,8 +284,8 @@ void strace_summary(struct strace_page *p, uint32_t width)
 	for (uint32_t i = 0; i < p->n_rows; i++) {
 		all.n += p->rows[i].n;
 		all.n_errors += p->rows[i].n_errors;
-		(void)!samples_merge(
-			&all.time, &p->rows[i].time); /* without memory its percentiles lack some */
+		/* Without memory, the percentiles of the total lack some samples. */
+		(void)!samples_merge(&all.time, &p->rows[i].time);
 	}
 	add(&p->out, "% time     seconds  usecs/call     calls    errors ");
 	add(&p->out, is_wide ? "p50 usecs p99 usecs   max usecs syscall\n" : "syscall\n");
@@ -296,7 +300,7 @@ void strace_summary(struct strace_page *p, uint32_t width)
 	samples_fini(&all.time);
 }
 
-void strace_page_fini(struct strace_page *p)
+void strace_printer_fini(struct strace_printer *p)
 {
 	for (uint32_t i = 0; i < p->n_rows; i++)
 		samples_fini(&p->rows[i].time);

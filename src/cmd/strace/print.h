@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/strace/print.h - joined system calls as lines, and summed up.
+ * cmd/strace/print.h - prints complete system calls as lines, and their summary.
  *
- * A call is one line, printed when it returns, with the time at which it began: what other threads
- * do meanwhile tears nothing apart, and each line can be searched for.  Who looks on while it
- * happens also sees calls that last: as "<unfinished ...>" after a second, and as "<... resumed>"
- * when they return.
+ * A call is one line, printed when it returns, with the time of its beginning.  Calls of other
+ * threads do not split it, and each line can be searched.  Live, a call that lasts is also printed
+ * after a second as "<unfinished ...>", and as "<... resumed>" when it returns.
  */
 #ifndef CMD_STRACE_PRINT_H
 #define CMD_STRACE_PRINT_H
 
 #include "analysis/syscalls/pairing.h"
 #include "analysis/samples.h"
-#include "cmd/strace/selection.h"
+#include "cmd/strace/filter.h"
 #include "cmd/view/output.h"
 
 enum strace_time {
@@ -23,19 +22,19 @@ enum strace_time {
 	STRACE_RELATIVE
 };
 
-struct strace_count { /* of a call */
+struct strace_count { /* of one system call */
 	const char *call;
 	uint64_t n, n_errors;
 	struct samples time;
 };
 
-struct strace_page {
-	struct strace_selection choice;
+struct strace_printer {
+	struct strace_filter filter;
 	enum strace_time time;
 	bool has_durations;  /* -T */
 	int quiet;	     /* -q; -qq: no deaths */
 	bool counts, prints; /* -c: only the first; -C: both */
-	bool names_all;	     /* whose it is, also while there is only one thread */
+	bool names_all;	     /* print the thread even while there is only one */
 	uint64_t column;     /* -a: where results begin */
 	uint64_t limit, n_lines;
 	const char *sort; /* -S */
@@ -46,16 +45,17 @@ struct strace_page {
 	bool has_last;
 	uint64_t lost_events, lost_packets;
 	struct strace_count *rows;
-	uint32_t n_rows, n_rooms;
+	uint32_t n_rows, capacity;
 };
 
-/* strace_give - for pairing_options.give, and `wants`; the context is the page. */
-int strace_give(void *context, const struct pairing_item *item);
-bool strace_wants_call(void *context, const char *call);
-/* strace_summary - the table of -c. */
-void strace_summary(struct strace_page *p, uint32_t width);
-void strace_page_fini(struct strace_page *p);
-/* strace_show_now - the calls that the threads of @pid are in. */
-void strace_show_now(struct strace_page *p, pid_t pid);
+/* strace_print_item, strace_on_call - for pairing_options.give and `wants`; the context is the
+ * printer. */
+int strace_print_item(void *context, const struct pairing_item *item);
+bool strace_on_call(void *context, const char *call);
+/* strace_summary - print the table of -c. */
+void strace_summary(struct strace_printer *p, uint32_t width);
+void strace_printer_fini(struct strace_printer *p);
+/* strace_print_in_progress - print the call that each thread of @pid is in now. */
+void strace_print_in_progress(struct strace_printer *p, pid_t pid);
 
 #endif

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/strace/recorder.c - see recorder.h. */
+/*
+ * cmd/strace/recorder.c - runs the recorder of `duet strace` in a child process.
+ *
+ * The child reports through a pipe that recording has begun.  The parent's death is noticed by
+ * PR_SET_PDEATHSIG, and by getppid() for the time before that call.
+ */
 #include "cmd/strace/recorder.h"
 
 #include <errno.h>
@@ -26,23 +31,23 @@ static void remove_recording(const struct strace_record *r)
 
 struct ready {
 	pid_t program;
-	int reported; /* the end of a pipe */
+	int ready_pipe; /* write end of a pipe */
 };
 
-/* The command is told by its number. */
+/* Sends the process id of the command. */
 static int report_ready(void *arg, struct diag *d)
 {
 	const struct ready *ready = arg;
 
-	if (io_write(ready->reported, &ready->program, sizeof ready->program))
+	if (io_write(ready->ready_pipe, &ready->program, sizeof ready->program))
 		return diag_fail(d, -EPIPE, "who was to show the recording is gone");
-	close(ready->reported);
+	close(ready->ready_pipe);
 	return 0;
 }
 
-/* What we are told by signals we take from a descriptor, but for one that comes when all is done.
- */
-static void nothing(int signal)
+/* The recorder reads its signals from a descriptor.  This handler is for a signal that arrives
+ * after that is closed. */
+static void ignore_signal(int signal)
 {
 	(void)signal;
 }
@@ -59,17 +64,17 @@ static void set_variable(const char *text)
 	free(name);
 }
 
-static _Noreturn void record(const struct strace_record *r, int reported, pid_t parent)
+static _Noreturn void run_recorder(const struct strace_record *r, int ready_pipe, pid_t parent)
 {
-	static const int harmless[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
-	struct ready ready = { .program = -1, .reported = reported };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct ready ready = { .program = -1, .ready_pipe = ready_pipe };
 	struct recording a;
 	int status;
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-		sigaction(harmless[i], &(struct sigaction){ .sa_handler = nothing },
-			  NULL); /* the command gets the usual */
+	/* A handler, not SIG_IGN: exec resets handlers, so the command gets the defaults. */
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		sigaction(signals[i], &(struct sigaction){ .sa_handler = ignore_signal }, NULL);
 	for (int i = 0; i < r->environment.n; i++)
 		set_variable(r->environment.at[i]);
 	recording_begin(&a, "strace");
@@ -79,7 +84,7 @@ static _Noreturn void record(const struct strace_record *r, int reported, pid_t 
 	a.o.kernel = true;
 	a.o.kernel_backend = r->backend;
 	a.o.capture_bytes = r->capture_bytes;
-	a.o.no_default_events = true; /* of applications nothing */
+	a.o.no_default_events = true; /* no events of applications */
 	a.o.command = r->command;
 	a.o.kernel_buffer_kib = (uint32_t)(r->kernel_buffer >> 10);
 	a.pids = r->pids;
@@ -136,38 +141,38 @@ bool strace_record_backend(struct strace_record *r, const char *name)
 int strace_record_start(struct strace_record *r)
 {
 	pid_t parent = getpid();
-	int reported[2];
+	int ready_pipe[2];
 
 	if (make_directory(r))
 		return CMD_FAILED;
-	if (pipe2(reported, O_CLOEXEC)) {
+	if (pipe2(ready_pipe, O_CLOEXEC)) {
 		remove_recording(r);
 		return cmd_error("strace", "cannot make a pipe: %s", strerror(errno));
 	}
 	fflush(NULL);
 	r->recorder = fork();
 	if (!r->recorder) {
-		close(reported[0]);
-		record(r, reported[1], parent);
+		close(ready_pipe[0]);
+		run_recorder(r, ready_pipe[1], parent);
 	}
-	close(reported[1]);
+	close(ready_pipe[1]);
 	if (r->recorder < 0) {
 		cmd_error("strace", "cannot fork: %s", strerror(errno));
-	} else if (io_read(reported[0], &r->program, sizeof r->program) ==
+	} else if (io_read(ready_pipe[0], &r->program, sizeof r->program) ==
 		   (ssize_t)sizeof r->program) {
-		close(reported[0]);
+		close(ready_pipe[0]);
 		return 0;
 	} else {
 		reap(r, 0);
 	}
-	close(reported[0]);
+	close(ready_pipe[0]);
 	remove_recording(r);
 	return r->has_ended && r->status ? r->status : CMD_FAILED;
 }
 
 void strace_record_interrupt(struct strace_record *r, int n)
 {
-	/* A terminal sends the first one to the command as well: it is left to it. */
+	/* A terminal sends the first Ctrl-C to the command too: the command decides. */
 	if (!r->has_ended && (!n || n > 1 || !r->command))
 		kill(r->recorder, SIGTERM);
 }
@@ -178,8 +183,7 @@ int strace_record_end(struct strace_record *r, bool at_once)
 
 	reap(r, WNOHANG);
 	if (at_once && !r->has_ended) {
-		/* The command comes to us when the recorder has ended; without us nobody would wait
-		 * for it. */
+		/* When the recorder ends, the command becomes our child, and we can wait for it. */
 		if (r->command)
 			prctl(PR_SET_CHILD_SUBREAPER, 1);
 		kill(r->recorder, SIGTERM);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/strace/recorder.h - a recording beside the one who shows it: a process of its own, into a
- * directory that is removed afterwards.
+ * cmd/strace/recorder.h - records in a child process, into a directory that is removed at the end.
  *
- * The recorder is our child, and the command is the recorder's.  Nothing is ever done to what is
- * traced: it is the kernel that records.  If we die, the recorder is told to stop, and removes the
+ * The recorder is our child; the command is the recorder's child.  The traced processes are not
+ * touched: the kernel records.  If we die, the recorder gets a signal, stops, and removes the
  * directory.
  */
 #ifndef CMD_STRACE_RECORDER_H
@@ -18,29 +17,31 @@
 #include "cmd/cmd.h"
 
 struct strace_record {
-	const char *keep; /* where the recording is to stay; NULL: nowhere */
+	const char *keep; /* the recording stays in this directory; NULL: it is removed */
 	char **command;	  /* NULL: pids */
 	struct cmd_pids pids;
 	struct cmd_strings patterns;
-	struct cmd_strings environment; /* "VAR=VALUE", and "VAR" to take away, for the command */
+	struct cmd_strings environment; /* for the command: "VAR=VALUE" sets, "VAR" removes */
 	uint32_t backend;		/* enum kernel_backend */
-	uint64_t kernel_buffer;		/* 0: the usual */
+	uint64_t kernel_buffer;		/* 0: the default */
 	uint32_t capture_bytes;		/* of buffers; 0: neither buffers nor structures */
 
 	char path[PATH_MAX];
-	pid_t recorder, program; /* ours and its child; program: -1 without one */
-	int status;		 /* the command's, as an exit status */
+	pid_t recorder, program; /* our child, and its child; program: -1 without a command */
+	int status;		 /* exit status of the command */
 	bool has_ended;
 };
 
-/* strace_record_backend - `backend` by its name.  Prints why not and returns false. */
+/* strace_record_backend - set `backend` by its name.  Reports an error and returns false if it is
+ * unknown. */
 bool strace_record_backend(struct strace_record *r, const char *name);
-/* strace_record_start - returns when it records; else the exit status, all having been said. */
+/* strace_record_start - start the recorder, and return when it records.  Returns 0; else the exit
+ * status, after the error was reported. */
 int strace_record_start(struct strace_record *r);
-/* strace_record_interrupt - somebody said Ctrl-C for the @n-th time, or (n is 0) stop at once. */
+/* strace_record_interrupt - handle the @n-th Ctrl-C, or stop at once (@n is 0). */
 void strace_record_interrupt(struct strace_record *r, int n);
-/* strace_record_end - stop, wait for the command, and remove what was recorded.  Returns the
- * command's exit status. */
+/* strace_record_end - stop, wait for the command, and remove the recording.  Returns the exit
+ * status of the command. */
 int strace_record_end(struct strace_record *r, bool at_once);
 
 #endif

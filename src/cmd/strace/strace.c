@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/strace/strace.c - duet strace: the system calls of a command, of running processes, or of a
- * recording, in words.
+ * cmd/strace/strace.c - `duet strace`: prints the system calls of a command, of running processes,
+ * or of a recording, as strace does.
  *
- * Beside strace, nothing is ever stopped: the kernel records, and what is shown is read from there
- * a little later.
+ * Unlike strace, it stops nothing: the kernel records, and this process reads the recording a
+ * little later.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void warn(void *context, const char *text)
 
 static struct pairing_options options_of(struct strace *s)
 {
-	return (struct pairing_options){ .has_text = s->page.prints || s->paths.n,
+	return (struct pairing_options){ .has_text = s->printer.prints || s->paths.n,
 					 .string_bytes = (uint32_t)s->string_bytes,
 					 .paths = s->paths.at,
 					 .n_paths = s->paths.n,
@@ -55,9 +55,9 @@ static struct pairing_options options_of(struct strace *s)
 					 .names_pids = s->names_pids,
 					 .command = -1,
 					 .range = { INT64_MIN, INT64_MAX },
-					 .wants = strace_wants_call,
-					 .give = strace_give,
-					 .context = &s->page };
+					 .wants = strace_on_call,
+					 .give = strace_print_item,
+					 .context = &s->printer };
 }
 
 static uint32_t width_of(int fd)
@@ -70,10 +70,10 @@ static uint32_t width_of(int fd)
 	return columns && atoi(columns) > 0 ? (uint32_t)atoi(columns) : 120;
 }
 
-/* What the reader should know besides. */
+/* Reports losses, and a recording without system calls. */
 static void report_missing(const struct strace *s, const struct pairing *j)
 {
-	const struct strace_page *p = &s->page;
+	const struct strace_printer *p = &s->printer;
 	char text[160];
 
 	if (p->lost_events || p->lost_packets)
@@ -84,10 +84,11 @@ static void report_missing(const struct strace *s, const struct pairing *j)
 				"syscalls\n");
 }
 
-/* Once, and before the first line: what is shown as addresses that could be in words. */
+/* Reports once, before the first line, that arguments are printed as addresses, and how to get
+ * texts. */
 static void report_addresses(struct strace *s, const struct pairing *j)
 {
-	enum pairing_lack lacks = s->page.prints && !s->has_reported_addresses
+	enum pairing_lack lacks = s->printer.prints && !s->has_reported_addresses
 					  ? pairing_lacks(j)
 					  : PAIRING_LACKS_NOTHING;
 
@@ -105,7 +106,7 @@ static void report_addresses(struct strace *s, const struct pairing *j)
 
 static int finish(struct strace *s, struct pairing *j)
 {
-	struct strace_page *p = &s->page;
+	struct strace_printer *p = &s->printer;
 
 	if (p->counts) {
 		if (p->prints)
@@ -124,7 +125,7 @@ static int finish(struct strace *s, struct pairing *j)
 static int show_recording(struct strace *s)
 {
 	struct trace_options o = { .warn = warn };
-	struct pairing_options how = options_of(s);
+	struct pairing_options options = options_of(s);
 	struct pairing j = { .is_over = false };
 	struct diag d = { "" };
 	struct trace *t;
@@ -133,18 +134,18 @@ static int show_recording(struct strace *s)
 	progress_hook(&o);
 	if (trace_open(&t, s->inputs.at, s->inputs.n, &o, &d))
 		return cmd_error("strace", "%s", d.text);
-	if (!isatty(STDOUT_FILENO) || !s->page.prints)
+	if (!isatty(STDOUT_FILENO) || !s->printer.prints)
 		progress_begin("strace", t);
 	moments_resolve(&s->from, &s->to, t);
-	how.range = (struct pass_range){ s->from.is_given ? s->from.ns : INT64_MIN,
-					 s->to.is_given ? s->to.ns : INT64_MAX };
-	how.pids = s->record.pids.at;
-	how.n_pids = s->record.pids.n;
-	if (pairing_open(&j, t, &how, &d)) {
+	options.range = (struct pass_range){ s->from.is_given ? s->from.ns : INT64_MIN,
+					     s->to.is_given ? s->to.ns : INT64_MAX };
+	options.pids = s->record.pids.at;
+	options.n_pids = s->record.pids.n;
+	if (pairing_open(&j, t, &options, &d)) {
 		trace_close(t);
 		return cmd_error("strace", "%s", d.text);
 	}
-	s->page.threads = j.run.threads;
+	s->printer.threads = j.run.threads;
 	report_addresses(s, &j);
 	if (pairing_read(&j, &d))
 		status = cmd_error("strace", "%s", d.text);
@@ -159,14 +160,14 @@ static int show_recording(struct strace *s)
 
 /* ---------------------------------------------------------------- live */
 
-/* Until there is perhaps more. */
+/* Waits for the next round. */
 static void wait_for_more(struct strace *s)
 {
-	struct pollfd p = { .fd = s->page.out.fd };
+	struct pollfd p = { .fd = s->printer.out.fd };
 
-	if (poll(&p, 1, REFRESH_MS) > 0) { /* only errors are asked for */
+	if (poll(&p, 1, REFRESH_MS) > 0) { /* only errors are polled */
 		if (p.revents & (POLLERR | POLLNVAL))
-			s->page.out.is_over = true;
+			s->printer.out.is_over = true;
 		else
 			poll(NULL, 0, REFRESH_MS);
 	}
@@ -195,10 +196,10 @@ static int follow(struct strace *s, struct trace *t, struct pairing *j, struct d
 		if (!err)
 			err = pairing_read(j, d);
 		f = trace_following(t);
-		if (!err && grows && s->page.prints && f->known_ns > INT64_MIN + LASTING_NS)
+		if (!err && grows && s->printer.prints && f->known_ns > INT64_MIN + LASTING_NS)
 			pairing_report_lasting(j, f->known_ns - LASTING_NS);
-		out_flush(&s->page.out);
-		if (err || !grows || j->is_over || s->page.out.is_over)
+		out_flush(&s->printer.out);
+		if (err || !grows || j->is_over || s->printer.out.is_over)
 			break;
 		pass_interrupts_on(s);
 		wait_for_more(s);
@@ -214,23 +215,23 @@ static int follow(struct strace *s, struct trace *t, struct pairing *j, struct d
 static int show_live(struct strace *s)
 {
 	const struct trace_options o = { .warn = warn, .follows = true };
-	struct pairing_options how = options_of(s);
+	struct pairing_options options = options_of(s);
 	const char *path = s->record.path;
 	struct pairing j = { .is_over = false };
 	struct diag d = { "" };
 	struct trace *t;
 	int status = 0;
 
-	how.command = s->record.program;
+	options.command = s->record.program;
 	if (trace_open(&t, &path, 1, &o, &d))
 		return cmd_error("strace", "%s", d.text);
-	if (pairing_open(&j, t, &how, &d)) {
+	if (pairing_open(&j, t, &options, &d)) {
 		trace_close(t);
 		return cmd_error("strace", "%s", d.text);
 	}
-	s->page.threads = j.run.threads;
-	for (int i = 0; s->page.prints && i < s->record.pids.n; i++)
-		strace_show_now(&s->page, s->record.pids.at[i]);
+	s->printer.threads = j.run.threads;
+	for (int i = 0; s->printer.prints && i < s->record.pids.n; i++)
+		strace_print_in_progress(&s->printer, s->record.pids.at[i]);
 	if (follow(s, t, &j, &d))
 		status = cmd_error("strace", "%s", d.text);
 	pairing_end(&j);
@@ -246,8 +247,9 @@ static int run_live(struct strace *s)
 	const struct sigaction act = { .sa_handler = interrupt };
 	int status, ended;
 
-	strace_patterns(&s->page.choice, s->names_fds || s->paths.n, &s->record.patterns);
-	s->record.capture_bytes = s->page.prints || s->record.keep ? (uint32_t)s->string_bytes : 0;
+	strace_filter_patterns(&s->printer.filter, s->names_fds || s->paths.n, &s->record.patterns);
+	s->record.capture_bytes =
+		s->printer.prints || s->record.keep ? (uint32_t)s->string_bytes : 0;
 	status = strace_record_start(&s->record);
 	if (status)
 		return status;
@@ -255,8 +257,8 @@ static int run_live(struct strace *s)
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
 	status = show_live(s);
-	ended = strace_record_end(&s->record, status || s->page.out.is_over ||
-						      s->page.n_lines >= s->page.limit);
+	ended = strace_record_end(&s->record, status || s->printer.out.is_over ||
+						      s->printer.n_lines >= s->printer.limit);
 	return status ? status : ended;
 }
 
@@ -271,13 +273,13 @@ static int open_output(struct strace *s)
 			  O_WRONLY | O_CREAT | (s->appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return cmd_error("strace", "-o %s: %s", s->output, strerror(errno));
-	return out_init(&s->page.out, fd) ? cmd_error("strace", "no memory") : 0;
+	return out_init(&s->printer.out, fd) ? cmd_error("strace", "no memory") : 0;
 }
 
 int strace_view(const char *const *paths, int n, const struct moment *from, const struct moment *to,
 		uint64_t limit)
 {
-	static struct strace s; /* its lists last until exit */
+	static struct strace s; /* its lists are used until exit */
 	int status;
 
 	s = STRACE_NEW;
@@ -285,20 +287,20 @@ int strace_view(const char *const *paths, int n, const struct moment *from, cons
 		cmd_add_string(&s.inputs, paths[i]);
 	s.from = *from;
 	s.to = *to;
-	s.names_fds = s.page.names_all = s.page.has_durations = true;
-	s.page.time = STRACE_MICROSECONDS;
-	s.page.limit = limit;
+	s.names_fds = s.printer.names_all = s.printer.has_durations = true;
+	s.printer.time = STRACE_MICROSECONDS;
+	s.printer.limit = limit;
 	signal(SIGPIPE, SIG_IGN);
 	status = open_output(&s);
 	if (!status)
 		status = show_recording(&s);
-	strace_page_fini(&s.page);
+	strace_printer_fini(&s.printer);
 	return status;
 }
 
 int cmd_strace(int argc, char **argv)
 {
-	static struct strace s; /* its lists last until exit */
+	static struct strace s; /* its lists are used until exit */
 	int status;
 
 	s = STRACE_NEW;
@@ -309,8 +311,8 @@ int cmd_strace(int argc, char **argv)
 	if (status)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
-	s.page.names_all = !s.record.command;
+	s.printer.names_all = !s.record.command;
 	status = s.inputs.n ? show_recording(&s) : run_live(&s);
-	strace_page_fini(&s.page);
+	strace_printer_fini(&s.printer);
 	return status;
 }

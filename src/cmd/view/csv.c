@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/csv.c - events as comma-separated values, a line each.
+ * cmd/view/csv.c - prints events as comma-separated values, one line each.
  *
- * If the events wanted are all of one class, a column per field; else a column of all fields as
- * JSON. Text is as it was recorded; what has structure is JSON.
+ * If all wanted events are of one class, each field has a column; else one column has all fields as
+ * JSON.  Text is printed as recorded; structures, arrays and variants are JSON.
  */
 #include "cmd/view/csv.h"
 
@@ -61,7 +61,7 @@ static void add_plain(struct out *o, enum ctf_found found, const struct ctf_valu
 		add_cell(o, v->label, strlen(v->label));
 	else if (found == CTF_REAL && v->real - v->real == 0)
 		out_real(o, v->real, v->is_single);
-	else if (found == CTF_REAL) /* NaN, and infinities */
+	else if (found == CTF_REAL) /* NaN and infinities */
 		out_text(o,
 			 v->real != v->real ? "NaN"
 			 : v->real < 0	    ? "-Infinity"
@@ -73,7 +73,7 @@ static void add_plain(struct out *o, enum ctf_found found, const struct ctf_valu
 		add_number(o, v);
 }
 
-/* Inside of an array or a struct, which is JSON without names' order lost. */
+/* Adds a value inside an array or struct, as JSON. */
 static void add_inside(struct out *o, enum ctf_found found, const struct ctf_value *v,
 		       bool *needs_comma)
 {
@@ -100,7 +100,7 @@ static void add_inside(struct out *o, enum ctf_found found, const struct ctf_val
 	*needs_comma = !opens;
 }
 
-/* A cell for each field not inside another. */
+/* Adds a cell for each top-level field. */
 static int add_columns(struct csv *c, const struct trace_event *e)
 {
 	struct ctf_walk w;
@@ -177,8 +177,8 @@ int csv_event(struct csv *c, const struct trace_event *e, const struct thread_id
 	return err;
 }
 
-/* The only class of which events are wanted.  Those of one name that lie in several traces may
- * differ: then there is none. */
+/* Returns the only wanted class; NULL if there are several.  Classes of one name in several traces
+ * may differ, so they count as several. */
 static const struct ctf_event_class *only_class(const struct trace *t, const bool *is_wanted)
 {
 	const struct ctf_event_class *only = NULL;
@@ -197,7 +197,8 @@ static const struct ctf_event_class *only_class(const struct trace *t, const boo
 	return only;
 }
 
-/* A variant has another shape in each event; hidden members are lengths. */
+/* A variant has another shape in each event, so its class gets no columns.  Hidden members are
+ * lengths. */
 static bool has_columns(const struct ctf_event_class *c)
 {
 	for (uint32_t i = 0; c->fields && i < c->fields->n_members; i++)

@@ -11,20 +11,21 @@
 
 struct csv {
 	struct out *o;
-	struct text text;		     /* the cell in hand */
-	struct out cell;		     /* that goes there */
-	const struct ctf_event_class *class; /* the only one, whose fields have columns; or NULL */
+	struct text text; /* of the current cell */
+	struct out cell;  /* writes to `text` */
+	/* the only one, with a column for each field; or NULL */
+	const struct ctf_event_class *class;
 };
 
 /*
- * csv_open - write the line of names to @o, which stays the caller's.
+ * csv_open - write the line of names to @o, which the caller keeps open.
  *
- * @is_wanted: by class number; NULL: all.  Of a trace that may grow, more classes may come: its
- * fields have one column.  0, or -ENOMEM; then nothing is to be closed.
+ * @is_wanted: by class number; NULL: all.  A trace that may grow can get more classes: its fields
+ * have one column.  Returns 0; or -ENOMEM, then there is nothing to close.
  */
 int csv_open(struct csv *c, struct out *o, const struct trace *t, const bool *is_wanted);
 
-/* csv_event - one line.  0 or -ENOMEM. */
+/* csv_event - write one line.  0 or -ENOMEM. */
 int csv_event(struct csv *c, const struct trace_event *e, const struct thread_identity *w);
 
 void csv_close(struct csv *c);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/json.c - events for programs: one JSON object per line.  See print.h.
+ * cmd/view/json.c - prints events for programs: one JSON object per line.
  *
  * Integers are exact, whatever their size; text is valid UTF-8; NaN and the infinities are strings.
  * An enum is {"value":n,"label":"text" or null}.  Contexts other than process and thread are in
- * "context", which is left out if there are none.
+ * "context", which is omitted if there are none.
  */
 #include <math.h>
 
@@ -73,24 +73,24 @@ static void add_value(struct out *o, enum ctf_found found, const struct ctf_valu
 struct members {
 	bool has_one;
 	bool needs_comma;
-	bool is_short; /* without what only the tracer needs */
+	bool is_short; /* omits contexts that only tracer developers need */
 	int depth;
-	int skipped; /* depth inside of something left out */
+	int skipped; /* nesting depth inside an omitted member */
 };
 
-/* One field into the object that @m is about. */
+/* Adds one field to the object that @m describes. */
 static void add_field(struct out *o, struct members *m, enum ctf_found found,
 		      const struct ctf_value *v)
 {
 	bool opens = found == CTF_OPEN || found == CTF_OPEN_ARRAY;
 	bool closes = found == CTF_CLOSE || found == CTF_CLOSE_ARRAY;
-	bool reported =
+	bool is_elsewhere =
 		v->scope == CTF_CONTEXT && !m->depth && v->name && view_is_shown_elsewhere(v->name);
 
 	out_room(o);
 	if (m->is_short && !m->depth)
-		reported |= view_is_left_out(v->scope, v->name);
-	if (m->skipped || v->is_hidden || reported) {
+		is_elsewhere |= view_is_left_out(v->scope, v->name);
+	if (m->skipped || v->is_hidden || is_elsewhere) {
 		m->skipped += opens && !closes ? 1 : closes ? -1 : 0;
 		return;
 	}
@@ -130,7 +130,7 @@ static void add_fields(struct out *o, const struct trace_event *e)
 bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope scope,
 		     const char *before)
 {
-	struct members m = { .has_one = true, .is_short = true }; /* its brace is written here */
+	struct members m = { .has_one = true, .is_short = true }; /* the caller writes the brace */
 	struct ctf_walk w;
 	struct ctf_value v;
 	enum ctf_found found;

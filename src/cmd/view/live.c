@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/live.c - duet live: a recording while it is made.
+ * cmd/view/live.c - `duet live`: prints a recording while it is made.
  *
- * What is followed are the files; of a session only where it records to is asked.  So it costs the
- * recorder nothing, works where a relay writes, and a follower that is slow or dies disturbs
- * nobody.
+ * It follows the files.  The session is asked only where it records to.  So following costs the
+ * recorder nothing, works for a relay's recordings, and a slow or killed follower disturbs nothing.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -44,8 +43,8 @@ struct live {
 	struct live_at at;
 };
 
-/* The value of option @name at argv[*i], in either form, or NULL.  *@i is moved to its last
- * argument. */
+/* Returns the value of option @name at argv[*i], as "--name=value" or "--name value"; else NULL.
+ * Advances *@i to the value. */
 static const char *value_of(const char *name, char **argv, int *i)
 {
 	size_t n = strlen(name);
@@ -57,8 +56,8 @@ static const char *value_of(const char *name, char **argv, int *i)
 	return argv[*i + 1] ? argv[++*i] : NULL;
 }
 
-/* Whether argv[*i] is about another host; -1 if it makes no sense, which was told. */
-static int take_far(struct live *l, char **argv, int *i)
+/* Whether argv[*i] is an option about another host; -1 after a reported error. */
+static int take_remote_option(struct live *l, char **argv, int *i)
 {
 	struct tls_keys *k = &l->at.keys.o.keys;
 	const struct {
@@ -86,8 +85,8 @@ static int take_far(struct live *l, char **argv, int *i)
 	return size != NULL;
 }
 
-/* Whether @arg is ours and not for duet view. */
-static bool take(struct live *l, const char *arg)
+/* Whether @arg is an option of duet live, not of duet view. */
+static bool take_own_option(struct live *l, const char *arg)
 {
 	if (!strcmp(arg, "--begin"))
 		return l->begin = true;
@@ -106,7 +105,7 @@ static bool is_directory(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* What is sent to a relay is given back to the disk meanwhile. */
+/* A recording that is sent to a relay is removed here meanwhile: it cannot be followed. */
 static int refuse_sent(const char *path)
 {
 	struct progress p;
@@ -117,7 +116,7 @@ static int refuse_sent(const char *path)
 	return cmd_error("live", "%s is sent to a relay, and not kept here: follow it there", path);
 }
 
-/* @args: what is neither an option nor an option's value. */
+/* @args: the arguments without options and their values. */
 static int resolve(char *const *args, int n, char paths[][PATH_MAX], const char **at)
 {
 	int status = n ? 0 : live_session(NULL, paths[0]);
@@ -158,16 +157,16 @@ int cmd_live(int argc, char **argv)
 	char **view = cmd_grow(NULL, 2 * argc + 1, sizeof *view), **args = view + argc + 1;
 	struct live l = { .at.most_bytes = 64 << 20 };
 	const struct tls_keys *k = &l.at.keys.o.keys;
-	int n_view = 1, n_args = 0, far;
+	int n_view = 1, n_args = 0, is_remote;
 
 	view[0] = argv[0]; /* kept until exit */
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			return fputs(help, stdout) < 0;
-		far = take_far(&l, argv, &i);
-		if (far < 0)
+		is_remote = take_remote_option(&l, argv, &i);
+		if (is_remote < 0)
 			return CMD_FAILED;
-		if (far || take(&l, argv[i]))
+		if (is_remote || take_own_option(&l, argv[i]))
 			continue;
 		if (*argv[i] != '-') {
 			args[n_args++] = argv[i];

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/view/live_session.c - which directory a session of this machine records into, and whether
- * that can be followed. */
+/*
+ * cmd/view/live_session.c - finds the directory a session of this machine records into, and checks
+ * that it can be followed.
+ *
+ * A session with a flight recorder in every channel writes no file until a snapshot: it is refused.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,36 +20,36 @@
 /* @channel: its number, or -1 for the session. */
 static int ask(const char *name, int channel, struct cmd_answer *answer)
 {
-	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S };
+	const struct cmd_asking options = { .passed = -1, .timeout_s = CMD_TIMEOUT_S };
 	struct text t = { 0 };
 	int status;
 
 	json_line_add_text(&t, "verb", "status");
 	if (channel >= 0)
 		json_line_add_number(&t, "channel", (uint64_t)channel);
-	status = cmd_ask("live", name, &t, &how, answer);
+	status = cmd_ask("live", name, &t, &options, answer);
 	return status ? status : cmd_refused("live", name, answer);
 }
 
 static int find_path(const char *name, const struct cmd_answer *answer, char path[PATH_MAX])
 {
-	char reported[PATH_MAX], cwd[PATH_MAX] = "", link[64];
+	char recording[PATH_MAX], cwd[PATH_MAX] = "", link[64];
 	uint64_t pid = 0;
 
-	if (!json_line_text(&answer->line, "path", reported, sizeof reported) ||
+	if (!json_line_text(&answer->line, "path", recording, sizeof recording) ||
 	    !json_line_number(&answer->line, "pid", &pid))
 		return cmd_error("live", "session %s does not say where it records to", name);
 	snprintf(link, sizeof link, "/proc/%" PRIu64 "/cwd", pid);
-	if (*reported != '/' && readlink(link, cwd, sizeof cwd - 1) < 0)
+	if (*recording != '/' && readlink(link, cwd, sizeof cwd - 1) < 0)
 		return cmd_error("live",
 				 "session %s records into %s, wherever that is: give the directory",
-				 name, reported);
-	if (snprintf(path, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", reported) >= PATH_MAX)
+				 name, recording);
+	if (snprintf(path, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", recording) >= PATH_MAX)
 		return cmd_error("live", "session %s: the path is too long", name);
 	return 0;
 }
 
-/* What a flight recorder holds is in no file before somebody asks for it. */
+/* Events of a flight recorder are in memory until a snapshot is taken. */
 static int refuse_flight_recorder(const char *name, uint64_t n_channels)
 {
 	char mode[32] = "", channel[ABI_CHANNEL_NAME_BYTES] = "";

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/view/output.c - see output.h. */
+/*
+ * cmd/view/output.c - formats numbers and texts into the buffer, and writes it.
+ *
+ * Numbers are formatted eight digits at a time: with printf(), printing took most of the time of
+ * `duet view`.
+ */
 #include "cmd/view/output.h"
 
 #include <endian.h>
@@ -43,9 +48,9 @@ void out_fini(struct out *o)
 	o->bytes = o->at = NULL;
 }
 
-/* Eight decimal digits of @v < 10^8, the first in the lowest byte, each 0 to 9.  Halves, then
- * quarters, then digits in lanes of one word (P. Khuong, "How to print integers really fast",
- * 2017). */
+/* Eight decimal digits of @v < 10^8 as values 0 to 9, the first in the lowest byte.  Splits into
+ * halves, quarters, then digits, in lanes of one word (P. Khuong, "How to print integers really
+ * fast", 2017). */
 static inline uint64_t eight_digits(uint32_t v)
 {
 	uint64_t fours = v / 10000 | (uint64_t)(v % 10000) << 32;
@@ -78,7 +83,7 @@ void out_u64(struct out *o, uint64_t v)
 		return;
 	}
 	digits = eight_digits((uint32_t)(v < 100000000 ? v : v / 100000000));
-	skip = __builtin_ctzll(digits | 1ull << 56) / 8; /* zeros before, but not the last digit */
+	skip = __builtin_ctzll(digits | 1ull << 56) / 8; /* leading zeros, but not the last digit */
 	put_word(o->at, (digits + eight_zeros) >> (skip * 8));
 	o->at += 8 - skip;
 	if (v < 100000000)
@@ -151,7 +156,7 @@ void out_text(struct out *o, const char *s, size_t n)
 	out_room(o);
 }
 
-/* Bytes of the UTF-8 character at @s, 0 if there is none (RFC 3629: no surrogates, no overlong). */
+/* RFC 3629: no surrogates, no overlong forms. */
 size_t out_utf8_length(const unsigned char *s, size_t n)
 {
 	unsigned c = s[0], size = c < 0x80   ? 1
@@ -192,15 +197,16 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Control characters must not reach a terminal, those of U+0080 to U+009F neither. */
+/* Control characters must not reach a terminal, including U+0080 to U+009F. */
 static bool is_control(const unsigned char *s, size_t size)
 {
 	return (size == 1 && (s[0] < 0x20 || s[0] == 0x7f)) ||
 	       (size == 2 && s[0] == 0xc2 && s[1] < 0xa0);
 }
 
-/* Whether all eight bytes are plain: high bits, less than 0x20, '"', '\\' and 0x7f, by looking for
- * a zero byte in the difference (Mycroft 1987; may only err where an earlier byte is not plain). */
+/* Whether all eight bytes are plain.  Not plain are high bits, values below 0x20, '"', '\\' and
+ * 0x7f.  Finds a zero byte in each difference (Mycroft 1987); a false alarm needs an earlier byte
+ * that is not plain. */
 static inline bool are_plain(uint64_t v)
 {
 	const uint64_t ones = 0x0101010101010101, high = ones << 7;
@@ -211,7 +217,7 @@ static inline bool are_plain(uint64_t v)
 		 high);
 }
 
-/* Copies plain bytes; returns the first that is not, or @end. */
+/* Copies plain bytes; returns the first that is not plain, or @end. */
 static inline const unsigned char *copy_plain(struct out *o, const unsigned char *s,
 					      const unsigned char *end)
 {

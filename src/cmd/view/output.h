@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/output.h - text of events, made fast and written in large pieces.
+ * cmd/view/output.h - a buffered output with fast formatting.
  *
- * Everything goes to a buffer of OUT_SIZE; out_flush() is called when less than OUT_SLACK is free,
- * at least once per event, so that what is of bounded size need not check.  A reader that went away
- * (EPIPE) is no error: `is_over` says that nobody listens any more.
+ * Everything goes to a buffer of OUT_SIZE.  out_room() is called at least once per event and
+ * flushes when less than OUT_SLACK is free, so that output of bounded size need not check.  A
+ * reader that closed the pipe (EPIPE) is no error: `is_over` is set, and further output is dropped.
+ * What always holds: bytes <= at <= bytes + OUT_SIZE.
  */
 #ifndef CMD_VIEW_OUTPUT_H
 #define CMD_VIEW_OUTPUT_H
@@ -22,23 +23,23 @@ struct out {
 	char *at;    /* the next free byte */
 	char *bytes; /* OUT_SIZE of them */
 	int fd;
-	struct text *text; /* where everything goes instead of @fd, if not NULL; lent */
-	int err;	   /* of write, but EPIPE */
+	struct text *text; /* not NULL: the output goes there instead of @fd; borrowed */
+	int err;	   /* of write, except EPIPE */
 	bool is_over;
 };
 
 int out_init(struct out *o, int fd);
-void out_fini(struct out *o); /* writes what is left */
+void out_fini(struct out *o); /* flushes */
 void out_flush(struct out *o);
 
-/* Long enough for whatever follows of bounded size. */
+/* Makes room for OUT_SLACK bytes. */
 static inline void out_room(struct out *o)
 {
 	if (__builtin_expect(o->at + OUT_SLACK > o->bytes + OUT_SIZE, 0))
 		out_flush(o);
 }
 
-/* These take at most OUT_SLACK / 2 bytes. */
+/* These need room for at most OUT_SLACK / 2 bytes. */
 static inline void out_byte(struct out *o, char c)
 {
 	*o->at++ = c;
@@ -50,7 +51,8 @@ static inline void out_bytes(struct out *o, const char *s, size_t n)
 	o->at += n;
 }
 
-/* As out_bytes(), by whole words of OUT_PAD: as many bytes behind @s must be readable. */
+/* Like out_bytes(), but copies whole blocks of OUT_PAD bytes: the rest of the last block must be
+ * readable. */
 static inline void out_padded(struct out *o, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i += OUT_PAD)
@@ -63,10 +65,10 @@ static inline void out_padded(struct out *o, const char *s, size_t n)
 void out_u64(struct out *o, uint64_t v);
 void out_i64(struct out *o, int64_t v);
 void out_base(struct out *o, uint64_t v, unsigned base); /* 0x2a, 052, 0b101010 */
-void out_digits9(struct out *o, uint32_t v);		 /* nine digits, zeros before */
+void out_digits9(struct out *o, uint32_t v);		 /* nine digits with leading zeros */
 
-/* The shortest decimal that reads back as the same number; never an integer's looks.
- * Not for NaN or infinities. */
+/* The shortest decimal that reads back as the same number; it never looks like an integer. Not for
+ * NaN or infinities. */
 void out_real(struct out *o, double v, bool is_single);
 
 /* Any length. */
@@ -76,7 +78,8 @@ void out_text(struct out *o, const char *s, size_t n);
 void out_quoted(struct out *o, const char *s, size_t n);
 void out_json(struct out *o, const char *s, size_t n);
 
-/* Bytes of the UTF-8 character at @s, of which @n are there; 0 if it is none. */
+/* out_utf8_length - bytes of the UTF-8 character at @s, with @n bytes readable; 0 if it is
+ * invalid. */
 size_t out_utf8_length(const unsigned char *s, size_t n);
 
 #endif

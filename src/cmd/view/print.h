@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/view/print.h - one event as a line: for people, and as JSON. */
+/* cmd/view/print.h - prints one event as a line: for people, and as JSON. */
 #ifndef CMD_VIEW_PRINT_H
 #define CMD_VIEW_PRINT_H
 
@@ -9,20 +9,20 @@
 #include "trace/names.h"
 #include "trace/trace.h"
 
-struct view_clock {	   /* the wall clock's text of one second is made once */
-	int64_t second_ns; /* when that second began, from the Epoch */
-	char text[32];	   /* up to the point */
+struct view_clock {	   /* the text of the current second, so that it is formatted once */
+	int64_t second_ns; /* the beginning of that second, from the Epoch */
+	char text[32];	   /* up to the decimal point */
 	size_t size;
-	int64_t first_ns, last_ns; /* of the first line, and of the one before */
+	int64_t first_ns, last_ns; /* of the first line, and of the line before */
 	bool has_last;
 	bool has_second;
 };
 
-struct view_where;
+struct view_symbols;
 
-struct view_texts {		  /* what lines for people share */
-	struct view_where *where; /* NULL: addresses stay numbers */
-	struct view_style look;
+struct view_texts {		      /* state shared by all lines for people */
+	struct view_symbols *symbols; /* NULL: addresses are not resolved */
+	struct view_style style;
 	struct view_clock clock;
 	struct view_templates templates;
 };
@@ -33,16 +33,16 @@ void view_text_lost(struct out *o, const struct view_texts *t, const struct trac
 void view_json(struct out *o, const struct trace_event *e, const struct thread_identity *w);
 void view_json_lost(struct out *o, const struct trace_event *e);
 
-/* view_json_scope - @before and an object of the fields of @scope; nothing, and false, if there are
- * none. */
+/* view_json_scope - print @before and an object of the fields of @scope.  If there are none, print
+ * nothing and return false. */
 bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope scope,
 		     const char *before);
 
-/* view_is_shown_elsewhere - a context that process:thread already shows. */
+/* view_is_shown_elsewhere - whether a context is printed as process:thread already. */
 bool view_is_shown_elsewhere(const char *name);
 
-/* view_is_left_out - a context (enum ctf_scope) only the tracer needs, or that stands elsewhere in
- * the line.  @name: NULL for an element. */
+/* view_is_left_out - whether a context (enum ctf_scope) is printed elsewhere in the line, or needed
+ * by tracer developers only.  @name: NULL for an element. */
 bool view_is_left_out(int scope, const char *name);
 
 #endif

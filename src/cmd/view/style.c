@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/view/style.c - see style.h. */
+/* cmd/view/style.c - parses --time, --columns and --color, and runs the pager. */
 #include "cmd/view/style.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ bool view_style_color(struct view_style *l, const char *when)
 	if (is_auto)
 		is_on = is_colorful();
 	l->dim = is_on ? "\033[2m" : "";
-	l->who = is_on ? "\033[36m" : "";
+	l->thread = is_on ? "\033[36m" : "";
 	l->name = is_on ? "\033[1m" : "";
 	l->lost = is_on ? "\033[31m" : "";
 	l->plain = is_on ? "\033[m" : "";
@@ -93,7 +93,8 @@ static void run_pager(const char *pager, const int ends[2])
 	dup2(ends[0], STDIN_FILENO);
 	close(ends[0]);
 	close(ends[1]);
-	setenv("LESS", "FRX", 0); /* not for what fits; with colours; leave it on the screen */
+	/* quit if it fits on one screen; keep colours; leave the text on the screen */
+	setenv("LESS", "FRX", 0);
 	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
 	_exit(127);
 }
@@ -117,8 +118,8 @@ pid_t view_pager_open(void)
 	close(ends[0]);
 	if (pid > 0) {
 		dup2(ends[1], STDOUT_FILENO);
-		signal(SIGINT, SIG_IGN); /* is the pager's, which would else be left alone with the
-					    terminal */
+		/* Ctrl-C is for the pager: without us it would lose its input */
+		signal(SIGINT, SIG_IGN);
 	}
 	close(ends[1]);
 	return pid > 0 ? pid : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/style.h - how lines for people look: which columns, which time, colours; and the pager.
+ * cmd/view/style.h - the style of lines for people: columns, form of times, colours; and the pager.
  */
 #ifndef CMD_VIEW_STYLE_H
 #define CMD_VIEW_STYLE_H
@@ -17,7 +17,7 @@ enum view_time {
 	VIEW_RELATIVE, /* seconds since the first line */
 };
 
-enum view_column { /* bits; the event's name is always there */
+enum view_column { /* bits; the event's name is always printed */
 		   VIEW_COLUMN_TIME = 1,
 		   VIEW_COLUMN_DELTA = 2,
 		   VIEW_COLUMN_HOST = 4,
@@ -29,33 +29,33 @@ enum view_column { /* bits; the event's name is always there */
 struct view_style {
 	enum view_time time;
 	uint32_t columns;
-	bool has_columns; /* asked for: else host depends */
+	bool has_columns; /* --columns was given; else the host column depends on the recordings */
 	/* SGR sequences (ECMA-48), or "": before an item, and after any. */
-	const char *dim, *who, *name, *lost, *plain;
+	const char *dim, *thread, *name, *lost, *plain;
 };
 
-#define VIEW_LOOK_DEFAULT                                                                          \
+#define VIEW_STYLE_DEFAULT                                                                         \
 	((struct view_style){ .columns = VIEW_COLUMN_TIME | VIEW_COLUMN_DELTA | VIEW_COLUMN_CPU |  \
 					 VIEW_COLUMN_THREAD | VIEW_COLUMN_FIELDS,                  \
 			      .dim = "",                                                           \
-			      .who = "",                                                           \
+			      .thread = "",                                                        \
 			      .name = "",                                                          \
 			      .lost = "",                                                          \
 			      .plain = "" })
 
-/* These say on standard error what is wrong, and return false. */
+/* These report errors on standard error, and return false then. */
 bool view_style_time(struct view_style *l, const char *name);
 bool view_style_columns(struct view_style *l, const char *names);
-/* @when: "auto", "always" or "never".  auto: a terminal that is not dumb, and no NO_COLOR in the
- * environment. */
+/* @when: "auto", "always" or "never".  auto: if it is a terminal that is not dumb, and NO_COLOR is
+ * not set. */
 bool view_style_color(struct view_style *l, const char *when);
 
 /*
- * view_pager_open - if standard output is a terminal: $DUET_PAGER, $PAGER, or less(1), between it
- * and us.  Returns its process, or 0 without one; then everything stays as it was.
+ * view_pager_open - if standard output is a terminal, send it through $DUET_PAGER, $PAGER, or
+ * less(1).  Returns the pager's process; 0 if there is none, and standard output is unchanged.
  */
 pid_t view_pager_open(void);
-/* view_pager_close - let it see the end, and wait until it was read.  Accepts 0. */
+/* view_pager_close - close the pager's input and wait for its end.  Accepts 0. */
 void view_pager_close(pid_t pager);
 
 #endif

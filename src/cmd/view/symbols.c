@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/view/symbols.c - see symbols.h. */
+/* cmd/view/symbols.c - resolves addresses of programs by their maps, those of the kernel by
+ * kallsyms. */
 #include "cmd/view/symbols.h"
 
 #include <errno.h>
@@ -10,18 +11,19 @@
 #include "trace/symbols/kallsyms.h"
 #include "trace/symbols/modules.h"
 
-struct view_where {
+struct view_symbols {
 	struct modules *modules;
 	struct symbols *symbols;
 	struct kallsyms *kallsyms;
 };
 
-int view_where_open(struct view_where **where, const char *const *paths, int n, struct diag *d)
+int view_symbols_open(struct view_symbols **symbols, const char *const *paths, int n,
+		      struct diag *d)
 {
-	struct view_where *w = calloc(1, sizeof *w);
+	struct view_symbols *w = calloc(1, sizeof *w);
 	int err;
 
-	*where = NULL;
+	*symbols = NULL;
 	if (!w)
 		return diag_fail(d, -ENOMEM, "no memory");
 	w->symbols = symbols_open();
@@ -29,14 +31,14 @@ int view_where_open(struct view_where **where, const char *const *paths, int n, 
 	err = w->symbols && w->kallsyms ? modules_open(&w->modules, paths, n, d)
 					: diag_fail(d, -ENOMEM, "no memory");
 	if (err) {
-		view_where_close(w);
+		view_symbols_close(w);
 		return err;
 	}
-	*where = w;
+	*symbols = w;
 	return 0;
 }
 
-void view_where_close(struct view_where *w)
+void view_symbols_close(struct view_symbols *w)
 {
 	if (!w)
 		return;
@@ -46,20 +48,21 @@ void view_where_close(struct view_where *w)
 	free(w);
 }
 
-enum view_where_kind view_where_is(const char *name, size_t size, bool is_context, bool is_kernel)
+enum view_address_kind view_address_kind_of(const char *name, size_t size, bool is_context,
+					    bool is_kernel)
 {
 	static const struct {
 		const char *name;
 		bool in_context, in_event, in_kernel_event;
-		enum view_where_kind kind;
+		enum view_address_kind kind;
 	} known[] = {
-		{ "callstack_user", true, true, true, VIEW_WHERE_RETURN },
-		{ "callstack_kernel", true, true, true, VIEW_WHERE_RETURN },
-		{ "ip", true, false, false, VIEW_WHERE_RETURN },
-		{ "ip", false, false, true, VIEW_WHERE_EXACT },
-		{ "func", false, false, true, VIEW_WHERE_EXACT },
-		{ "parent_ip", false, false, true, VIEW_WHERE_RETURN },
-		{ "ret_ip", false, false, true, VIEW_WHERE_RETURN },
+		{ "callstack_user", true, true, true, VIEW_ADDRESS_RETURN },
+		{ "callstack_kernel", true, true, true, VIEW_ADDRESS_RETURN },
+		{ "ip", true, false, false, VIEW_ADDRESS_RETURN },
+		{ "ip", false, false, true, VIEW_ADDRESS_EXACT },
+		{ "func", false, false, true, VIEW_ADDRESS_EXACT },
+		{ "parent_ip", false, false, true, VIEW_ADDRESS_RETURN },
+		{ "ret_ip", false, false, true, VIEW_ADDRESS_RETURN },
 	};
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -68,13 +71,13 @@ enum view_where_kind view_where_is(const char *name, size_t size, bool is_contex
 		     : is_kernel ? known[i].in_kernel_event
 				 : known[i].in_event))
 			return known[i].kind;
-	return VIEW_WHERE_NONE;
+	return VIEW_ADDRESS_NONE;
 }
 
-void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t clock,
-		    uint64_t address, enum view_where_kind kind)
+void view_symbols_add(struct out *o, struct view_symbols *w, int64_t pid, uint64_t clock,
+		      uint64_t address, enum view_address_kind kind)
 {
-	uint64_t call = address - (address && kind == VIEW_WHERE_RETURN);
+	uint64_t call = address - (address && kind == VIEW_ADDRESS_RETURN);
 	const char *name, *slash;
 	struct module_location at;
 	bool is_mapped;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/template.c - what all lines of an event class share, made once: see template.h.
+ * cmd/view/template.c - builds the fragments of an event class.
+ *
+ * The text of all fragments of a class is one allocation behind the fragments, padded so that
+ * out_padded() may copy whole blocks.
  */
 #include "cmd/view/template.h"
 
@@ -15,7 +18,7 @@ enum { TEXT_MAX = 16384, BEFORE_MAX = 512 };
 struct builder {
 	char text[TEXT_MAX];
 	size_t size;
-	size_t begin; /* of the piece being made */
+	size_t begin; /* of the fragment being built */
 	struct view_fragment fragments[CTF_CELLS_MAX + 1];
 	size_t offsets[CTF_CELLS_MAX + 1];
 	uint32_t n;
@@ -33,7 +36,7 @@ static void add(struct builder *b, const char *text, size_t size)
 	b->size += size;
 }
 
-static enum view_how how_of(const struct ctf_op *op)
+static enum view_format format_of(const struct ctf_op *op)
 {
 	if (op->code != OP_NUMBER)
 		return VIEW_TEXT;
@@ -42,12 +45,12 @@ static enum view_how how_of(const struct ctf_op *op)
 	return op->is_signed ? VIEW_SIGNED : VIEW_UNSIGNED;
 }
 
-static void end_fragment(struct builder *b, enum view_how how, uint32_t cell)
+static void end_fragment(struct builder *b, enum view_format format, uint32_t cell)
 {
 	b->offsets[b->n] = b->begin;
 	b->fragments[b->n++] = (struct view_fragment){
 		.size = (uint16_t)(b->size - b->begin),
-		.how = (uint8_t)how,
+		.format = (uint8_t)format,
 		.cell = (uint8_t)cell,
 	};
 	b->begin = b->size;
@@ -77,7 +80,7 @@ static void build(struct builder *b, const struct view_templates *ts,
 			add(b, op->name, op->name_size);
 			add(b, " = ", 3);
 		}
-		end_fragment(b, how_of(op), i);
+		end_fragment(b, format_of(op), i);
 	}
 	if (scope != CTF_PAYLOAD)
 		add(b, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
@@ -98,8 +101,8 @@ static struct view_template *make(const struct view_templates *ts,
 		const struct ctf_op *op = class->program->columns[i];
 
 		if (op->name &&
-		    view_where_is(op->name, op->name_size, op->scope == CTF_CONTEXT, true))
-			return NULL; /* names are added there */
+		    view_address_kind_of(op->name, op->name_size, op->scope == CTF_CONTEXT, true))
+			return NULL; /* addresses are followed by names */
 	}
 	build(&b, ts, class);
 	if (b.is_too_long)

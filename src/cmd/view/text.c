@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/view/text.c - events for people.  See print.h. */
+/*
+ * cmd/view/text.c - prints events for people.
+ *
+ * The text of a second is formatted once, and a class with a template needs no walk: most lines are
+ * a few copies.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,17 +17,17 @@
 
 bool view_is_shown_elsewhere(const char *name)
 {
-	static const char *const reported[] = { "vpid", "vtid", "procname", "pid", "tid", NULL };
+	static const char *const names[] = { "vpid", "vtid", "procname", "pid", "tid", NULL };
 
 	if (*name != 'v' && *name != 'p' && *name != 't')
 		return false;
-	for (const char *const *t = reported; *t; t++)
+	for (const char *const *t = names; *t; t++)
 		if (!strcmp(name, *t))
 			return true;
 	return false;
 }
 
-/* The second that holds @time_ns, which is not the one before. */
+/* Formats the second that contains @time_ns. */
 static void set_second(struct view_clock *c, enum view_time form, int64_t time_ns)
 {
 	static const char *const forms[] = {
@@ -48,7 +53,7 @@ static void set_second(struct view_clock *c, enum view_time form, int64_t time_n
 	c->size = strftime(c->text, sizeof c->text, forms[form], &tm);
 }
 
-/* Seconds with nine digits behind the point. */
+/* Seconds with nine decimals. */
 static void add_seconds(struct out *o, uint64_t ns)
 {
 	out_u64(o, ns / 1000000000);
@@ -104,7 +109,7 @@ static void add_cpu(struct out *o, uint32_t cpu)
 	out_literal(o, "] ");
 }
 
-static void add_who(struct out *o, const struct thread_identity *w)
+static void add_thread(struct out *o, const struct thread_identity *w)
 {
 	if (!w->size && w->tid < 0)
 		return;
@@ -141,7 +146,7 @@ static void add_real(struct out *o, const struct ctf_value *v)
 		out_real(o, v->real, v->is_single);
 }
 
-/* A label that could be taken for something else is quoted. */
+/* Quotes a label that could be mistaken for other syntax. */
 static void add_label(struct out *o, const struct ctf_value *v)
 {
 	static const char word[] =
@@ -205,11 +210,11 @@ static bool is_left_out(const struct ctf_value *v)
 	return v->is_hidden || view_is_left_out(v->scope, v->name);
 }
 
-/* Contexts in braces of their own, before the fields. */
+/* Contexts come first, in braces of their own. */
 static void add_fields(struct out *o, const struct view_texts *t, const struct trace_event *e,
 		       const struct thread_identity *who)
 {
-	enum view_where_kind address = VIEW_WHERE_NONE;
+	enum view_address_kind address = VIEW_ADDRESS_NONE;
 	struct ctf_value v;
 	struct ctf_walk w;
 	enum ctf_found found;
@@ -242,11 +247,11 @@ static void add_fields(struct out *o, const struct view_texts *t, const struct t
 		}
 		add_value(o, found, &v);
 		if (v.name)
-			address = view_where_is(v.name, v.name_size, v.scope == CTF_CONTEXT,
-						e->stream->source->domain == TRACE_KERNEL);
+			address = view_address_kind_of(v.name, v.name_size, v.scope == CTF_CONTEXT,
+						       e->stream->source->domain == TRACE_KERNEL);
 		if (address && (found == CTF_UINT || found == CTF_INT))
-			view_where_add(o, t->where, who->pid < 0 ? who->tid : who->pid, e->clock,
-				       v.u, address);
+			view_symbols_add(o, t->symbols, who->pid < 0 ? who->tid : who->pid,
+					 e->clock, v.u, address);
 		depth += is_opening(found);
 		before = is_opening(found) ? " " : ", ";
 	}
@@ -256,7 +261,7 @@ static void add_fields(struct out *o, const struct view_texts *t, const struct t
 	out_literal(o, " }\n");
 }
 
-/* Numbers that are not simply decimal. */
+/* Numbers that are not plain decimal integers. */
 static void add_other(struct out *o, const struct ctf_op *op, const struct ctf_column *cell)
 {
 	struct ctf_value v = {
@@ -289,7 +294,7 @@ static bool add_by_template(struct out *o, const struct view_template *t, const 
 
 		out_room(o);
 		out_padded(o, p->before, p->size);
-		switch ((enum view_how)p->how) {
+		switch ((enum view_format)p->format) {
 		case VIEW_SIGNED:
 			out_i64(o, c->i);
 			break;
@@ -308,18 +313,18 @@ static bool add_by_template(struct out *o, const struct view_template *t, const 
 	}
 }
 
-/* Short: a colour. */
+/* For short texts: a colour. */
 static void add_text(struct out *o, const char *s)
 {
 	out_bytes(o, s, strlen(s));
 }
 
-/* What comes before the event. */
+/* Prints the columns before the event's name. */
 static void add_columns(struct out *o, struct view_texts *t, const struct trace_event *e,
 			const struct thread_identity *w)
 {
 	const char *host = e->stream->source->hostname;
-	const struct view_style *l = &t->look;
+	const struct view_style *l = &t->style;
 	struct view_clock *c = &t->clock;
 
 	if (unlikely(!c->has_last))
@@ -342,8 +347,8 @@ static void add_columns(struct out *o, struct view_texts *t, const struct trace_
 	add_text(o, l->plain);
 	if (!(l->columns & VIEW_COLUMN_THREAD))
 		return;
-	add_text(o, l->who);
-	add_who(o, w);
+	add_text(o, l->thread);
+	add_thread(o, w);
 	add_text(o, l->plain);
 }
 
@@ -355,13 +360,13 @@ void view_text(struct out *o, struct view_texts *t, const struct trace_event *e,
 
 	out_room(o);
 	add_columns(o, t, e, w);
-	if (likely(template && t->look.columns & VIEW_COLUMN_FIELDS &&
+	if (likely(template && t->style.columns & VIEW_COLUMN_FIELDS &&
 		   add_by_template(o, template, e->ctf)))
 		return;
-	add_text(o, t->look.name);
+	add_text(o, t->style.name);
 	out_text(o, name, strlen(name));
-	add_text(o, t->look.plain);
-	if (t->look.columns & VIEW_COLUMN_FIELDS) {
+	add_text(o, t->style.plain);
+	if (t->style.columns & VIEW_COLUMN_FIELDS) {
 		out_byte(o, ' ');
 		add_fields(o, t, e, w);
 	} else {
@@ -374,13 +379,13 @@ void view_text_lost(struct out *o, const struct view_texts *t, const struct trac
 	char text[160];
 
 	out_room(o);
-	add_text(o, t->look.lost);
+	add_text(o, t->style.lost);
 	out_literal(o, "[lost ");
 	cmd_lost_text(e->lost_events, e->lost_packets, text);
 	out_bytes(o, text, strlen(text));
 	out_literal(o, ", stream ");
 	out_text(o, e->stream->path, strlen(e->stream->path));
 	out_literal(o, "]");
-	add_text(o, t->look.plain);
+	add_text(o, t->style.plain);
 	out_byte(o, '\n');
 }

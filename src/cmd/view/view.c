@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/view.c - `duet view`: the events of recordings, one line each, ordered by time; also,
- * for `duet live` and --follow, of recordings that are still written.
+ * cmd/view/view.c - `duet view`: prints the events of recordings, one line each, ordered by time.
+ * Also follows recordings that are still written, for `duet live` and --follow.
  *
  * Lost events are shown where they were lost, and summed at the end.
  */
@@ -30,7 +30,8 @@
 enum {
 	PATTERNS_MAX = 64,
 	REFRESH_MS = 100,
-	WHOLE_BYTES = 4 << 20, /* streams that are smaller are read whole: names are in them */
+	/* smaller streams are read from their beginning: they name threads */
+	SKIP_BYTES_MIN = 4 << 20,
 };
 
 struct view {
@@ -44,7 +45,7 @@ struct view {
 	const char *patterns[PATTERNS_MAX];
 	int n_patterns;
 	bool *is_wanted;    /* by class number; NULL: all */
-	uint32_t n_classes; /* that it has */
+	uint32_t n_classes; /* size of is_wanted */
 	const char *filter; /* NULL: none */
 	struct match *match;
 	struct trace *trace;
@@ -55,9 +56,9 @@ struct view {
 	const char *color; /* auto, always, never */
 	bool has_no_pager;
 	uint64_t lost_events, lost_packets, n_hidden, n_shown, n_seen;
-	const char *silent;		  /* the recording that was last told to be */
-	uint64_t n_rounds;		  /* of following */
-	const struct view_beside *beside; /* NULL: none */
+	const char *silent;	      /* the recording reported as silent last */
+	uint64_t n_rounds;	      /* of following */
+	const struct view_hook *hook; /* NULL: none */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -65,7 +66,7 @@ static volatile sig_atomic_t is_interrupted;
 #define VIEW_NEW(name)                                                                             \
 	((struct view){ .verb = (name),                                                            \
 			.limit = UINT64_MAX,                                                       \
-			.texts.look = VIEW_LOOK_DEFAULT,                                           \
+			.texts.style = VIEW_STYLE_DEFAULT,                                         \
 			.color = "auto" })
 
 static const char usage[] =
@@ -75,7 +76,7 @@ static const char usage[] =
 	"  --no-pager   on a terminal, do not show it page by page\n"
 	"  --follow     go on with what is written, until the recording ends; see also duet live\n";
 
-static int complain(const struct view *v, const char *what)
+static int fail(const struct view *v, const char *what)
 {
 	return cmd_error(v->verb, "%s", what);
 }
@@ -130,8 +131,8 @@ static bool has_several_hosts(const struct trace *t)
 
 static void select_host(struct view *v)
 {
-	if (!v->texts.look.has_columns && has_several_hosts(v->trace))
-		v->texts.look.columns |= VIEW_COLUMN_HOST;
+	if (!v->texts.style.has_columns && has_several_hosts(v->trace))
+		v->texts.style.columns |= VIEW_COLUMN_HOST;
 }
 
 static int show_event(struct view *v, const struct trace_event *e, const struct thread_identity *w)
@@ -161,8 +162,8 @@ static bool is_chosen(const struct view *v, const struct trace_event *e,
 	return !v->match || match_event(v->match, e, w);
 }
 
-/* Events before --from are passed over one by one, for they may name threads of later ones. */
-static int show_all(struct view *v, struct diag *d)
+/* Events before --from are read one by one: they may name threads of later events. */
+static int print_events(struct view *v, struct diag *d)
 {
 	struct trace_event e;
 	struct thread_identity who;
@@ -174,7 +175,7 @@ static int show_all(struct view *v, struct diag *d)
 		if (progress_is_stopped())
 			return diag_fail(d, -EINTR, "interrupted");
 		if (v->to.is_given && e.time_ns > v->to.ns) {
-			v->limit = 0; /* nothing more is wanted */
+			v->limit = 0; /* ends the loop of follow(), too */
 			break;
 		}
 		if (item == TRACE_EVENT)
@@ -202,7 +203,7 @@ static void interrupt(int signal)
 	is_interrupted = 1;
 }
 
-/* What came with new classes and sources. */
+/* Adds new classes and sources to everything that is indexed by them. */
 static int update(struct view *v, struct diag *d)
 {
 	int err = names_update(v->names, v->trace, d);
@@ -233,13 +234,12 @@ static void report_silent(struct view *v)
 	v->silent = silent;
 }
 
-/* Until there is perhaps more.  False: the reader of our output is gone, or somebody said Ctrl-C.
- */
+/* Waits for the next round.  Returns false if the reader of our output is gone, or after Ctrl-C. */
 static bool wait_for_more(struct view *v)
 {
 	struct pollfd p = { .fd = v->out.fd };
 
-	if (poll(&p, 1, REFRESH_MS) > 0) { /* only errors are asked for */
+	if (poll(&p, 1, REFRESH_MS) > 0) { /* only errors are polled */
 		if (p.revents & (POLLERR | POLLNVAL))
 			v->out.is_over = true;
 		else
@@ -254,7 +254,7 @@ static void begin_from_now(struct view *v)
 
 	if (!trace_may_grow(v->trace) || now_ns == INT64_MIN || v->from.is_given)
 		return;
-	trace_skip_to(v->trace, now_ns, WHOLE_BYTES);
+	trace_skip_to(v->trace, now_ns, SKIP_BYTES_MIN);
 	v->from = (struct moment){ .is_given = true, .ns = now_ns };
 }
 
@@ -271,17 +271,17 @@ static int follow(struct view *v, struct diag *d)
 
 		grows = trace_refresh(v->trace, d);
 		err = grows < 0 ? grows : update(v, d);
-		if (is_first) { /* before, the recording's day was not known */
+		if (is_first) { /* the recording's day is not known before */
 			moments_resolve(&v->from, &v->to, v->trace);
 		}
 		if (is_first && v->is_from_now)
 			begin_from_now(v);
 		if (!err)
-			err = show_all(v, d);
+			err = print_events(v, d);
 		out_flush(&v->out);
 		report_silent(v);
-		if (!err && v->beside && grows)
-			err = v->beside->turn(v->beside->context, v->trace, v->n_seen == before, d);
+		if (!err && v->hook && grows)
+			err = v->hook->on_round(v->hook->context, v->trace, v->n_seen == before, d);
 	} while (!err && grows && v->n_shown < v->limit && wait_for_more(v));
 	return err;
 }
@@ -311,7 +311,7 @@ static void report_followed(const struct view *v)
 
 /* ---------------------------------------------------------------- the whole */
 
-/* What was lost, and what was left out. */
+/* Reports losses, and events that are hidden by default. */
 static void report_missing(const struct view *v)
 {
 	char text[160];
@@ -329,7 +329,7 @@ static void report_missing(const struct view *v)
 
 static int view(struct view *v)
 {
-	struct view_style *look = &v->texts.look;
+	struct view_style *style = &v->texts.style;
 	struct diag d = { "no memory" };
 	pid_t pager = 0;
 	int err = names_open(&v->names, v->trace, &d);
@@ -340,30 +340,30 @@ static int view(struct view *v)
 		err = match_open(&v->match, v->trace, v->filter, v->is_wanted, &d);
 	if (!err)
 		err = view_templates_open(&v->texts.templates, trace_n_classes(v->trace),
-					  look->name, look->plain);
+					  style->name, style->plain);
 	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
 	if (err)
-		return complain(v, d.text);
+		return fail(v, d.text);
 	if (!v->follows) {
 		moments_resolve(&v->from, &v->to, v->trace);
 	}
 	select_host(v);
 	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted))
-		return complain(v, d.text);
+		return fail(v, d.text);
 	if (!v->has_no_pager && !v->follows)
 		pager = view_pager_open();
 	if (!v->follows && !isatty(STDOUT_FILENO))
 		progress_begin(v->verb, v->trace);
-	err = v->follows ? follow(v, &d) : show_all(v, &d);
+	err = v->follows ? follow(v, &d) : print_events(v, &d);
 	progress_end();
 	out_flush(&v->out);
 	view_pager_close(pager);
 	if (err)
-		return complain(v, d.text);
+		return fail(v, d.text);
 	if (v->out.err) {
 		snprintf(d.text, sizeof d.text, "cannot write: %s", strerror(-v->out.err));
-		return complain(v, d.text);
+		return fail(v, d.text);
 	}
 	report_missing(v);
 	return 0;
@@ -406,21 +406,20 @@ static int take_option(struct view *v, int c)
 		return 0;
 	case OPT_LIMIT:
 		v->limit = strtoull(optarg, &end, 10);
-		return *end || end == optarg || *optarg == '-'
-			       ? complain(v, "--limit takes a number")
-			       : 0;
+		return *end || end == optarg || *optarg == '-' ? fail(v, "--limit takes a number")
+							       : 0;
 	case OPT_FROM:
 		return moment_parse(optarg, &v->from)
 			       ? 0
-			       : complain(v, "--from takes a time, as in 14:05:09.25 or +2.5s");
+			       : fail(v, "--from takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TO:
 		return moment_parse(optarg, &v->to)
 			       ? 0
-			       : complain(v, "--to takes a time, as in 14:05:09.25 or +2.5s");
+			       : fail(v, "--to takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TIME:
-		return view_style_time(&v->texts.look, optarg) ? 0 : CMD_FAILED;
+		return view_style_time(&v->texts.style, optarg) ? 0 : CMD_FAILED;
 	case OPT_COLUMNS:
-		return view_style_columns(&v->texts.look, optarg) ? 0 : CMD_FAILED;
+		return view_style_columns(&v->texts.style, optarg) ? 0 : CMD_FAILED;
 	case OPT_COLOR:
 		v->color = optarg;
 		return 0;
@@ -429,12 +428,12 @@ static int take_option(struct view *v, int c)
 		return 0;
 	case 'e':
 		if (v->n_patterns == PATTERNS_MAX)
-			return complain(v, "more than 64 patterns; join some with *");
+			return fail(v, "more than 64 patterns; join some with *");
 		v->patterns[v->n_patterns++] = optarg;
 		return 0;
 	case 'f':
 		if (v->filter)
-			return complain(v, "more than one -f; join them with && or ||");
+			return fail(v, "more than one -f; join them with && or ||");
 		v->filter = optarg;
 		return 0;
 	case ':':
@@ -494,20 +493,20 @@ static int run(struct view *v, const char *const *paths, int n)
 	struct diag d = { "" };
 	int status;
 
-	if (!view_style_color(&v->texts.look, v->color))
+	if (!view_style_color(&v->texts.style, v->color))
 		return CMD_FAILED;
 	progress_hook(&o);
 	if (trace_open(&v->trace, paths, n, &o, &d) ||
-	    view_where_open(&v->texts.where, paths, n, &d)) {
+	    view_symbols_open(&v->texts.symbols, paths, n, &d)) {
 		trace_close(v->trace);
-		return complain(v, d.text);
+		return fail(v, d.text);
 	}
 	cmd_report_hosts(v->verb, trace_hosts(v->trace));
 	signal(SIGPIPE, SIG_IGN);
 	status = view(v);
 	csv_close(&v->csv);
 	out_fini(&v->out);
-	view_where_close(v->texts.where);
+	view_symbols_close(v->texts.symbols);
 	view_templates_close(&v->texts.templates);
 	names_close(v->names);
 	match_close(v->match);
@@ -517,7 +516,7 @@ static int run(struct view *v, const char *const *paths, int n)
 }
 
 int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now,
-		const struct view_beside *beside, int argc, char **argv)
+		const struct view_hook *hook, int argc, char **argv)
 {
 	struct view v = VIEW_NEW(verb);
 	int status = take_options(&v, argc, argv);
@@ -527,7 +526,7 @@ int view_follow(const char *verb, const char *const *paths, int n, bool is_from_
 			verb,
 			"--syscalls is for recordings: duet strace -p shows them as they happen");
 	v.is_from_now = is_from_now;
-	v.beside = beside;
+	v.hook = hook;
 	v.follows = true;
 	return status ? status : run(&v, paths, n);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/view/view.h - what `duet view` and `duet live` share. */
+/* cmd/view/view.h - shared by `duet view` and `duet live`. */
 #ifndef CMD_VIEW_VIEW_H
 #define CMD_VIEW_VIEW_H
 
@@ -23,26 +23,26 @@
 	"  --columns C  of time,delta,host,cpu,thread,event,fields\n"                              \
 	"  --color WHEN auto (the default), always, never\n"
 
-/* Whether the option @arg is followed by its value: so that who shares the options can tell
- * arguments. */
+/* view_takes_value - whether option @arg is followed by its value.  `duet live` needs it to
+ * separate options from arguments. */
 bool view_takes_value(const char *arg);
 
-/* What who follows does besides, each time it looks for more: it has shown all it may (@starves) or
- * not.  0, or -errno: it is over, as @d says. */
+/* A hook of view_follow(), called once per round.  @starves: no event was read since the round
+ * before.  Returns 0; or -errno with the reason in @d, which ends following. */
 struct trace;
 struct diag;
-struct view_beside {
-	int (*turn)(void *context, const struct trace *t, bool starves, struct diag *d);
+struct view_hook {
+	int (*on_round)(void *context, const struct trace *t, bool starves, struct diag *d);
 	void *context;
 };
 
 /*
- * view_follow - show the recordings @paths while they are written, until they end.
+ * view_follow - print the events of recordings @paths while they are written, until they end.
  *
- * @is_from_now: not what was recorded before.  @beside: may be NULL.  @argc, @argv: options of
- * `duet view`; argv[0] is passed over.
+ * @is_from_now: skip events that were recorded before.  @hook: may be NULL.  @argc, @argv: options
+ * of `duet view`; argv[0] is skipped.  Returns the exit status.
  */
 int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now,
-		const struct view_beside *beside, int argc, char **argv);
+		const struct view_hook *hook, int argc, char **argv);
 
 #endif

@@ -74,7 +74,7 @@ struct stream {
 	uint64_t released; /* bytes of the map that are unmapped */
 	/* bytes behind the cursor that stay mapped: its share of the trace's memory */
 	uint64_t keep_bytes;
-	uint64_t trim_at; /* bit of the open packet from which stream_trim() has work to do */
+	uint64_t trim_at; /* bit of the open packet where stream_trim() next has work to do */
 	bool holds;	  /* everything that was read stays mapped: see trace_hold() */
 	/* Clock to ns: time = base_ns + clock; freq != 0 scales a clock that does not count ns. */
 	uint64_t base_ns;

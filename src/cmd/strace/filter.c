@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/strace/selection.c - see selection.h. */
-#include "cmd/strace/selection.h"
+/*
+ * cmd/strace/filter.c - parses -e, and turns it into patterns for the recorder.
+ *
+ * The recorder gets one list of names: the kernel then records only the calls that are printed, or
+ * that change descriptors.
+ */
+#include "cmd/strace/filter.h"
 
 #include <regex.h>
 #include <signal.h>
@@ -105,7 +110,7 @@ static const struct {
 
 static const struct {
 	const char *name;
-	unsigned how;
+	unsigned bit;
 } endings[] = {
 	{ "successful", STRACE_OK },
 	{ "failed", STRACE_FAILED },
@@ -116,8 +121,8 @@ static const struct {
 
 /* ---------------------------------------------------------------- parsing */
 
-/* Keeps a copy for as long as the program runs. */
-static void add_call(struct strace_selection *c, const char *name, size_t size)
+/* Adds a copy that is kept until exit. */
+static void add_call(struct strace_filter *c, const char *name, size_t size)
 {
 	char *copy = strndup(name, size);
 
@@ -128,7 +133,7 @@ static void add_call(struct strace_selection *c, const char *name, size_t size)
 	cmd_add_string(&c->calls, copy);
 }
 
-static int add_kind(struct strace_selection *c, const char *name)
+static int add_kind(struct strace_filter *c, const char *name)
 {
 	size_t i = 0;
 
@@ -166,8 +171,8 @@ static bool is_known(const char *call)
 	return false;
 }
 
-/* A name, or with stars and question marks many. */
-static int add_names(struct strace_selection *c, const char *pattern)
+/* Adds a name, or all names that match a pattern with * and ?. */
+static int add_names(struct strace_filter *c, const char *pattern)
 {
 	const char *end = pattern + strlen(pattern);
 	bool found = false;
@@ -184,8 +189,8 @@ static int add_names(struct strace_selection *c, const char *pattern)
 		     : cmd_error("strace", "-e %s: no such system call (man 2 syscalls)", pattern);
 }
 
-/* Those of which a part matches. */
-static int add_matching(struct strace_selection *c, const char *expression)
+/* Adds the names that contain a match of the regular expression. */
+static int add_matching(struct strace_filter *c, const char *expression)
 {
 	bool found = false;
 	regex_t r;
@@ -204,8 +209,8 @@ static int add_matching(struct strace_selection *c, const char *expression)
 	return found ? 0 : cmd_error("strace", "-e /%s: matches no system call", expression);
 }
 
-/* One of a list: "%file", "/^open", "?newer" that may be unknown, "close". */
-static int add_some(struct strace_selection *c, const char *p)
+/* Adds one item of a list: "%file", "/^open", "?newer" that may be unknown, "close". */
+static int add_list_item(struct strace_filter *c, const char *p)
 {
 	if (*p == '%')
 		return add_kind(c, p + 1);
@@ -213,13 +218,14 @@ static int add_some(struct strace_selection *c, const char *p)
 		return add_matching(c, p + 1);
 	if (*p == '?' && !is_known(p + 1))
 		return 0;
-	if (!is_known(p) && is_kind(p)) /* as one could write it once */
+	/* a kind without %, as old versions of strace accepted it */
+	if (!is_known(p) && is_kind(p))
 		return add_kind(c, p);
 	return add_names(c, *p == '?' ? p + 1 : p);
 }
 
-/* "SIGINT,CHLD,!10" without the last. */
-static int select_signals(struct strace_selection *c, const char *list)
+/* Parses a list as "SIGINT,CHLD,10", or "!" and such a list. */
+static int select_signals(struct strace_filter *c, const char *list)
 {
 	bool is_not = *list == '!';
 	char *copy = strdup(list + is_not), *rest = copy;
@@ -246,34 +252,34 @@ static int select_signals(struct strace_selection *c, const char *list)
 	return status;
 }
 
-static int select_calls(struct strace_selection *c, const char *list)
+static int select_calls(struct strace_filter *c, const char *list)
 {
 	char *copy = strdup(*list == '!' ? list + 1 : list), *rest = copy;
 	int status = copy ? 0 : CMD_FAILED;
 
-	if (c->is_other_session || c->is_excluded) {
+	if (c->only_listed || c->all_but_listed) {
 		free(copy);
 		return cmd_error("strace", "-e %s: a second list of calls: join them by commas",
 				 list);
 	}
-	c->is_excluded = *list == '!';
-	c->is_other_session = !c->is_excluded;
+	c->all_but_listed = *list == '!';
+	c->only_listed = !c->all_but_listed;
 	for (char *p; !status && (p = strsep(&rest, ","));) {
 		if (!strcmp(p, "all") || !strcmp(p, "none"))
-			c->is_other_session = !strcmp(p, "none") != c->is_excluded,
-			c->is_excluded = false;
+			c->only_listed = !strcmp(p, "none") != c->all_but_listed,
+			c->all_but_listed = false;
 		else
-			status = add_some(c, p);
+			status = add_list_item(c, p);
 	}
 	free(copy);
 	return status;
 }
 
-static int select_endings(struct strace_selection *c, const char *list)
+static int select_endings(struct strace_filter *c, const char *list)
 {
 	bool is_not = *list == '!';
 	char *copy = strdup(list + is_not), *rest = copy;
-	unsigned how = 0;
+	unsigned set = 0;
 	int status = 0;
 
 	for (char *p; !status && (p = strsep(&rest, ","));) {
@@ -286,14 +292,14 @@ static int select_endings(struct strace_selection *c, const char *list)
 					   "-e status=%s: it may be successful, failed, unfinished",
 					   p);
 		else
-			how |= endings[i].how;
+			set |= endings[i].bit;
 	}
 	free(copy);
-	c->how = is_not ? STRACE_ALL & ~how : how;
+	c->endings = is_not ? STRACE_ALL & ~set : set;
 	return status;
 }
 
-int strace_select(struct strace_selection *c, const char *expression)
+int strace_filter_parse(struct strace_filter *c, const char *expression)
 {
 	const char *equals = strchr(expression, '=');
 	size_t n = equals ? (size_t)(equals - expression) : 0;
@@ -317,12 +323,12 @@ int strace_select(struct strace_selection *c, const char *expression)
 
 /* ---------------------------------------------------------------- use */
 
-bool strace_wants(const struct strace_selection *c, const char *call)
+bool strace_filter_has(const struct strace_filter *c, const char *call)
 {
 	for (int i = 0; i < c->calls.n; i++)
 		if (!strcmp(c->calls.at[i], call))
-			return !c->is_excluded;
-	return !c->is_other_session;
+			return !c->all_but_listed;
+	return !c->only_listed;
 }
 
 static void add_pattern(struct cmd_strings *patterns, const char *before, const char *call)
@@ -340,7 +346,7 @@ static void add_pattern(struct cmd_strings *patterns, const char *before, const 
 	}
 }
 
-void strace_patterns(const struct strace_selection *c, bool fds, struct cmd_strings *patterns)
+void strace_filter_patterns(const struct strace_filter *c, bool fds, struct cmd_strings *patterns)
 {
 	static const char *const always[] = {
 		"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit",
@@ -350,14 +356,14 @@ void strace_patterns(const struct strace_selection *c, bool fds, struct cmd_stri
 
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		cmd_add_string(patterns, always[i]);
-	if (!c->is_other_session)
+	if (!c->only_listed)
 		cmd_add_string(patterns, "syscalls");
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++) {
 		const char *call = kernel_syscall_name(nr);
-		bool is_needed = call && (strace_wants(c, call) || (fds && fds_call(call)) ||
+		bool is_needed = call && (strace_filter_has(c, call) || (fds && fds_call(call)) ||
 					  !strcmp(call, "exit_group"));
 
-		if (call && is_needed == c->is_other_session)
+		if (call && is_needed == c->only_listed)
 			add_pattern(patterns, is_needed ? "" : "!", call);
 	}
 }
