@@ -5,6 +5,7 @@
  * Descriptions have addresses that never change, so that a caller may keep pointers to them while
  * more are added.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -145,6 +146,7 @@ static int grow(void *list, uint32_t from, uint32_t n, size_t size)
 
 	if (!at)
 		return -ENOMEM;
+	assert(from <= n);
 	*(void ***)list = at;
 	for (uint32_t i = from; i < n; i++) {
 		at[i] = calloc(1, size);
@@ -284,6 +286,7 @@ int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read 
 
 static int report(struct duet_read *r, int got, struct duet_read_item *item)
 {
+	assert(got <= TRACE_LOST);
 	r->has_event = got == TRACE_EVENT;
 	r->is_walking = false;
 	if (got <= 0)

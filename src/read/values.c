@@ -68,6 +68,7 @@ void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_
 	struct ctf_value c = { 0 };
 	struct ctf_column number;
 
+	assert(e && op);
 	if (op->code == OP_NUMBER && op->type->kind != CTF_FLOAT &&
 	    ctf_event_number(e, op, &number.i)) {
 		*v = (struct duet_read_value){ .name = op->name };
@@ -244,6 +245,7 @@ static uint32_t put_batch(struct duet_read *r, const struct read_class *c,
 	}
 	for (int i = 0; i < n_columns && n_selected; i++)
 		put_column(c, &columns[i], rows, selected, n_selected, *row);
+	assert(n_selected <= n_rows - *row);
 	*row += n_selected;
 	return n;
 }

@@ -2,13 +2,14 @@
 /* cmd/export/proto.c - encodes fields of protocol buffers: protobuf.dev, "Encoding". */
 #include "cmd/export/proto.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/view/output.h"
 
-enum { TLS_VARINT = 0, TLS_64 = 1, TLS_BYTES = 2, VARINT_MAX = 10, LENGTH_BYTES = 4 };
+enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, VARINT_MAX = 10, LENGTH_BYTES = 4 };
 static const size_t LENGTH_MAX = (1u << 28) - 1;
 
 void proto_fini(struct proto *p)
@@ -60,7 +61,7 @@ static bool put_tag(struct proto *p, uint32_t field, uint32_t tls, size_t more)
 
 void proto_uint(struct proto *p, uint32_t field, uint64_t v)
 {
-	if (put_tag(p, field, TLS_VARINT, VARINT_MAX))
+	if (put_tag(p, field, WIRE_VARINT, VARINT_MAX))
 		put_varint(p, v);
 }
 
@@ -71,7 +72,7 @@ void proto_int(struct proto *p, uint32_t field, int64_t v)
 
 void proto_fixed64(struct proto *p, uint32_t field, uint64_t v)
 {
-	if (!put_tag(p, field, TLS_64, sizeof v))
+	if (!put_tag(p, field, WIRE_64, sizeof v))
 		return;
 	v = htole64(v);
 	memcpy(p->bytes + p->size, &v, sizeof v);
@@ -114,7 +115,7 @@ void proto_text(struct proto *p, uint32_t field, const char *s, size_t n)
 
 size_t proto_open(struct proto *p, uint32_t field)
 {
-	if (put_tag(p, field, TLS_BYTES, LENGTH_BYTES))
+	if (put_tag(p, field, WIRE_BYTES, LENGTH_BYTES))
 		p->size += LENGTH_BYTES;
 	return p->size;
 }
@@ -126,6 +127,7 @@ void proto_close(struct proto *p, size_t opened)
 	p->failed |= n > LENGTH_MAX;
 	if (p->failed)
 		return;
+	assert(opened >= LENGTH_BYTES && opened <= p->size);
 	for (int i = 0; i < LENGTH_BYTES; i++, n >>= 7)
 		p->bytes[opened - LENGTH_BYTES + (size_t)i] =
 			(char)((n & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));

@@ -6,6 +6,7 @@
  */
 #include "cmd/strace/print.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -186,6 +187,7 @@ static bool is_reported(const struct strace_printer *p, const struct pairing_ite
 
 static void print(struct strace_printer *p, const struct pairing_item *item)
 {
+	assert(p->threads);
 	out_room(&p->out);
 	add_thread(p, item->thread);
 	add_time(p, item->begin_ns);
@@ -278,6 +280,7 @@ void strace_summary(struct strace_printer *p, uint32_t width)
 		   *wide = is_wide ? "--------- --------- ----------- " : "";
 	struct strace_count all = { .call = "total" };
 
+	assert(p->sort);
 	sort_key = p->sort;
 	if (p->n_rows)
 		qsort(p->rows, p->n_rows, sizeof *p->rows, compare);

@@ -7,6 +7,7 @@
  */
 #include "cmd/strace/recorder.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -143,6 +144,7 @@ int strace_record_start(struct strace_record *r)
 	pid_t parent = getpid();
 	int ready_pipe[2];
 
+	assert(!r->recorder);
 	if (make_directory(r))
 		return CMD_FAILED;
 	if (pipe2(ready_pipe, O_CLOEXEC)) {

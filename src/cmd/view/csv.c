@@ -7,6 +7,7 @@
  */
 #include "cmd/view/csv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -154,6 +155,7 @@ int csv_event(struct csv *c, const struct trace_event *e, const struct thread_id
 		   *domain = domains[e->stream->source->domain];
 	int err;
 
+	assert(!c->class || c->class == e->ctf->class);
 	out_i64(c->o, e->time_ns);
 	out_byte(c->o, ',');
 	add_cell(c->o, host, strlen(host));

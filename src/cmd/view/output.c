@@ -7,6 +7,7 @@
  */
 #include "cmd/view/output.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <math.h>
@@ -28,6 +29,7 @@ void out_flush(struct out *o)
 	size_t n = (size_t)(o->at - o->bytes);
 	int err = 0;
 
+	assert(o->at >= o->bytes && n <= OUT_SIZE);
 	if (o->text)
 		text_add(o->text, o->bytes, n);
 	else if (!o->is_over && n)
@@ -116,6 +118,7 @@ void out_base(struct out *o, uint64_t v, unsigned base)
 
 void out_digits9(struct out *o, uint32_t v)
 {
+	assert(v < 1000000000);
 	*o->at = (char)('0' + v / 100000000);
 	put_word(o->at + 1, eight_digits(v % 100000000) + eight_zeros);
 	o->at += 9;

@@ -7,6 +7,7 @@
  */
 #include "cmd/view/template.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,8 @@ static enum view_format format_of(const struct ctf_op *op)
 
 static void end_fragment(struct builder *b, enum view_format format, uint32_t cell)
 {
+	assert(b->n <= CTF_CELLS_MAX);
+	assert(b->begin <= b->size && b->size - b->begin <= BEFORE_MAX);
 	b->offsets[b->n] = b->begin;
 	b->fragments[b->n++] = (struct view_fragment){
 		.size = (uint16_t)(b->size - b->begin),
@@ -164,6 +167,7 @@ const struct view_template *view_template_make(struct view_templates *ts,
 {
 	uint32_t i = trace_class_number(e);
 
+	assert(i < ts->n);
 	if (!ts->is_made[i]) {
 		ts->is_made[i] = true;
 		ts->of_class[i] = make(ts, e->ctf->class);

@@ -5,8 +5,8 @@
  *
  * Lost events are shown where they were lost, and summed at the end.
  */
+#include <assert.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,68 +17,27 @@
 
 #include "cmd/selection.h"
 #include "cmd/cmd.h"
-#include "cmd/view/csv.h"
 #include "cmd/progress.h"
 #include "cmd/strace/strace.h"
-#include "cmd/view/view.h"
+#include "cmd/view/internal.h"
 #include "cmd/view/print.h"
 #include "cmd/view/symbols.h"
+#include "cmd/view/view.h"
 #include "trace/filter/match.h"
 #include "trace/names.h"
 #include "trace/trace.h"
 
 enum {
-	PATTERNS_MAX = 64,
 	REFRESH_MS = 100,
 	/* smaller streams are read from their beginning: they name threads */
 	SKIP_BYTES_MIN = 4 << 20,
 };
 
-struct view {
-	const char *verb;
-	bool follows;
-	bool is_from_now;
-	enum { AS_TEXT, AS_JSON, AS_CSV, AS_SYSCALLS } form;
-	bool shows_state;
-	uint64_t limit;
-	struct moment from, to;
-	const char *patterns[PATTERNS_MAX];
-	int n_patterns;
-	bool *is_wanted;    /* by class number; NULL: all */
-	uint32_t n_classes; /* size of is_wanted */
-	const char *filter; /* NULL: none */
-	struct match *match;
-	struct trace *trace;
-	struct names *names;
-	struct out out;
-	struct view_texts texts;
-	struct csv csv;
-	const char *color; /* auto, always, never */
-	bool has_no_pager;
-	uint64_t lost_events, lost_packets, n_hidden, n_shown, n_seen;
-	const char *silent;	      /* the recording reported as silent last */
-	uint64_t n_rounds;	      /* of following */
-	const struct view_hook *hook; /* NULL: none */
-};
-
 static volatile sig_atomic_t is_interrupted;
 
-#define VIEW_NEW(name)                                                                             \
-	((struct view){ .verb = (name),                                                            \
-			.limit = UINT64_MAX,                                                       \
-			.texts.style = VIEW_STYLE_DEFAULT,                                         \
-			.color = "auto" })
-
-static const char usage[] =
-	"usage: duet view [OPTIONS] TRACE...\n"
-	"\n" VIEW_HELP "  --syscalls   system calls only: beginning and end as one line, in words; "
-	"see also duet strace\n"
-	"  --no-pager   on a terminal, do not show it page by page\n"
-	"  --follow     go on with what is written, until the recording ends; see also duet live\n";
-
-static int fail(const struct view *v, const char *what)
+int view_fail(const struct view *v, const char *text)
 {
-	return cmd_error(v->verb, "%s", what);
+	return cmd_error(v->verb, "%s", text);
 }
 
 static void warn(void *context, const char *text)
@@ -103,6 +62,7 @@ static int select_by_events(struct view *v, struct diag *d)
 	uint32_t n = trace_n_classes(v->trace);
 	bool *is_wanted;
 
+	assert(n >= v->n_classes);
 	if ((!v->n_patterns && (v->shows_state || v->form == AS_JSON)) ||
 	    (v->is_wanted && n == v->n_classes))
 		return 0;
@@ -344,13 +304,13 @@ static int view(struct view *v)
 	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
 	if (err)
-		return fail(v, d.text);
+		return view_fail(v, d.text);
 	if (!v->follows) {
 		moments_resolve(&v->from, &v->to, v->trace);
 	}
 	select_host(v);
 	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted))
-		return fail(v, d.text);
+		return view_fail(v, d.text);
 	if (!v->has_no_pager && !v->follows)
 		pager = view_pager_open();
 	if (!v->follows && !isatty(STDOUT_FILENO))
@@ -360,131 +320,13 @@ static int view(struct view *v)
 	out_flush(&v->out);
 	view_pager_close(pager);
 	if (err)
-		return fail(v, d.text);
+		return view_fail(v, d.text);
 	if (v->out.err) {
 		snprintf(d.text, sizeof d.text, "cannot write: %s", strerror(-v->out.err));
-		return fail(v, d.text);
+		return view_fail(v, d.text);
 	}
 	report_missing(v);
 	return 0;
-}
-
-enum {
-	OPT_JSON = 256,
-	OPT_CSV,
-	OPT_SYSCALLS,
-	OPT_STATE,
-	OPT_LIMIT,
-	OPT_FROM,
-	OPT_TO,
-	OPT_TIME,
-	OPT_COLUMNS,
-	OPT_COLOR,
-	OPT_NO_PAGER,
-	OPT_FOLLOW
-};
-
-static int take_option(struct view *v, int c)
-{
-	char *end;
-
-	switch (c) {
-	case OPT_JSON:
-		v->form = AS_JSON;
-		return 0;
-	case OPT_CSV:
-		v->form = AS_CSV;
-		return 0;
-	case OPT_SYSCALLS:
-		v->form = AS_SYSCALLS;
-		return 0;
-	case OPT_STATE:
-		v->shows_state = true;
-		return 0;
-	case OPT_FOLLOW:
-		v->follows = true;
-		return 0;
-	case OPT_LIMIT:
-		v->limit = strtoull(optarg, &end, 10);
-		return *end || end == optarg || *optarg == '-' ? fail(v, "--limit takes a number")
-							       : 0;
-	case OPT_FROM:
-		return moment_parse(optarg, &v->from)
-			       ? 0
-			       : fail(v, "--from takes a time, as in 14:05:09.25 or +2.5s");
-	case OPT_TO:
-		return moment_parse(optarg, &v->to)
-			       ? 0
-			       : fail(v, "--to takes a time, as in 14:05:09.25 or +2.5s");
-	case OPT_TIME:
-		return view_style_time(&v->texts.style, optarg) ? 0 : CMD_FAILED;
-	case OPT_COLUMNS:
-		return view_style_columns(&v->texts.style, optarg) ? 0 : CMD_FAILED;
-	case OPT_COLOR:
-		v->color = optarg;
-		return 0;
-	case OPT_NO_PAGER:
-		v->has_no_pager = true;
-		return 0;
-	case 'e':
-		if (v->n_patterns == PATTERNS_MAX)
-			return fail(v, "more than 64 patterns; join some with *");
-		v->patterns[v->n_patterns++] = optarg;
-		return 0;
-	case 'f':
-		if (v->filter)
-			return fail(v, "more than one -f; join them with && or ||");
-		v->filter = optarg;
-		return 0;
-	case ':':
-		return cmd_usage(v->verb, "an option lacks its value");
-	}
-	return cmd_usage(v->verb, "no such option");
-}
-
-static int take_options(struct view *v, int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "csv", no_argument, NULL, OPT_CSV },
-		{ "syscalls", no_argument, NULL, OPT_SYSCALLS },
-		{ "limit", required_argument, NULL, OPT_LIMIT },
-		{ "state", no_argument, NULL, OPT_STATE },
-		{ "time", required_argument, NULL, OPT_TIME },
-		{ "columns", required_argument, NULL, OPT_COLUMNS },
-		{ "color", required_argument, NULL, OPT_COLOR },
-		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
-		{ "follow", no_argument, NULL, OPT_FOLLOW },
-		{ "from", required_argument, NULL, OPT_FROM },
-		{ "to", required_argument, NULL, OPT_TO },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int c, err;
-
-	optind = 0; /* another verb may have used getopt */
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":e:f:h", options, NULL)) >= 0) {
-		if (c == 'h') {
-			fputs(usage, stdout);
-			exit(0);
-		}
-		err = take_option(v, c);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-bool view_takes_value(const char *arg)
-{
-	static const char *const options[] = { "-e",   "-f",	 "--limit",   "--from",
-					       "--to", "--time", "--columns", "--color" };
-
-	for (unsigned i = 0; i < sizeof options / sizeof *options; i++)
-		if (!strcmp(arg, options[i]))
-			return true;
-	return false;
 }
 
 static int run(struct view *v, const char *const *paths, int n)
@@ -499,7 +341,7 @@ static int run(struct view *v, const char *const *paths, int n)
 	if (trace_open(&v->trace, paths, n, &o, &d) ||
 	    view_symbols_open(&v->texts.symbols, paths, n, &d)) {
 		trace_close(v->trace);
-		return fail(v, d.text);
+		return view_fail(v, d.text);
 	}
 	cmd_report_hosts(v->verb, trace_hosts(v->trace));
 	signal(SIGPIPE, SIG_IGN);
@@ -519,7 +361,7 @@ int view_follow(const char *verb, const char *const *paths, int n, bool is_from_
 		const struct view_hook *hook, int argc, char **argv)
 {
 	struct view v = VIEW_NEW(verb);
-	int status = take_options(&v, argc, argv);
+	int status = view_options(&v, argc, argv);
 
 	if (!status && v.form == AS_SYSCALLS)
 		status = cmd_usage(
@@ -534,7 +376,7 @@ int view_follow(const char *verb, const char *const *paths, int n, bool is_from_
 int cmd_view(int argc, char **argv)
 {
 	struct view v = VIEW_NEW("view");
-	int status = take_options(&v, argc, argv);
+	int status = view_options(&v, argc, argv);
 
 	if (!status && optind == argc)
 		status = cmd_usage("view", "no recording given");

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/view/internal.h - the state of one `duet view`, shared by view.c and options.c. */
+#ifndef CMD_VIEW_INTERNAL_H
+#define CMD_VIEW_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/selection.h"
+#include "cmd/view/csv.h"
+#include "cmd/view/output.h"
+#include "cmd/view/print.h"
+#include "cmd/view/view.h"
+
+struct match;
+struct names;
+struct trace;
+
+enum { VIEW_PATTERNS_MAX = 64 };
+
+struct view {
+	const char *verb;
+	bool follows;
+	bool is_from_now;
+	enum { AS_TEXT, AS_JSON, AS_CSV, AS_SYSCALLS } form;
+	bool shows_state;
+	uint64_t limit;
+	struct moment from, to;
+	const char *patterns[VIEW_PATTERNS_MAX];
+	int n_patterns;
+	bool *is_wanted;    /* by class number; NULL: all */
+	uint32_t n_classes; /* size of is_wanted */
+	const char *filter; /* NULL: none */
+	struct match *match;
+	struct trace *trace;
+	struct names *names;
+	struct out out;
+	struct view_texts texts;
+	struct csv csv;
+	const char *color; /* auto, always, never */
+	bool has_no_pager;
+	uint64_t lost_events, lost_packets, n_hidden, n_shown, n_seen;
+	const char *silent;	      /* the recording reported as silent last */
+	uint64_t n_rounds;	      /* of following */
+	const struct view_hook *hook; /* NULL: none */
+};
+
+#define VIEW_NEW(name)                                                                             \
+	((struct view){ .verb = (name),                                                            \
+			.limit = UINT64_MAX,                                                       \
+			.texts.style = VIEW_STYLE_DEFAULT,                                         \
+			.color = "auto" })
+
+/* view_options - parse the options of `duet view`; optind is then the first argument.  Returns 0, or
+ * the exit status after an error was reported. */
+int view_options(struct view *v, int argc, char **argv);
+
+/* view_fail - print an error.  Returns the exit status. */
+int view_fail(const struct view *v, const char *text);
+
+#endif

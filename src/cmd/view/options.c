@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/view/options.c - parses the command line of `duet view`.
+ *
+ * `duet live` passes the same options to view_follow(), so errors name the verb of struct view.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/view/internal.h"
+
+static const char usage[] =
+	"usage: duet view [OPTIONS] TRACE...\n"
+	"\n" VIEW_HELP "  --syscalls   system calls only: beginning and end as one line, in words; "
+	"see also duet strace\n"
+	"  --no-pager   on a terminal, do not show it page by page\n"
+	"  --follow     go on with what is written, until the recording ends; see also duet live\n";
+
+enum {
+	OPT_JSON = 256,
+	OPT_CSV,
+	OPT_SYSCALLS,
+	OPT_STATE,
+	OPT_LIMIT,
+	OPT_FROM,
+	OPT_TO,
+	OPT_TIME,
+	OPT_COLUMNS,
+	OPT_COLOR,
+	OPT_NO_PAGER,
+	OPT_FOLLOW
+};
+
+static int take_option(struct view *v, int c)
+{
+	char *end;
+
+	switch (c) {
+	case OPT_JSON:
+		v->form = AS_JSON;
+		return 0;
+	case OPT_CSV:
+		v->form = AS_CSV;
+		return 0;
+	case OPT_SYSCALLS:
+		v->form = AS_SYSCALLS;
+		return 0;
+	case OPT_STATE:
+		v->shows_state = true;
+		return 0;
+	case OPT_FOLLOW:
+		v->follows = true;
+		return 0;
+	case OPT_LIMIT:
+		v->limit = strtoull(optarg, &end, 10);
+		return *end || end == optarg || *optarg == '-'
+			       ? view_fail(v, "--limit takes a number")
+			       : 0;
+	case OPT_FROM:
+		return moment_parse(optarg, &v->from)
+			       ? 0
+			       : view_fail(v, "--from takes a time, as in 14:05:09.25 or +2.5s");
+	case OPT_TO:
+		return moment_parse(optarg, &v->to)
+			       ? 0
+			       : view_fail(v, "--to takes a time, as in 14:05:09.25 or +2.5s");
+	case OPT_TIME:
+		return view_style_time(&v->texts.style, optarg) ? 0 : CMD_FAILED;
+	case OPT_COLUMNS:
+		return view_style_columns(&v->texts.style, optarg) ? 0 : CMD_FAILED;
+	case OPT_COLOR:
+		v->color = optarg;
+		return 0;
+	case OPT_NO_PAGER:
+		v->has_no_pager = true;
+		return 0;
+	case 'e':
+		if (v->n_patterns == VIEW_PATTERNS_MAX)
+			return view_fail(v, "more than 64 patterns; join some with *");
+		v->patterns[v->n_patterns++] = optarg;
+		return 0;
+	case 'f':
+		if (v->filter)
+			return view_fail(v, "more than one -f; join them with && or ||");
+		v->filter = optarg;
+		return 0;
+	case ':':
+		return cmd_usage(v->verb, "an option lacks its value");
+	}
+	return cmd_usage(v->verb, "no such option");
+}
+
+int view_options(struct view *v, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "csv", no_argument, NULL, OPT_CSV },
+		{ "syscalls", no_argument, NULL, OPT_SYSCALLS },
+		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "state", no_argument, NULL, OPT_STATE },
+		{ "time", required_argument, NULL, OPT_TIME },
+		{ "columns", required_argument, NULL, OPT_COLUMNS },
+		{ "color", required_argument, NULL, OPT_COLOR },
+		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
+		{ "follow", no_argument, NULL, OPT_FOLLOW },
+		{ "from", required_argument, NULL, OPT_FROM },
+		{ "to", required_argument, NULL, OPT_TO },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c, err;
+
+	optind = 0; /* another verb may have used getopt */
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":e:f:h", options, NULL)) >= 0) {
+		if (c == 'h') {
+			fputs(usage, stdout);
+			exit(0);
+		}
+		err = take_option(v, c);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+bool view_takes_value(const char *arg)
+{
+	static const char *const options[] = { "-e",   "-f",	 "--limit",   "--from",
+					       "--to", "--time", "--columns", "--color" };
+
+	for (unsigned i = 0; i < sizeof options / sizeof *options; i++)
+		if (!strcmp(arg, options[i]))
+			return true;
+	return false;
+}
