@@ -14,7 +14,7 @@ sys.path.insert(0, sys.argv[1])
 import duetread
 
 DUET, LIBRARY = os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
-TOLD = {"vpid", "vtid", "pid", "tid", "procname"}
+THREAD_CONTEXTS = {"vpid", "vtid", "pid", "tid", "procname"}
 
 
 def check(condition, what):
@@ -45,11 +45,11 @@ def shown(trace):
             fields = {**e.get("context", {}), **e["fields"]}
             # view shows a label beside the number.
             yield e["time"], e["event"], {k: v["label"] or v["value"] if isinstance(v, dict) and set(v) == {"value", "label"}
-                                          else v for k, v in fields.items() if k not in TOLD}
+                                          else v for k, v in fields.items() if k not in THREAD_CONTEXTS}
 
 
-def without_refused(e):
-    return e.time, e.name, {k: v for k, v in e.fields.items() if k not in TOLD}
+def without_thread(e):
+    return e.time, e.name, {k: v for k, v in e.fields.items() if k not in THREAD_CONTEXTS}
 
 
 def check_columns(trace, events):
@@ -64,7 +64,7 @@ def check_columns(trace, events):
     check(times.format == "q" and times.itemsize == 8, "columns are memoryviews of numbers")
     array = next(k for k, v in mine[0].fields.items() if isinstance(v, list))
     check(refused(KeyError, r.columns, number, ("nothing",)) and refused(IndexError, r.columns, 1 << 30, ()) and
-          refused(TypeError, r.columns, number, (array,)), "what is no column is refused")
+          refused(TypeError, r.columns, number, (array,)), "a field that is not a column is refused")
     r.seek(-2**63)
     check(len(r.columns(None, ("time", "class"), 10)[1]) == 10, "columns of all classes")
 
@@ -83,12 +83,12 @@ def check_following(directory):
     events += r
     check(p.wait() == 0 and [(e.time, e.name, e.fields) for e in events] ==
           [(e.time, e.name, e.fields) for e in duetread.Reader(out)], "what is written meanwhile is waited for: %d" % len(events))
-    check(refused(duetread.Error, r.previous), "who follows goes forward only")
-    check(len(list(duetread.Reader(out, follow=True, timeout=0))) == len(events), "what has ended is read to its end")
-    check(refused(ValueError, lambda: duetread.Reader(out, follow=True, timeout=-1)), "a time that makes no sense is refused")
+    check(refused(duetread.Error, r.previous), "a following reader moves forward only")
+    check(len(list(duetread.Reader(out, follow=True, timeout=0))) == len(events), "an ended recording is read to its end")
+    check(refused(ValueError, lambda: duetread.Reader(out, follow=True, timeout=-1)), "an invalid timeout is refused")
     os.makedirs(directory + "/begun/.duet")
     open(directory + "/begun/.duet/clock", "w").close()
-    check(refused(TimeoutError, next, duetread.Reader(directory + "/begun", follow=True, timeout=0.01)), "who waits too long says so")
+    check(refused(TimeoutError, next, duetread.Reader(directory + "/begun", follow=True, timeout=0.01)), "waiting too long raises TimeoutError")
 
 
 METADATA = """/* CTF 1.8 */
@@ -144,11 +144,11 @@ def check_batches(directory):
     for _ in range(100):
         next(r)
     times, = r.columns(None, ("time",), 10)
-    check(list(times) == [e.time for e in events[100:110] if e.name] and same(next(r), events[110]), "columns begin where iteration is")
+    check(list(times) == [e.time for e in events[100:110] if e.name] and same(next(r), events[110]), "columns begin at the position of the iteration")
     for _ in range(100):
         next(r)
     r.seek(events[n // 2].time)
-    check(next(r).time == events[n // 2].time, "seek leaves nothing behind")
+    check(next(r).time == events[n // 2].time, "seek drops events that were read ahead")
 
     events = all_kinds(directory + "/kinds")
     r = duetread.Reader(directory + "/kinds")
@@ -160,7 +160,7 @@ def check_batches(directory):
 def check_use_by_two(directory):
     """While a thread waits in next(), a call of another thread raises an exception."""
     r = duetread.Reader(directory + "/begun", follow=True, timeout=0.5)
-    stop, refused, end = threading.Event(), False, time.monotonic() + 30
+    stop, is_refused, end = threading.Event(), False, time.monotonic() + 30
 
     def wait():
         while not stop.is_set():
@@ -168,11 +168,11 @@ def check_use_by_two(directory):
 
     thread = threading.Thread(target=wait)
     thread.start()
-    while not refused and time.monotonic() < end:
-        refused = refused(ValueError, r.seek, 0)
+    while not is_refused and time.monotonic() < end:
+        is_refused = refused(ValueError, r.seek, 0)
     stop.set()
     thread.join()
-    check(refused, "a reader in use says so")
+    check(is_refused, "a reader in use refuses other calls")
     r.seek(0)
     r.close()
 
@@ -186,18 +186,18 @@ def main():
         with duetread.Reader(trace) as r:
             events = list(r)
             n = len(events)
-            back = [without_refused(r.previous()) for _ in range(n)]
+            back = [without_thread(r.previous()) for _ in range(n)]
             check(r.previous() is None, "backward ends at the beginning")
             r.seek(events[n // 2].time)
             check(next(r).time == events[n // 2].time, "seek finds the time")
             parts = [r.stream(i) for i in range(r.n_streams)]
-            check(sum(len(list(p)) for p in parts) == n, "streams alone make up the whole")
+            check(sum(len(list(p)) for p in parts) == n, "single streams together have all events")
             check(refused(IndexError, r.stream, r.n_streams), "no stream beyond the last")
             check(refused(ValueError, r.close), "a reader that others borrow from is not closed")
             for p in parts:
                 p.close()
-        check(refused(ValueError, next, r), "a closed reader says so")
-        mine = [without_refused(e) for e in events]
+        check(refused(ValueError, next, r), "a closed reader raises ValueError")
+        mine = [without_thread(e) for e in events]
         for ours, theirs in zip(mine, shown(trace)):
             if ours != theirs:
                 print("# %r, view %r" % (ours, theirs))
@@ -211,8 +211,8 @@ def main():
         victim = max((cut + f for f in os.listdir(cut) if f.startswith("cpu_")), key=os.path.getsize)
         os.truncate(victim, os.path.getsize(victim) - 100)
         with duetread.Reader(trace) as r:
-            check(0 < len(list(r)) < n and len(r.damages) >= 1 and "bytes" in r.damages[0], "damage is refused")
-        check(refused(duetread.Error, duetread.Reader, directory + "/nothing"), "what is not there is an error")
+            check(0 < len(list(r)) < n and len(r.damages) >= 1 and "bytes" in r.damages[0], "damage is reported")
+        check(refused(duetread.Error, duetread.Reader, directory + "/nothing"), "a missing recording is an error")
         strict = refused(duetread.Error, lambda: list(duetread.Reader(trace, strict=True)))
         check(strict, "strict refuses damage")
 
