@@ -72,7 +72,7 @@ struct collector {
 	struct triggers triggers;
 	struct trigger_hits hits;
 	struct trigger_scan *scan; /* NULL: there is no pool for it */
-	struct trigger_acts acts;
+	struct trigger_runner acts;
 	FILE *clock_file;
 	struct maps *maps; /* NULL: none */
 	char *modules; /* of the kernel, whose functions' names are written: files_again_kallsyms()

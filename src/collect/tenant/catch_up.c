@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/tenant/catch_up.c - see catch_up.h. */
+/*
+ * collect/tenant/catch_up.c - copy filters, rules and triggers from the main collector into a
+ * tenant collector that starts later.
+ *
+ * Filters are copied first: rules name filters by number, so every filter that a copied rule names
+ * exists.  All copies read shared state once; a change after that arrives as a request.
+ */
 #include "collect/tenant/catch_up.h"
 
 #include <errno.h>
@@ -9,8 +15,8 @@
 #include "collect/trigger/request.h"
 #include "collect/trigger/rules.h"
 
-/* From root's own directory, with root's rights.  -ENOENT: it is there no more. */
-static int find_whole(const struct collector *c, struct abi_session *file)
+/* Uses root's runtime directory and root's rights.  -ENOENT: the main session no longer exists. */
+static int read_main_session(const struct collector *c, struct abi_session *file)
 {
 	struct rights before = rights_take((struct rights){ geteuid(), getegid() });
 	struct diag why;
@@ -20,8 +26,8 @@ static int find_whole(const struct collector *c, struct abi_session *file)
 	return err;
 }
 
-/* In their order, so that the numbers in the rules mean the same here. */
-static int take_filters(struct collector *c, struct diag *d)
+/* Keeps the order, so that a filter number in a rule means the same filter here. */
+static int copy_filters(struct collector *c, struct diag *d)
 {
 	const struct filters_saved *of = &c->o->whole->filters;
 	uint32_t n = load_acquire(&of->n);
@@ -40,14 +46,14 @@ static bool has_number(const struct triggers_saved *k, uint32_t number)
 	return false;
 }
 
-static bool is_for_parts(const char *text)
+static bool is_for_tenants(const char *text)
 {
 	struct trigger t;
 
 	return !trigger_parse(&t, text, NULL) && !trigger_has_kernel(&t);
 }
 
-static void take_triggers(struct collector *c)
+static void copy_triggers(struct collector *c)
 {
 	const struct triggers_saved *of = &c->o->whole->triggers;
 	char text[TRIGGER_TEXT_BYTES];
@@ -62,7 +68,7 @@ static void take_triggers(struct collector *c)
 	for (int i = 0; i < TRIGGERS_MAX; i++) {
 		uint32_t number = triggers_copy(of, i, text);
 
-		if (number && is_for_parts(text) && trigger_add(c, text, number, &d) < 0)
+		if (number && is_for_tenants(text) && trigger_add(c, text, number, &d) < 0)
 			collector_note(c, &d);
 	}
 	c->handover->triggers.is_paused = of->is_paused;
@@ -70,18 +76,19 @@ static void take_triggers(struct collector *c)
 
 int catch_up_run(struct collector *c, struct diag *d)
 {
-	struct abi_session *mine = &c->session.file, whole;
-	int err = find_whole(c, &whole);
+	struct abi_session *own = &c->session.file, whole;
+	int err = read_main_session(c, &whole);
 
 	if (err)
 		return err == -ENOENT
 			       ? 0
 			       : diag_fail(d, err, "cannot read what the session wants by now");
-	err = take_filters(c, d); /* after the rules: at least those that these name */
+	err = copy_filters(c, d); /* after reading the rules: these filters include all that the
+                                   * rules name */
 	if (err)
 		return err;
-	memcpy(mine->rules, whole.rules, whole.rules_size);
-	mine->rules_size = whole.rules_size;
-	take_triggers(c);
+	memcpy(own->rules, whole.rules, whole.rules_size);
+	own->rules_size = whole.rules_size;
+	copy_triggers(c);
 	return trigger_rules_follow(c, true, d);
 }

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/catch_up.h - the part of a tenant that begins later than the session: what was
- * asked of the session since holds for his programs, too.
+ * collect/tenant/catch_up.h - give a tenant collector that starts later than the session all
+ * changes made to the session so far.
  *
- * Who changes a session asks the whole one first, and looks for parts then.  So a part that takes
- * over what the whole wants once more after it can be found misses nothing; what it is asked as
- * well it knows already, which does no harm.
+ * A command sends its request to the main collector first, and lists the tenant collectors then.  A
+ * tenant collector that copies the main session's state once more after it can be found therefore
+ * misses no change.  It may receive a request for a change it has copied already; that does no
+ * harm.
  *
- * Rules come from the session's file, which is replaced as a whole, filters and triggers from the
- * memory that outlives the whole's collector (struct handover).  Triggers have their numbers
- * everywhere; those about kernel events are the whole's alone, which records them.
+ * Rules come from the session's file, which is replaced atomically.  Filters and triggers come from
+ * the memory that outlives the main collector (struct handover).  A trigger has the same number in
+ * all collectors.  Triggers on kernel events exist only in the main collector, which records the
+ * kernel.
  *
- * One thread; before the collector is confined (collect/tenant/sandbox.h).
+ * One thread.  Must run before the collector enters its sandbox (collect/tenant/sandbox.h).
  */
 #ifndef COLLECT_TENANT_CATCH_UP_H
 #define COLLECT_TENANT_CATCH_UP_H
 
 #include "collect/collector.h"
 
-/* catch_up_run - 0 or -errno.  A trigger that does not fit here is noted.  If the session is ending
- * it does nothing. */
+/*
+ * catch_up_run - copy the main session's filters, rules and triggers.
+ *
+ * Returns 0 or -errno.  A trigger that does not fit here is noted in the result.  Does nothing if
+ * the main session is ending.
+ */
 int catch_up_run(struct collector *c, struct diag *d);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/tenant/container.c - see container.h. */
+/*
+ * collect/tenant/container.c - derive a container's name from the cgroup path and the mount
+ * namespace of one of its processes.
+ */
 #include "collect/tenant/container.h"
 
 #include <ctype.h>
@@ -12,7 +15,7 @@
 enum { ID_LEAST = 32, ID_SHOWN = 12 }; /* hex digits */
 enum { CGROUP_BYTES = 4096 };
 
-/* Who runs it, by how the path of its control group is made. */
+/* The runtime that made the container, from its part of the cgroup path. */
 static const char *runtime_of(const char *cgroup)
 {
 	static const struct {
@@ -32,7 +35,7 @@ static const char *runtime_of(const char *cgroup)
 	return "container";
 }
 
-/* The last run of at least ID_LEAST hex digits: containers within containers have several. */
+/* The last run of at least ID_LEAST hex digits, because nested containers have several. */
 static const char *find_id(const char *cgroup)
 {
 	const char *found = NULL;
@@ -55,7 +58,7 @@ static bool is_word(const char *s, size_t n)
 	       *s != '.' && *s != '-';
 }
 
-/* "/lxc.payload.NAME/...": these have names. */
+/* "/lxc.payload.NAME/...": LXC containers have names. */
 static bool name_lxc(const char *cgroup, char container[CONTAINER_BYTES])
 {
 	const char *p = strstr(cgroup, "/lxc.payload.");
@@ -82,7 +85,7 @@ static bool read_cgroup(const char *pid, char cgroup[CGROUP_BYTES])
 	return io_read_file(path, cgroup, CGROUP_BYTES) > 0;
 }
 
-/* False if nothing there has to do with containers. */
+/* False if the cgroup path does not look like a container's. */
 static bool name_by_cgroup(const char *pid, char container[CONTAINER_BYTES])
 {
 	char cgroup[CGROUP_BYTES];
@@ -98,7 +101,10 @@ static bool name_by_cgroup(const char *pid, char container[CONTAINER_BYTES])
 	return id;
 }
 
-/* Where we are in a container ourselves, its name tells no namespaces within it apart. */
+/*
+ * If we run in a container too, its name does not distinguish mount namespaces inside it: use the
+ * namespace's number then.
+ */
 bool container_of(pid_t pid, char container[CONTAINER_BYTES])
 {
 	char ours[CONTAINER_BYTES], digits[16], path[64];
@@ -115,8 +121,10 @@ bool container_of(pid_t pid, char container[CONTAINER_BYTES])
 	return true;
 }
 
-/* Whether a cgroup's path tells of container @id: docker-ID.scope, /lxc/NAME, libpod-ID... */
-static bool reports_of(const char *path, const char *id)
+/*
+ * Whether the cgroup path @path belongs to container @id: docker-ID.scope, /lxc/NAME, libpod-ID...
+ */
+static bool is_path_of(const char *path, const char *id)
 {
 	size_t n = strlen(id);
 	bool is_hex = n >= ID_SHOWN && !id[strspn(id, "0123456789abcdef")];
@@ -138,7 +146,7 @@ bool container_is_called(pid_t pid, const char *name)
 	size_t n = strcspn(name, ":");
 
 	snprintf(digits, sizeof digits, "%d", (int)pid);
-	if (read_cgroup(digits, cgroup) && reports_of(cgroup, name))
+	if (read_cgroup(digits, cgroup) && is_path_of(cgroup, name))
 		return true;
 	return container_of(pid, container) && strlen(container) == n &&
 	       !memcmp(container, name, n);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/tenant/discover.c - see discover.h. */
+/*
+ * collect/tenant/discover.c - scan /dev/shm of this machine and of all containers for runtime
+ * directories.
+ *
+ * A mount namespace and a /dev/shm are each visited once a scan, by their inode numbers.  All paths
+ * below a process's root are opened one component at a time without following links, because a link
+ * inside a container would resolve in ours.
+ */
 #include "collect/tenant/discover.h"
 
 #include <dirent.h>
@@ -18,14 +25,14 @@
 #include "collect/session/session.h"
 
 enum {
-	NAMESPACES = 4096, /* that are told apart in one look */
-	NAMES = 65536,	   /* that are looked at in one /dev/shm: its users may fill it */
+	NAMESPACES = 4096, /* mount namespaces distinguished in one scan */
+	NAMES = 65536,	   /* entries read from one /dev/shm, which shm_st users may fill */
 };
 
-/* ---------------------------------------------------------------- in a /dev/shm */
+/* ---------------------------------------------------------------- in one /dev/shm */
 
-/* "duet-1000": 1000.  -1 if it is none, or written otherwise. */
-static long number_of(const char *name)
+/* "duet-1000" gives 1000; -1 if the name is not canonical. */
+static long number_in(const char *name)
 {
 	char *end, again[32];
 	unsigned long n;
@@ -37,16 +44,16 @@ static long number_of(const char *name)
 	return n < UINT32_MAX && !strcmp(name, again) ? (long)n : -1;
 }
 
-/* What libduet asks of it too (base/runtime.h), and that nothing is mounted there. */
-static bool is_fit(int dir, const struct stat *shm, struct stat *st)
+/* The same test as libduet's (base/runtime.h); also refuses a mount point. */
+static bool is_runtime_dir(int dir, const struct stat *shm, struct stat *st)
 {
 	return !fstat(dir, st) && st->st_dev == shm->st_dev && !(st->st_mode & 022);
 }
 
-static int visit_one(const struct tenants_scan *l, int shm, const struct stat *its,
+static int visit_one(const struct tenants_scan *l, int shm, const struct stat *shm_st,
 		     const char *name, struct tenant *t)
 {
-	long number = number_of(name);
+	long number = number_in(name);
 	struct stat st;
 	int result = 0;
 
@@ -55,7 +62,7 @@ static int visit_one(const struct tenants_scan *l, int shm, const struct stat *i
 	t->dir = openat(shm, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (t->dir < 0)
 		return 0;
-	if (is_fit(t->dir, its, &st) && (*t->container || st.st_uid == (uid_t)number)) {
+	if (is_runtime_dir(t->dir, shm_st, &st) && (*t->container || st.st_uid == (uid_t)number)) {
 		t->number = (unsigned)number;
 		t->uid = st.st_uid;
 		t->gid = st.st_gid;
@@ -74,11 +81,11 @@ static void watch(const struct tenants_scan *l, int dir)
 		inotify_add_watch(l->inotify, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
 }
 
-/* All in the directory @shm, which is taken. */
+/* Visits all entries of directory @shm and closes it. */
 static int visit_all(const struct tenants_scan *l, int shm, struct tenant *t)
 {
 	DIR *list = fdopendir(shm);
-	struct stat its;
+	struct stat shm_st;
 	struct dirent *e;
 	int result = 0;
 
@@ -87,16 +94,16 @@ static int visit_all(const struct tenants_scan *l, int shm, struct tenant *t)
 		return 0;
 	}
 	watch(l, shm);
-	if (!fstat(shm, &its))
+	if (!fstat(shm, &shm_st))
 		for (int n = 0; !result && n < NAMES && (e = readdir(list)); n++)
-			result = visit_one(l, shm, &its, e->d_name, t);
+			result = visit_one(l, shm, &shm_st, e->d_name, t);
 	closedir(list);
 	return result;
 }
 
 /* ---------------------------------------------------------------- mount namespaces */
 
-struct seen {
+struct visited {
 	uint64_t namespaces[NAMESPACES];
 	int n;
 	struct {
@@ -106,7 +113,7 @@ struct seen {
 	int n_shms;
 };
 
-static bool is_new_namespace(struct seen *s, uint64_t ns)
+static bool is_new_namespace(struct visited *s, uint64_t ns)
 {
 	for (int i = 0; i < s->n; i++)
 		if (s->namespaces[i] == ns)
@@ -117,7 +124,7 @@ static bool is_new_namespace(struct seen *s, uint64_t ns)
 	return true;
 }
 
-static bool is_new_shm(struct seen *s, int shm)
+static bool is_new_shm(struct visited *s, int shm)
 {
 	struct stat st;
 
@@ -133,8 +140,8 @@ static bool is_new_shm(struct seen *s, int shm)
 	return true;
 }
 
-/* Step by step: a link in a container leads into ours. */
-static int step(int from, const char *name)
+/* Opens one component and closes @from.  A link in a container would lead into our file system. */
+static int open_component(int from, const char *name)
 {
 	int to = from < 0 ? -1 : openat(from, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -143,8 +150,10 @@ static int step(int from, const char *name)
 	return to;
 }
 
-/* The /dev/shm that process @pid sees, if it is memory: what else is mounted there may be anybody's
- * to answer. */
+/*
+ * The /dev/shm that process @pid sees, only if it is a tmpfs: a user may mount a file system there
+ * that never answers.
+ */
 static int open_shm(int proc, const char *pid)
 {
 	struct statfs fs;
@@ -153,7 +162,7 @@ static int open_shm(int proc, const char *pid)
 
 	snprintf(path, sizeof path, "%.15s/root", pid);
 	at = openat(proc, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	at = step(step(at, "dev"), "shm");
+	at = open_component(open_component(at, "dev"), "shm");
 	if (at >= 0 && !fstatfs(at, &fs) && fs.f_type == TMPFS_MAGIC)
 		shm = openat(at, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (at >= 0)
@@ -170,7 +179,7 @@ static uint64_t namespace_of(int proc, const char *pid)
 	return fstatat(proc, path, &st, 0) ? 0 : st.st_ino;
 }
 
-/* Who made the user namespace of process @pid; root, if nobody did. */
+/* The user that made the user namespace of process @pid; root if there is none. */
 static uid_t maker_of(int proc, const char *pid)
 {
 	char path[64];
@@ -186,7 +195,8 @@ static uid_t maker_of(int proc, const char *pid)
 	return uid;
 }
 
-static int visit_container(const struct tenants_scan *l, int proc, const char *pid, struct seen *s)
+static int visit_container(const struct tenants_scan *l, int proc, const char *pid,
+			   struct visited *s)
 {
 	struct tenant t = { .dir = -1 };
 	int shm = open_shm(proc, pid);
@@ -201,21 +211,21 @@ static int visit_container(const struct tenants_scan *l, int proc, const char *p
 	return 0;
 }
 
-enum { PIDS = 1 << 22, FULL_LOOKS = 10 };
+enum { PIDS = 1 << 22, FULL_SCAN_EVERY = 10 };
 
-struct tenants_memory {
+struct tenants_cache {
 	unsigned scans;
-	uint8_t before[2][PIDS / 8]; /* who was there in the last look, and in the one before */
+	uint8_t earlier[2][PIDS / 8]; /* pids visited in the previous scan and in the one earlier */
 	int n;
 	struct {
 		uint64_t ns;
-		pid_t pid; /* one that is in it */
-	} spaces[NAMESPACES];
+		pid_t pid; /* a process in it */
+	} namespaces[NAMESPACES];
 };
 
-struct tenants_memory *tenants_remember(void)
+struct tenants_cache *tenants_cache_new(void)
 {
-	return calloc(1, sizeof(struct tenants_memory));
+	return calloc(1, sizeof(struct tenants_cache));
 }
 
 static bool is_in(const uint8_t *pids, pid_t pid)
@@ -223,70 +233,72 @@ static bool is_in(const uint8_t *pids, pid_t pid)
 	return pids[pid / 8] >> pid % 8 & 1;
 }
 
-/* What was found before, as long as it is as it was.  False: look at all. */
-static bool recall(const struct tenants_scan *l, int proc, struct seen *s, int *result)
+/*
+ * Visits the namespaces of the previous scan if all of them still hold.  False: read all of /proc.
+ */
+static bool visit_known(const struct tenants_scan *l, int proc, struct visited *s, int *result)
 {
-	struct tenants_memory *m = l->memory;
+	struct tenants_cache *m = l->cache;
 	char pid[16];
 
-	if (!m || m->scans++ % FULL_LOOKS == 0)
+	if (!m || m->scans++ % FULL_SCAN_EVERY == 0)
 		return false;
 	for (int i = 0; i < m->n; i++) {
-		snprintf(pid, sizeof pid, "%d", (int)m->spaces[i].pid);
-		if (namespace_of(proc, pid) != m->spaces[i].ns)
+		snprintf(pid, sizeof pid, "%d", (int)m->namespaces[i].pid);
+		if (namespace_of(proc, pid) != m->namespaces[i].ns)
 			return false;
 	}
 	for (int i = 0; i < m->n && !*result; i++) {
-		snprintf(pid, sizeof pid, "%d", (int)m->spaces[i].pid);
-		if (is_new_namespace(s, m->spaces[i].ns))
+		snprintf(pid, sizeof pid, "%d", (int)m->namespaces[i].pid);
+		if (is_new_namespace(s, m->namespaces[i].ns))
 			*result = visit_container(l, proc, pid, s);
 	}
 	return true;
 }
 
-/* Whether process @pid need not be asked. */
-static bool is_known(struct tenants_memory *m, uint8_t *now, bool recalled, pid_t pid)
+/* Whether the namespace of process @pid need not be read. */
+static bool need_not_read(struct tenants_cache *m, uint8_t *now, bool recalled, pid_t pid)
 {
 	if (!m || pid >= PIDS)
 		return false;
 	now[pid / 8] |= (uint8_t)(1 << pid % 8);
-	return recalled && is_in(m->before[0], pid) && is_in(m->before[1], pid);
+	return recalled && is_in(m->earlier[0], pid) && is_in(m->earlier[1], pid);
 }
 
-static int visit_process(const struct tenants_scan *l, int proc, const char *pid, struct seen *s)
+static int visit_process(const struct tenants_scan *l, int proc, const char *pid, struct visited *s)
 {
-	struct tenants_memory *m = l->memory;
+	struct tenants_cache *m = l->cache;
 	uint64_t ns = namespace_of(proc, pid);
 
 	if (!ns || !is_new_namespace(s, ns))
 		return 0;
 	if (m && m->n < NAMESPACES) {
-		m->spaces[m->n].ns = ns;
-		m->spaces[m->n++].pid = (pid_t)atoi(pid);
+		m->namespaces[m->n].ns = ns;
+		m->namespaces[m->n++].pid = (pid_t)atoi(pid);
 	}
 	return visit_container(l, proc, pid, s);
 }
 
-static int visit_containers(const struct tenants_scan *l, struct seen *s)
+static int visit_containers(const struct tenants_scan *l, struct visited *s)
 {
-	struct tenants_memory *m = l->memory;
-	uint8_t *now = m ? calloc(1, sizeof m->before[0]) : NULL;
+	struct tenants_cache *m = l->cache;
+	uint8_t *now = m ? calloc(1, sizeof m->earlier[0]) : NULL;
 	DIR *proc = m && !now ? NULL : opendir("/proc");
 	struct dirent *e;
 	int result = 0;
 	bool recalled;
 
 	is_new_namespace(s, proc ? namespace_of(dirfd(proc), "self") : 0);
-	recalled = proc && recall(l, dirfd(proc), s, &result);
+	recalled = proc && visit_known(l, dirfd(proc), s, &result);
 	if (m && !recalled)
 		m->n = 0;
 	while (proc && !result && (e = readdir(proc)))
 		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
-		    !is_known(m, now, recalled, (pid_t)atoi(e->d_name)))
+		    !need_not_read(m, now, recalled, (pid_t)atoi(e->d_name)))
 			result = visit_process(l, dirfd(proc), e->d_name, s);
 	if (now) {
-		memcpy(m->before[1], m->before[0], sizeof m->before[1]);
-		memcpy(m->before[0], now, sizeof m->before[0]);
+		memcpy(m->earlier[1], m->earlier[0], sizeof m->earlier[1]);
+		memcpy(m->earlier[0], now, sizeof m->earlier[0]);
 	}
 	if (proc)
 		closedir(proc);
@@ -297,11 +309,11 @@ static int visit_containers(const struct tenants_scan *l, struct seen *s)
 int tenants_each(const struct tenants_scan *l)
 {
 	struct tenant t = { .dir = -1 };
-	struct seen *s = calloc(1, sizeof *s);
+	struct visited *s = calloc(1, sizeof *s);
 	int result = 0, shm = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (s && shm >= 0)
-		is_new_shm(s, shm); /* whoever sees this one is no container */
+		is_new_shm(s, shm); /* a process that sees this one is not in a container */
 	if (l->users && shm >= 0)
 		result = visit_all(l, shm, &t);
 	else if (shm >= 0)
@@ -312,7 +324,9 @@ int tenants_each(const struct tenants_scan *l)
 	return result;
 }
 
-/* ---------------------------------------------------------------- what the dead left */
+/*
+ * ---------------------------------------------------------------- leftovers of killed collectors
+ */
 
 static bool any_dead(int dir)
 {

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/tenant/sandbox.c - see sandbox.h. */
+/*
+ * collect/tenant/sandbox.c - give up groups, user ids and capabilities, in the order that the
+ * kernel requires.
+ *
+ * The bounding set and no_new_privs come first, while we still have CAP_SETPCAP.
+ */
 #include "collect/tenant/sandbox.h"
 
 #include <errno.h>
@@ -12,13 +17,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Far above the numbers of users, and of what container managers hand out. */
+/* Far above the ids of users and the ranges that container managers assign. */
 #define FIRST_NUMBER 4294836224u
-enum { NOBODY = 65534 }; /* where the numbers above mean nothing: in a user namespace */
+enum { NOBODY = 65534 }; /* used in a user namespace that does not map the ids above */
 
 #define BIT(capability) (1ull << (capability))
 
-int confine_files(const struct tenant *t, struct diag *d)
+int sandbox_files(const struct tenant *t, struct diag *d)
 {
 	if (setgroups(0, NULL) && getgroups(0, NULL))
 		return diag_errno(d, "cannot give up root's groups");
@@ -44,7 +49,7 @@ static int set_capabilities(uint64_t are)
 	return (int)syscall(SYS_capset, &h, c);
 }
 
-/* What no program that we execute shall have. */
+/* Ensures that no program that we execute gains capabilities. */
 static int forbid_gains(void)
 {
 	for (int c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
@@ -54,36 +59,36 @@ static int forbid_gains(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* Capabilities that are permitted stay so (PR_SET_KEEPCAPS) for what is left to do. */
+/* Permitted capabilities survive (PR_SET_KEEPCAPS): the remaining steps need them. */
 static int become(uid_t id)
 {
 	return setresgid(id, id, id) || setresuid(id, id, id) ? -1 : 0;
 }
 
-static int give_up(const struct tenant *t, unsigned number, bool scans)
+static int give_up_rights(const struct tenant *t, unsigned number, bool scans)
 {
-	uint64_t handover =
+	uint64_t keep =
 		scans ? BIT(CAP_CHECKPOINT_RESTORE) | (*t->container ? BIT(CAP_SYS_PTRACE) : 0) : 0;
-	const struct rights his = { t->uid, t->gid };
+	const struct rights tenant = { t->uid, t->gid };
 
-	handover &= permitted();
+	keep &= permitted();
 	if (forbid_gains() || prctl(PR_SET_KEEPCAPS, 1) ||
 	    (become(FIRST_NUMBER + number) && become(NOBODY)) || set_capabilities(permitted()))
 		return -1;
-	rights_take(his);
-	return set_capabilities(handover);
+	rights_take(tenant);
+	return set_capabilities(keep);
 }
 
-int confine(const struct tenant *t, unsigned number, bool scans, struct diag *d)
+int sandbox_enter(const struct tenant *t, unsigned number, bool scans, struct diag *d)
 {
 	int death_signal = 0;
 	pid_t parent = getppid();
 
 	prctl(PR_GET_PDEATHSIG, &death_signal);
-	if (give_up(t, number, scans))
+	if (give_up_rights(t, number, scans))
 		return diag_errno(d, "cannot give up root's rights");
 	prctl(PR_SET_DUMPABLE, 0);
-	prctl(PR_SET_PDEATHSIG, death_signal); /* the kernel took it back */
+	prctl(PR_SET_PDEATHSIG, death_signal); /* the kernel cleared it */
 	if (death_signal && getppid() != parent)
 		raise(death_signal);
 	return 0;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/sandbox.h - what the collector of a tenant (collect/tenant/tenant.h) may do: as
- * little as it needs.
+ * collect/tenant/sandbox.h - limit a tenant's collector (collect/tenant/tenant.h) to the rights
+ * that it needs.
  *
- * It reads memory that a stranger writes to.  Should he make it run his code, he has:
+ * The collector reads memory that an untrusted user writes.  An attacker who made it run foreign
+ * code would have:
  *
- *   as a process   a number that nobody else has: he cannot signal it, nor it anybody but its own
- * kind with files     his own rights, which he had before, and the directory of his part of the
- * recording capabilities   CAP_CHECKPOINT_RESTORE, to look through map_files; of a container also
- * CAP_SYS_PTRACE, to see its processes at all; none that a program it executes could gain
- * (no_new_privs)
+ *   signals        a user id that no other process has: it can signal only processes of that id, and
+ *                  other users cannot signal it
+ *   files          the tenant's file system identity, which the tenant has anyway, and the tenant's
+ *                  output directory
+ *   capabilities   CAP_CHECKPOINT_RESTORE, to read map_files; for a container also CAP_SYS_PTRACE, to
+ *                  see its processes at all; a program that it executes gains none (no_new_privs)
  *
- * What needs more - names in root's runtime directory, sockets that show root at their other end -
- * is made before, and taken away by the warden.  docs/design/tenants.md
+ * Work that needs more rights (names in root's runtime directory, sockets with a peer that must be root)
+ * is done before.  The tenant supervisor undoes it afterwards.  docs/design/tenants.md
  */
 #ifndef COLLECT_TENANT_SANDBOX_H
 #define COLLECT_TENANT_SANDBOX_H
@@ -20,11 +22,14 @@
 #include "base/diag.h"
 #include "collect/tenant/tenant.h"
 
-/* confine_files - from here on files are opened, and made, as @t. */
-int confine_files(const struct tenant *t, struct diag *d);
-/* confine - and all the rest is given up, for good.  @number: of this process and those to come of
- * it, below 65536;
- * @looks: at his processes, it is his collector. */
-int confine(const struct tenant *t, unsigned number, bool scans, struct diag *d);
+/* sandbox_files - from here on this process opens and creates files as @t. */
+int sandbox_files(const struct tenant *t, struct diag *d);
+/*
+ * sandbox_enter - give up all other rights for good.
+ *
+ * @number: of this process and its future children, below 65536.
+ * @scans: it is the tenant's collector and reads /proc of the tenant's processes.
+ */
+int sandbox_enter(const struct tenant *t, unsigned number, bool scans, struct diag *d);
 
 #endif

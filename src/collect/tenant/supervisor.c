@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/tenant/supervisor.c - see supervisor.h. */
+/*
+ * collect/tenant/supervisor.c - the process that finds tenants and runs one collector for each.
+ *
+ *   struct watch                the tenant supervisor's own state, in its process only
+ *   tenant_supervisor_results   shared: the tenant supervisor writes, the recorder reads
+ *   tenant_worker_results       shared by one tenant collector and the tenant supervisor
+ *
+ * Each tenant collector leads a process group, so that it and its supervisor are signalled together
+ * and the group ends with its last process.
+ */
 #include "collect/tenant/supervisor.h"
 
 #include <errno.h>
@@ -26,40 +35,41 @@
 #include "collect/tenant/worker.h"
 #include "net/send/sender.h"
 
-#define LOOK_NS 1000000000ull
-#define TRY_AGAIN_NS 5000000000ull
-/* Looks take this part of a CPU at most, however often somebody makes directories. */
-enum { LOOK_PART = 20, GONE_LOOKS = 3 };
+#define SCAN_NS 1000000000ull
+#define RETRY_NS 5000000000ull
+/* Scans use at most 1/SCAN_SHARE of a CPU, however often users create directories. */
+enum { SCAN_SHARE = 20, GONE_SCANS = 3 };
 enum { GO = 'g', STOP = 's' };
 
-/* What the collectors have recorded: the warden's to write, the recorder's to read. */
+/* Totals of all tenant collectors.  The tenant supervisor writes them, the recorder reads them. */
 struct tenant_supervisor_results {
 	uint64_t app_bytes, app_lost, app_unwritten;
 	uint32_t programs, tenants;
-	uint32_t has_ended;   /* the warden, in order */
-	uint32_t has_trouble; /* `trouble` is the first */
+	uint32_t has_ended;   /* the tenant supervisor ended normally */
+	uint32_t has_trouble; /* `trouble` holds the first problem */
 	struct diag trouble;
 };
 
 struct tenant_supervisor {
 	const struct recorder_options *o;
-	struct handover *handover; /* the recorder's: what it wants by now */
+	struct handover *handover; /* the recorder's: the current state of the main session */
 	struct recorder_clock clock;
 	struct tenant_supervisor_results *results;
-	int orders; /* our end of the pipe: the recorder's to write, the warden's to read */
-	int done;   /* the same, the other way; it ends with the last collector */
-	pid_t pid;  /* the warden's */
+	int orders; /* this process's end of the pipe: the recorder writes, the supervisor reads */
+	int done;   /* the other direction; it reports EOF when the last collector ends */
+	pid_t pid;  /* of the tenant supervisor */
 };
 
 struct tenant_collector {
-	struct tenant tenant; /* its directory is open; -1: an empty place */
+	struct tenant tenant; /* its directory is open; dir == -1: a free slot */
 	dev_t dev;
 	ino_t ino;
-	pid_t group;		      /* its processes; 0: none now */
-	struct part_results *results; /* of theirs */
-	uint64_t try_ns;	      /* not before */
-	bool is_over;		      /* somebody ended it */
-	unsigned missed;	      /* looks in which it was not there */
+	pid_t group;			       /* process group of its collector; 0: none runs */
+	struct tenant_worker_results *results; /* written by its collector */
+	uint64_t retry_ns;		       /* earliest time of the next start */
+	bool has_ended_itself; /* the collector exited with status 0: it is not started
+                                       * again */
+	unsigned missed;       /* consecutive scans that did not find it */
 };
 
 struct watch {
@@ -68,14 +78,14 @@ struct watch {
 	int own; /* our own runtime directory: the recorder's */
 	struct stat own_st;
 	int inotify, signals;
-	struct tenants_memory *memory; /* NULL: there is none, and looks are dearer */
-	uint64_t look_ns;	       /* when to look again */
+	struct tenants_cache *cache; /* NULL: no cache; each scan then reads all of /proc */
+	uint64_t scan_ns;	     /* when to scan next */
 	bool stop;
 };
 
-/* ---------------------------------------------------------------- what is told */
+/* ---------------------------------------------------------------- results */
 
-static void note_trouble(struct watch *all, const struct tenant *t, const char *text)
+static void note_first_trouble(struct watch *all, const struct tenant *t, const char *text)
 {
 	struct tenant_supervisor_results *r = all->w->results;
 	char label[TENANT_LABEL_BYTES];
@@ -87,10 +97,10 @@ static void note_trouble(struct watch *all, const struct tenant *t, const char *
 	store_release(&r->has_trouble, 1);
 }
 
-/* Its processes have ended. */
+/* Adds the results of a collector after all its processes have ended. */
 static void take_results(struct watch *all, struct tenant_collector *w)
 {
-	struct part_results *from = w->results;
+	struct tenant_worker_results *from = w->results;
 	struct tenant_supervisor_results *to = all->w->results;
 	uint32_t programs = load(&from->programs);
 
@@ -100,15 +110,16 @@ static void take_results(struct watch *all, struct tenant_collector *w)
 	to->programs += programs;
 	to->tenants += programs > 0;
 	from->trouble.text[sizeof from->trouble.text - 1] = 0;
-	note_trouble(all, &w->tenant,
-		     from->has_ended ? from->trouble.text
-				     : "its collector was killed: what it had not written is lost");
+	note_first_trouble(all, &w->tenant,
+			   from->has_ended
+				   ? from->trouble.text
+				   : "its collector was killed: what it had not written is lost");
 	munmap(from, sizeof *from);
 	w->results = NULL;
 }
 
-/* What it cannot do any more (collect/tenant/sandbox.h). */
-static void clear_away(const struct watch *all, const struct tenant_collector *w)
+/* Removes the names that the collector itself may not remove (collect/tenant/sandbox.h). */
+static void remove_leftovers(const struct watch *all, const struct tenant_collector *w)
 {
 	char session[ABI_NAME_BYTES], file[ABI_NAME_BYTES + 16], path[PATH_MAX];
 
@@ -118,19 +129,19 @@ static void clear_away(const struct watch *all, const struct tenant_collector *w
 		snprintf(file, sizeof file, "sock-%s", session);
 		unlinkat(all->own, file, 0);
 	}
-	if (part_path(path, all->w->o->path, &w->tenant))
-		rmdir(path); /* if it did not come to record */
+	if (tenant_worker_path(path, all->w->o->path, &w->tenant))
+		rmdir(path); /* only if nothing was recorded: the directory is empty */
 }
 
-/* ---------------------------------------------------------------- starting one */
+/* ---------------------------------------------------------------- starting a collector */
 
-/* The first name that no other has, or had in this recording. */
-static bool name_it(const struct watch *all, struct tenant *t)
+/* Picks the first label that no tenant of this recording has had. */
+static bool pick_label(const struct watch *all, struct tenant *t)
 {
 	char path[PATH_MAX];
 
 	for (t->turn = 1; t->turn < 10000; t->turn++) {
-		if (!part_path(path, all->w->o->path, t))
+		if (!tenant_worker_path(path, all->w->o->path, t))
 			return false;
 		if (!mkdir(path, 0700))
 			return true;
@@ -140,14 +151,16 @@ static bool name_it(const struct watch *all, struct tenant *t)
 	return false;
 }
 
-/* A directory of its own for what it records, which is its to write to; it is in one that it may
- * not enter. The descriptor, or -1. */
-static int make_part(const struct watch *all, struct tenant *t)
+/*
+ * Makes the output directory of one tenant and gives it to that user.  Its parent stays closed to
+ * the user.  Returns a descriptor, or -1.
+ */
+static int make_output(const struct watch *all, struct tenant *t)
 {
 	char path[PATH_MAX];
 	int fd = -1;
 
-	if (name_it(all, t) && part_path(path, all->w->o->path, t))
+	if (pick_label(all, t) && tenant_worker_path(path, all->w->o->path, t))
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && fchown(fd, t->uid, t->gid)) {
 		close(fd);
@@ -156,7 +169,9 @@ static int make_part(const struct watch *all, struct tenant *t)
 	return fd;
 }
 
-/* Of other tenants, of the warden, and of the sender of root's own part. */
+/*
+ * Closes what belongs to other tenants, to the tenant supervisor and to the main session's sender.
+ */
 static void close_others(struct watch *all, const struct tenant_collector *mine)
 {
 	const struct sender *sent = all->w->o->sent;
@@ -182,16 +197,19 @@ static void close_others(struct watch *all, const struct tenant_collector *mine)
 	close(all->w->orders);
 }
 
-/* In a group of its own: so it is reached whichever of its processes has died. */
+/*
+ * The collector leads its own process group: a signal to the group arrives, whichever of its
+ * processes has died.
+ */
 static pid_t fork_collector(struct watch *all, struct tenant_collector *w, int directory)
 {
-	struct part p = { .o = all->w->o,
-			  .clock = &all->w->clock,
-			  .tenant = &w->tenant,
-			  .number = (unsigned)(w - all->tenant_collectors),
-			  .results = w->results,
-			  .directory = directory,
-			  .whole = all->w->handover };
+	struct tenant_worker p = { .o = all->w->o,
+				   .clock = &all->w->clock,
+				   .tenant = &w->tenant,
+				   .number = (unsigned)(w - all->tenant_collectors),
+				   .results = w->results,
+				   .directory = directory,
+				   .whole = all->w->handover };
 	pid_t tenant_supervisor = getpid(), pid = fork();
 
 	if (pid > 0)
@@ -201,19 +219,19 @@ static pid_t fork_collector(struct watch *all, struct tenant_collector *w, int d
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != tenant_supervisor)
-		raise(SIGTERM); /* blocked: read later */
+		raise(SIGTERM); /* it is blocked here and read later */
 	close_others(all, w);
-	_exit(part_record(&p));
+	_exit(tenant_worker_record(&p));
 }
 
 static void start_collector(struct watch *all, struct tenant_collector *w)
 {
 	void *results = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int directory = make_part(all, &w->tenant);
+	int directory = make_output(all, &w->tenant);
 	pid_t pid = -1;
 
-	w->try_ns = monotonic_ns() + TRY_AGAIN_NS;
+	w->retry_ns = monotonic_ns() + RETRY_NS;
 	w->results = results == MAP_FAILED ? NULL : results;
 	if (w->results && directory >= 0)
 		pid = fork_collector(all, w, directory);
@@ -223,15 +241,15 @@ static void start_collector(struct watch *all, struct tenant_collector *w)
 		w->group = pid;
 		return;
 	}
-	note_trouble(all, &w->tenant, "no memory, process, or directory for a collector");
+	note_first_trouble(all, &w->tenant, "no memory, process, or directory for a collector");
 	if (directory >= 0)
-		clear_away(all, w);
+		remove_leftovers(all, w);
 	if (w->results)
 		munmap(w->results, sizeof *w->results);
 	w->results = NULL;
 }
 
-/* ---------------------------------------------------------------- who is there */
+/* ---------------------------------------------------------------- finding tenants */
 
 static struct tenant_collector *find(struct watch *all, const struct stat *st)
 {
@@ -244,35 +262,35 @@ static struct tenant_collector *find(struct watch *all, const struct stat *st)
 	return NULL;
 }
 
-static struct tenant_collector *find_room(struct watch *all, const struct tenant *t)
+static struct tenant_collector *find_free_slot(struct watch *all, const struct tenant *t)
 {
-	struct tenant_collector *room = NULL;
+	struct tenant_collector *free_slot = NULL;
 	unsigned n = 0;
 
 	for (int i = 0; i < TENANTS_MAX; i++) {
 		struct tenant_collector *w = &all->tenant_collectors[i];
 
 		if (w->tenant.dir < 0)
-			room = room ? room : w;
+			free_slot = free_slot ? free_slot : w;
 		else
 			n += w->tenant.maker && w->tenant.maker == t->maker;
 	}
-	return t->maker && n >= TENANTS_OF_MAKER ? NULL : room;
+	return t->maker && n >= TENANTS_OF_MAKER ? NULL : free_slot;
 }
 
-static void admit(struct watch *all, const struct tenant *t, const struct stat *st)
+static void add_tenant(struct watch *all, const struct tenant *t, const struct stat *st)
 {
-	struct tenant_collector *w = find_room(all, t);
+	struct tenant_collector *w = find_free_slot(all, t);
 
 	if (!w) {
-		note_trouble(all, t, "too many users and containers: not recorded");
+		note_first_trouble(all, t, "too many users and containers: not recorded");
 		return;
 	}
 	*w = (struct tenant_collector){ .tenant = *t, .dev = st->st_dev, .ino = st->st_ino };
 	w->tenant.dir = fcntl(t->dir, F_DUPFD_CLOEXEC, 0);
 }
 
-static int meet(void *arg, const struct tenant *t, const struct stat *st)
+static int on_tenant(void *arg, const struct tenant *t, const struct stat *st)
 {
 	struct watch *all = arg;
 	struct tenant_collector *w = find(all, st);
@@ -280,22 +298,22 @@ static int meet(void *arg, const struct tenant *t, const struct stat *st)
 	if (st->st_dev == all->own_st.st_dev && st->st_ino == all->own_st.st_ino)
 		return 0;
 	if (!w) {
-		admit(all, t, st);
+		add_tenant(all, t, st);
 		w = find(all, st);
 	}
 	if (!w)
 		return 0;
 	w->missed = 0;
-	if (!w->group && !w->is_over && monotonic_ns() >= w->try_ns)
+	if (!w->group && !w->has_ended_itself && monotonic_ns() >= w->retry_ns)
 		start_collector(all, w);
 	return 0;
 }
 
-static void part_from(struct tenant_collector *w)
+static void release(struct tenant_collector *w)
 {
 	if (w->group) {
 		kill(-w->group, SIGTERM);
-		return; /* and once more when it has ended */
+		return; /* called again after the group has ended */
 	}
 	close(w->tenant.dir);
 	w->tenant.dir = -1;
@@ -309,13 +327,13 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void look(struct watch *all)
+static void scan(struct watch *all)
 {
 	const struct tenants_scan l = { .users = all->w->o->all_users,
 					.containers = all->w->o->containers,
-					.memory = all->memory,
+					.cache = all->cache,
 					.inotify = all->inotify,
-					.visit = meet,
+					.visit = on_tenant,
 					.arg = all };
 	uint64_t begin_ns = cpu_ns();
 
@@ -324,12 +342,14 @@ static void look(struct watch *all)
 	tenants_each(&l);
 	for (int i = 0; i < TENANTS_MAX; i++)
 		if (all->tenant_collectors[i].tenant.dir >= 0 &&
-		    all->tenant_collectors[i].missed >= GONE_LOOKS)
-			part_from(&all->tenant_collectors[i]);
-	all->look_ns = monotonic_ns() + (cpu_ns() - begin_ns) * LOOK_PART;
+		    all->tenant_collectors[i].missed >= GONE_SCANS)
+			release(&all->tenant_collectors[i]);
+	all->scan_ns = monotonic_ns() + (cpu_ns() - begin_ns) * SCAN_SHARE;
 }
 
-/* Children of dead keepers are ours (PR_SET_CHILD_SUBREAPER): a group ends with its last process.
+/*
+ * We are the subreaper (PR_SET_CHILD_SUBREAPER): children of dead supervisors become ours, and a
+ * group ends with its last process.
  */
 static void reap(struct watch *all)
 {
@@ -339,16 +359,16 @@ static void reap(struct watch *all)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		for (int i = 0; i < TENANTS_MAX; i++)
 			if (all->tenant_collectors[i].group == pid &&
-			    all->tenant_collectors[i].missed < GONE_LOOKS && WIFEXITED(status) &&
+			    all->tenant_collectors[i].missed < GONE_SCANS && WIFEXITED(status) &&
 			    !WEXITSTATUS(status))
-				all->tenant_collectors[i].is_over = true;
+				all->tenant_collectors[i].has_ended_itself = true;
 	for (int i = 0; i < TENANTS_MAX; i++) {
 		struct tenant_collector *w = &all->tenant_collectors[i];
 
 		if (!w->group || !kill(-w->group, 0) || errno != ESRCH)
 			continue;
 		w->group = 0;
-		clear_away(all, w);
+		remove_leftovers(all, w);
 		take_results(all, w);
 	}
 }
@@ -369,10 +389,11 @@ static void drop_input(int fd)
 		;
 }
 
-/* How long to sleep, in ms; 0 if it is time to look. */
+/* How long to sleep, in ms; 0 means scan now. */
 static int ms_until_scan(const struct watch *all, bool reported)
 {
-	uint64_t now_ns = monotonic_ns(), at_ns = reported ? all->look_ns : all->look_ns + LOOK_NS;
+	uint64_t now_ns = monotonic_ns(),
+		 at_ns = reported ? all->scan_ns : all->scan_ns + SCAN_NS;
 
 	return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / 1000000) + 1;
 }
@@ -385,7 +406,7 @@ static void take_order(struct watch *all)
 	all->stop = n == 0 || (n == 1 && order == STOP);
 }
 
-static void watch_over(struct watch *all)
+static void supervise(struct watch *all)
 {
 	struct pollfd p[] = { { .fd = all->w->orders, .events = POLLIN },
 			      { .fd = all->signals, .events = POLLIN },
@@ -393,12 +414,12 @@ static void watch_over(struct watch *all)
 	bool reported = false;
 	int ms;
 
-	look(all);
+	scan(all);
 	while (!all->stop) {
 		ms = ms_until_scan(all, reported);
 		if (!ms) {
 			reported = false;
-			look(all);
+			scan(all);
 			continue;
 		}
 		p[2].fd = reported ? -1 : all->inotify;
@@ -446,8 +467,8 @@ static int open_watch(struct watch *all)
 		       : 0;
 }
 
-/* The terminal's signals are the recorder's: it tells us. */
-static _Noreturn void be_tenant_supervisor(struct tenant_supervisor *w)
+/* Ignores the terminal's signals: the recorder receives them and sends an order. */
+static _Noreturn void run_tenant_supervisor(struct tenant_supervisor *w)
 {
 	struct watch *all = calloc(1, sizeof *all);
 	sigset_t mask;
@@ -463,9 +484,9 @@ static _Noreturn void be_tenant_supervisor(struct tenant_supervisor *w)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (all && read(w->orders, &order, 1) == 1 && order == GO) {
 		all->w = w;
-		all->memory = tenants_remember();
+		all->cache = tenants_cache_new();
 		if (!open_watch(all))
-			watch_over(all);
+			supervise(all);
 		end_all(all);
 	}
 	store_release(&w->results->has_ended, 1);
@@ -474,7 +495,7 @@ static _Noreturn void be_tenant_supervisor(struct tenant_supervisor *w)
 
 /* ---------------------------------------------------------------- in the recorder's processes */
 
-static int make_parts(struct tenant_supervisor *w, int orders[2], int done[2], struct diag *d)
+static int make_shared(struct tenant_supervisor *w, int orders[2], int done[2], struct diag *d)
 {
 	struct clock_reading now;
 	void *p = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -509,7 +530,7 @@ int tenant_supervisor_open(struct tenant_supervisor **out, const struct recorder
 		return diag_fail(d, -ENOMEM, "no memory");
 	w->o = o;
 	w->handover = handover;
-	err = make_parts(w, orders, done, d);
+	err = make_shared(w, orders, done, d);
 	if (err) {
 		free(w);
 		return err;
@@ -521,7 +542,7 @@ int tenant_supervisor_open(struct tenant_supervisor **out, const struct recorder
 	close(orders[pid == 0]);
 	close(done[pid != 0]);
 	if (!pid)
-		be_tenant_supervisor(w);
+		run_tenant_supervisor(w);
 	w->pid = pid;
 	*out = w;
 	return pid < 0 ? diag_errno(d, "cannot fork") : 0;
@@ -534,7 +555,10 @@ const struct recorder_clock *tenant_supervisor_clock(const struct tenant_supervi
 
 static void order(struct tenant_supervisor *w, char what)
 {
-	/* A pipe without a reader is one whose warden was killed: told at the end. */
+	/*
+	 * If the tenant supervisor was killed, the pipe has no reader.  tenant_supervisor_end
+	 * reports it.
+	 */
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 
 	sigaction(SIGPIPE, &ignore, &before);
@@ -566,7 +590,7 @@ static void add_results(const struct tenant_supervisor *w, struct recorder_resul
 			  "recorded up to then");
 }
 
-/* What the warden would have cleared away. */
+/* Cleans up in place of a killed tenant supervisor. */
 static void sweep_own(void)
 {
 	int own = runtime_dir_open(false);
@@ -588,7 +612,7 @@ void tenant_supervisor_end(struct tenant_supervisor *w, struct recorder_result *
 	while (read(w->done, &byte, 1) < 0 && errno == EINTR)
 		;
 	close(w->done);
-	waitpid(w->pid, NULL, 0); /* if we are who forked it */
+	waitpid(w->pid, NULL, 0); /* fails harmlessly if another process forked it */
 	if (!load_acquire(&w->results->has_ended))
 		sweep_own();
 	if (r)

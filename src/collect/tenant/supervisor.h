@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/supervisor.h - a recording of many users' programs: for each tenant a collector of
- * his own.
+ * collect/tenant/supervisor.h - record many users' programs, with one collector for each tenant.
  *
- * The warden is a process beside the recorder that made it.  It looks for tenants
- * (collect/tenant/discover.h), at once where the kernel tells it of a new directory, else each
- * second, and for each forks a process that records that one: session, memory, keeper and files of
- * its own, by the clock of the whole recording, into its directory.  So one tenant's events are in
- * no memory of another's, and what he does to his collector, it alone suffers.  The warden itself
- * never maps what a program can write to.
+ * The tenant supervisor is a child process of the recorder.  It finds tenants
+ * (collect/tenant/discover.h) by inotify, and by a scan each second.  For each tenant it forks a
+ * process that records only that tenant, with its own session, pool memory, supervisor and files,
+ * in its own directory, by the clock of the whole recording.  So events of one tenant are never in
+ * memory that another one maps, and damage that a tenant does to its collector stays there.  The
+ * tenant supervisor itself never maps memory that a traced program can write to.
  *
- *   recorder or its keeper die     nothing: the one that remains still holds the pipe
- *   both                           the pipe ends, and the warden tells all collectors to end
- *   the warden                     its collectors end as if told to; the recorder goes on, and says
- * so a collector or its keeper      collect/handover.h both                           another one
- * begins anew after some seconds, and it is told
+ *   killed                           effect
+ *   recorder or its supervisor       none: the other one still holds the pipe
+ *   both of them                     the pipe reports EOF: the tenant supervisor ends all collectors
+ *   tenant supervisor                its collectors end as on request; the recorder goes on and
+ *                                    reports it
+ *   tenant collector or supervisor   replaced, as collect/handover.h describes
+ *   both of them                     started anew after some seconds, and reported
  *
- * Limits: TENANTS_MAX, and of containers in user namespaces that one user made, TENANTS_OF_MAKER.
+ * Limits: TENANTS_MAX tenants; TENANTS_OF_MAKER containers in user namespaces made by one user.
  */
 #ifndef COLLECT_TENANT_SUPERVISOR_H
 #define COLLECT_TENANT_SUPERVISOR_H
@@ -28,19 +29,26 @@ enum { TENANTS_MAX = 512, TENANTS_OF_MAKER = 32 };
 
 struct tenant_supervisor;
 
-/* tenant_supervisor_open - fork it; it waits.  @o, @kept: of the recording, lent.  Before there is
- * memory that programs share. -EPERM: only root may. */
+/*
+ * tenant_supervisor_open - fork the tenant supervisor; it waits for tenant_supervisor_start.
+ *
+ * @o, @handover: of the recording, borrowed.  Call it before any memory is shared with programs.
+ *   -EPERM: not root.
+ */
 int tenant_supervisor_open(struct tenant_supervisor **w, const struct recorder_options *o,
 			   struct handover *handover, struct diag *d);
 
-/* tenant_supervisor_clock - the clock of all. */
+/* tenant_supervisor_clock - the clock that all collectors of this recording use. */
 const struct recorder_clock *tenant_supervisor_clock(const struct tenant_supervisor *w);
 
-/* tenant_supervisor_start - the recording's directory is there: begin. */
+/* tenant_supervisor_start - let it begin; the recording's directory must exist. */
 void tenant_supervisor_start(struct tenant_supervisor *w);
 
-/* tenant_supervisor_end - end all collectors, wait for them, and add what they recorded to @r (or
- * NULL).  Accepts NULL. */
+/*
+ * tenant_supervisor_end - end all tenant collectors, wait for them, add their results to @r.
+ *
+ * @r may be NULL.  Accepts @w == NULL.
+ */
 void tenant_supervisor_end(struct tenant_supervisor *w, struct recorder_result *r);
 
 #endif

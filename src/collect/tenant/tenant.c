@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/tenant/tenant.c - see tenant.h. */
+/*
+ * collect/tenant/tenant.c - labels of tenants, and the file system identity with which this thread
+ * opens and creates files.
+ */
 #include "collect/tenant/tenant.h"
 
 #include <errno.h>
@@ -38,9 +41,9 @@ uid_t owner_of(int dir)
 }
 
 /*
- * Not seteuid: our other rights are still wanted, and a process with his user id would be his to
- * kill. Also in a file system of a user namespace nothing may be made by one who has no id there,
- * root of the machine among them.
+ * setfsuid, not seteuid: the thread still needs its other rights, and a process with the tenant's
+ * user id could be killed by the tenant.  setfsuid also serves a file system of a user namespace,
+ * where an id that the namespace does not map, such as the machine's root, may create no files.
  */
 struct rights rights_take(struct rights r)
 {
@@ -53,7 +56,7 @@ struct rights rights_take(struct rights r)
 	prctl(PR_GET_PDEATHSIG, &death_signal);
 	setfsgid(r.gid);
 	setfsuid(r.uid);
-	/* The kernel takes it back from who changes these ids. */
+	/* The kernel clears the parent-death signal when these ids change. */
 	prctl(PR_SET_PDEATHSIG, death_signal);
 	if (death_signal && getppid() != parent)
 		raise(death_signal);

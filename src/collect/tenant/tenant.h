@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/tenant.h - a tenant: another user, here or in a container, whose programs a
- * session of ours serves, in his own runtime directory.
+ * collect/tenant/tenant.h - a tenant: another user, on this machine or in a container, whose
+ * programs our session records through that user's own runtime directory.
  *
- * He may do in that directory what he likes, at any time.  So, always:
+ * The tenant may change that directory at any time.  Therefore, always:
  *
- *   (1) it is known by its descriptor; no path of its owner's making is followed to it or in it
- *   (2) what is made in it is made with its owner's rights and in his name: owner_begin
- *   (3) one process serves one tenant: what stalls, fills or breaks it is his own loss
+ *   (1) we hold the directory by a descriptor and follow no path that the tenant could make
+ *   (2) files in it are created with its owner's file system identity: owner_begin
+ *   (3) one process serves one tenant, so a stall, a full disk or a crash hurts that tenant only
  *
  * docs/design/tenants.md
  */
@@ -23,33 +23,43 @@
 enum { TENANT_LABEL_BYTES = CONTAINER_BYTES + 17 };
 
 struct tenant {
-	int dir;   /* his runtime directory */
-	uid_t uid; /* as we see him */
+	int dir;   /* the tenant's runtime directory */
+	uid_t uid; /* in our user namespace */
 	gid_t gid;
-	unsigned number; /* what it is called by: duet-NUMBER, as he sees himself */
-	unsigned turn;	 /* from 2 on: others were called the same before, in this recording */
-	char container[CONTAINER_BYTES]; /* a word; "": none, a user of this machine */
-	uid_t maker; /* of the container's user namespace; 0: it has none, or root made it */
+	unsigned number; /* the N of its name duet-N: the user id inside its namespace */
+	unsigned turn;	 /* from 2 on: an earlier tenant of this recording had the same label */
+	char container[CONTAINER_BYTES]; /* container's name; "": a user of this machine */
+	uid_t maker; /* user that made the container's user namespace; 0: root, or no such
+                      * namespace */
 };
 
-/* tenant_label - "1000", or "docker-3f2a9c01b2c3:0"; the second of that name "1000.2". */
+/*
+ * tenant_label - "1000" or "docker-3f2a9c01b2c3:0"; the second tenant of that label gets "1000.2".
+ */
 void tenant_label(const struct tenant *t, char label[TENANT_LABEL_BYTES]);
 
-/* tenant_session_name - what the session @session of a tenant is called where we are asked about
- * it: "default@1000".  False if it does not fit. */
+/*
+ * tenant_session_name - the name of a tenant's session in our runtime directory: "default@1000" for
+ * session "default".  False if it does not fit.
+ */
 bool tenant_session_name(const struct tenant *t, const char *session, char *name, size_t size);
 
-/* Who owns the directory @dir; (uid_t)-1 if that cannot be seen. */
+/* The owner of directory @dir; (uid_t)-1 if it cannot be read. */
 uid_t owner_of(int dir);
 
-/* With whose rights files are opened and made, and whose they are then. */
+/* A file system identity: checked when files are opened, and the owner of files created. */
 struct rights {
 	uid_t uid;
 	gid_t gid;
 };
 
-/* rights_take - those of @r, if we may: root only.  Returns those of before; of the calling thread.
- * errno stays. owner_begin - those of the owner of the directory @dir. owner_end - those of before.
+/*
+ * rights_take - set this thread's file system identity to @r; works for root only.
+ *
+ * Returns the identity before.  Keeps errno.
+ *
+ * owner_begin - take the identity of the owner of directory @dir. owner_end - restore the identity
+ * @before.
  */
 struct rights rights_take(struct rights r);
 struct rights owner_begin(int dir);

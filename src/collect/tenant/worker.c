@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/tenant/worker.c - see worker.h. */
+/*
+ * collect/tenant/worker.c - run one tenant's collector and its sender, in the order in which rights
+ * are given up.
+ *
+ * The sender is forked first, while the process holds nothing of the tenant.  Then the process
+ * takes the tenant's file system identity, opens the recorder, and enters the sandbox when it is
+ * ready.
+ */
 #include "collect/tenant/worker.h"
 
 #include <errno.h>
@@ -13,7 +20,7 @@
 #include "net/send/sender.h"
 #include "net/send/spool.h"
 
-bool part_path(char path[PATH_MAX], const char *recording, const struct tenant *t)
+bool tenant_worker_path(char path[PATH_MAX], const char *recording, const struct tenant *t)
 {
 	char label[TENANT_LABEL_BYTES];
 
@@ -21,67 +28,71 @@ bool part_path(char path[PATH_MAX], const char *recording, const struct tenant *
 	return snprintf(path, PATH_MAX, "%s/tenant-%s", recording, label) < PATH_MAX;
 }
 
-/* The memory of root's collector goes first: what it leaves there its successor does. */
-static int confine_for_good(void *arg, struct diag *d)
+/*
+ * Unmaps the main collector's shared memory first, so that a compromised collector cannot reach it.
+ */
+static int enter_sandbox(void *arg, struct diag *d)
 {
-	struct part *p = arg;
+	struct tenant_worker *p = arg;
 
 	handover_forget(p->whole);
 	p->whole = NULL;
-	return confine(p->tenant, p->number, true, d);
+	return sandbox_enter(p->tenant, p->number, true, d);
 }
 
-/* It has our keys in its memory, and must not be his collector's to look into: so it has a number
- * of its own. */
-static int confine_sender(void *arg, struct diag *d)
+/*
+ * The sender's memory holds our keys, so the tenant's collector must not be able to read it.  It
+ * gets a user id of its own.
+ */
+static int sandbox_sender(void *arg, struct diag *d)
 {
-	struct part *p = arg;
-	int err = confine_files(p->tenant, d);
+	struct tenant_worker *p = arg;
+	int err = sandbox_files(p->tenant, d);
 
 	handover_forget(p->whole);
 	p->whole = NULL;
-	return err ? err : confine(p->tenant, TENANTS_MAX + p->number, false, d);
+	return err ? err : sandbox_enter(p->tenant, TENANTS_MAX + p->number, false, d);
 }
 
-/* Before anything else: it is not to have what the collector has. */
-static int start_sender(struct part *p, struct sender *s, struct diag *d)
+/* Runs first, so that the sender inherits nothing that the collector opens. */
+static int start_sender(struct tenant_worker *p, struct sender *s, struct diag *d)
 {
 	char name[ABI_NAME_BYTES], path[PATH_MAX];
 	struct sender_options o = *p->o->sends_tenants->options;
 
 	if (!tenant_session_name(p->tenant, p->o->session, name, sizeof name) ||
-	    !part_path(path, p->o->path, p->tenant))
+	    !tenant_worker_path(path, p->o->path, p->tenant))
 		return diag_fail(d, -ENAMETOOLONG, "its name is too long to be sent");
 	o.session = name;
 	o.path = path;
 	o.dir = p->directory;
-	o.confine = confine_sender;
+	o.confine = sandbox_sender;
 	o.confine_arg = p;
 	return sender_fork(s, &o, p->o->sends_tenants->spool_bytes, d);
 }
 
-/* Waits until it has arrived, or time has run out. */
-static int finish_sender(struct part *p, struct sender *s, struct diag *d)
+/* Waits until the server has everything, or the time is over. */
+static int finish_sender(struct tenant_worker *p, struct sender *s, struct diag *d)
 {
 	const struct sender_options *o = p->o->sends_tenants->options;
-	bool is_there;
+	bool is_sent;
 	char path[64];
 
-	is_there = sender_end(s) == SENDER_DONE && !s->status->n_skipped;
-	if (!is_there)
+	is_sent = sender_end(s) == SENDER_DONE && !s->status->n_skipped;
+	if (!is_sent)
 		diag_fail(d, -EIO,
 			  "not all of it was sent%s%.200s: duet send goes on, with this part's "
 			  "directory",
 			  *s->status->text ? ": " : "", s->status->text);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
-	if (is_there && o->frees)
+	if (is_sent && o->frees)
 		spool_remove(path);
 	sender_fini(s);
-	return is_there ? 0 : -EIO;
+	return is_sent ? 0 : -EIO;
 }
 
-/* Whatever it needs root for it has done when it is ready. */
-static int run_recorder(struct part *p, struct sender *s, struct recorder_result *result,
+/* All work that needs root is done before on_ready runs. */
+static int run_recorder(struct tenant_worker *p, struct sender *s, struct recorder_result *result,
 			struct diag *d)
 {
 	struct recorder_options o = *p->o;
@@ -99,7 +110,7 @@ static int run_recorder(struct part *p, struct sender *s, struct recorder_result
 	o.clock = p->clock;
 	o.whole = p->whole;
 	o.kernel = o.all_users = o.containers = false;
-	o.on_ready = confine_for_good;
+	o.on_ready = enter_sandbox;
 	o.on_ready_arg = p;
 	o.keep = true;
 	err = recorder_open(&r, &o, d);
@@ -114,7 +125,7 @@ static int run_recorder(struct part *p, struct sender *s, struct recorder_result
 	return err ? err : end_err;
 }
 
-int part_record(struct part *p)
+int tenant_worker_record(struct tenant_worker *p)
 {
 	struct recorder_result result = { .programs = 0 };
 	struct sender sender = { .control = -1 }, *s = p->o->sends_tenants ? &sender : NULL;
@@ -122,7 +133,7 @@ int part_record(struct part *p)
 	int err = s ? start_sender(p, s, &d) : 0;
 
 	if (!err)
-		err = confine_files(p->tenant, &d);
+		err = sandbox_files(p->tenant, &d);
 	if (!err)
 		err = run_recorder(p, s, &result, &d);
 	if (s && !err && finish_sender(p, s, &unsent) && !result.trouble.text[0])

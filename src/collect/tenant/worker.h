@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/worker.h - one user's part of a recording of all users, in the collector's process
- * of its own.
+ * collect/tenant/worker.h - the process that records one tenant.
  *
- * Root's rights are for what comes first: its files, its sender, the clock.  Then it has those of
- * the user that it records, and less (collect/tenant/sandbox.h).
+ * It uses root's rights first, for its files, its sender and the clock.  Then it takes the identity
+ * of the user that it records and gives up the rest (collect/tenant/sandbox.h).
  */
 #ifndef COLLECT_TENANT_WORKER_H
 #define COLLECT_TENANT_WORKER_H
@@ -15,29 +14,31 @@
 #include "collect/recorder.h"
 #include "collect/tenant/discover.h"
 
-/* What one of them tells the warden, in memory that these two share.  A tenant may have taken it
- * over. */
-struct part_results {
+/*
+ * Results of one tenant collector, in memory that it shares with the tenant supervisor.  A tenant
+ * that took over its collector may write anything here.
+ */
+struct tenant_worker_results {
 	uint64_t app_bytes, app_lost, app_unwritten;
 	uint32_t programs;
-	uint32_t has_ended; /* as it should */
+	uint32_t has_ended; /* ended normally */
 	struct diag trouble;
 };
 
-struct part {
+struct tenant_worker {
 	const struct recorder_options *o; /* of the whole recording */
 	const struct recorder_clock *clock;
 	const struct tenant *tenant;
-	unsigned number; /* of this collector, among those of all tenants */
-	struct part_results *results;
-	int directory;		/* of its part of the recording */
-	struct handover *whole; /* of the whole recording; NULL: given up */
+	unsigned number; /* of this collector among all tenant collectors */
+	struct tenant_worker_results *results;
+	int directory;		/* of this tenant's trace */
+	struct handover *whole; /* of the main collector; NULL: already given up */
 };
 
-/* part_path - PATH/tenant-LABEL; false: it is too long. */
-bool part_path(char path[PATH_MAX], const char *recording, const struct tenant *t);
+/* tenant_worker_path - RECORDING/tenant-LABEL.  False if it is too long. */
+bool tenant_worker_path(char path[PATH_MAX], const char *recording, const struct tenant *t);
 
-/* part_record - record him until SIGTERM.  Returns the exit status of the process. */
-int part_record(struct part *p);
+/* tenant_worker_record - record the tenant until SIGTERM.  Returns the process's exit status. */
+int tenant_worker_record(struct tenant_worker *p);
 
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/actions.c - see actions.h. */
+/*
+ * collect/trigger/actions.c - run the actions of triggers that fired: commands, snapshots,
+ * rotation, messages to watchers.
+ *
+ * trigger_actions_step never waits.  An action that cannot run yet returns false and is tried again
+ * in the next step; the firing then stays in the queue (triggers.firings).
+ */
 #include "collect/trigger/actions.h"
 
 #include <errno.h>
@@ -23,7 +29,7 @@
 #include "collect/trigger/rules.h"
 
 enum { ENVIRONMENT = 12, VARIABLE_BYTES = TRIGGER_TEXT_BYTES + 64, SNAPSHOT_BYTES = PATH_MAX + 16 };
-enum { USUAL_FILES = 1024 };
+enum { USUAL_N_FILES = 1024 };
 
 extern char **environ;
 
@@ -32,14 +38,14 @@ static const char *text_of(const struct collector *c, const struct firing *f)
 	return c->triggers.at[f->slot]->trigger.text;
 }
 
-/* As the recording's events count it: since the Epoch. */
+/* Time since the Epoch, as in the recording's events. */
 static uint64_t time_of(const struct collector *c, const struct firing *f)
 {
 	return f->facts.time_ns + c->clock_offset_ns;
 }
 
-/* With the trigger, and with the session: it may be removed. */
-static void complain(struct collector *c, uint32_t number, const struct diag *d)
+/* Notes the error with the trigger and with the session, because the trigger may be removed. */
+static void note_error(struct collector *c, uint32_t number, const struct diag *d)
 {
 	triggers_note(&c->triggers, number, d->text);
 	collector_note(c, d);
@@ -47,14 +53,14 @@ static void complain(struct collector *c, uint32_t number, const struct diag *d)
 
 /* ---------------------------------------------------------------- commands */
 
-static void reap(struct trigger_acts *a)
+static void reap(struct trigger_runner *a)
 {
 	for (int i = 0; i < TRIGGER_COMMANDS; i++)
 		if (a->commands[i] && waitpid(a->commands[i], NULL, WNOHANG))
 			a->commands[i] = 0;
 }
 
-/* The collector's environment, and the facts.  Freed as one; NULL without memory. */
+/* The collector's environment and the facts, in one allocation.  NULL without memory. */
 static char **make_environment(const struct collector *c, const struct firing *f)
 {
 	char *variable, **env, whole[PATH_MAX];
@@ -93,10 +99,10 @@ static char **make_environment(const struct collector *c, const struct firing *f
 	return env;
 }
 
-/* With the usual signals and limits, not the collector's. */
+/* Starts the command with default signal handling and limits, not the collector's. */
 static int spawn(pid_t *pid, char *const *argv, char **env)
 {
-	struct rlimit ours, usual;
+	struct rlimit ours, lowered;
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	sigset_t none, ignored;
@@ -111,14 +117,15 @@ static int spawn(pid_t *pid, char *const *argv, char **env)
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &ignored);
-	posix_spawnattr_setpgroup(&attributes, 0); /* a terminal's Ctrl-C is not for it */
+	posix_spawnattr_setpgroup(&attributes, 0); /* a terminal's Ctrl-C does not reach it */
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
 						      POSIX_SPAWN_SETPGROUP);
 	getrlimit(RLIMIT_NOFILE, &ours);
-	usual = (struct rlimit){ ours.rlim_max < USUAL_FILES ? ours.rlim_max : USUAL_FILES,
-				 ours.rlim_max };
+	lowered = (struct rlimit){ ours.rlim_max < USUAL_N_FILES ? ours.rlim_max : USUAL_N_FILES,
+				   ours.rlim_max };
 	setrlimit(RLIMIT_NOFILE,
-		  &usual); /* inherited: many programs close as many as there may be */
+		  &lowered); /* it is inherited, and many programs close every descriptor up to
+                            * this limit */
 	err = posix_spawnp(pid, argv[0], &files, &attributes, argv, env);
 	setrlimit(RLIMIT_NOFILE, &ours);
 	posix_spawn_file_actions_destroy(&files);
@@ -126,10 +133,10 @@ static int spawn(pid_t *pid, char *const *argv, char **env)
 	return -err;
 }
 
-/* False: all places are taken. */
+/* False: all slots for commands are in use. */
 static bool run(struct collector *c, struct firing *f, const struct trigger_action *action)
 {
-	struct trigger_acts *a = &c->acts;
+	struct trigger_runner *a = &c->acts;
 	struct diag d = { "" };
 	char **env;
 	int i = 0, err;
@@ -146,14 +153,14 @@ static bool run(struct collector *c, struct firing *f, const struct trigger_acti
 		a->commands[i] = 0;
 		diag_fail(&d, err, "trigger %u: cannot run %s: %s", f->number, action->argv[0],
 			  strerror(-err));
-		complain(c, f->number, &d);
+		note_error(c, f->number, &d);
 	}
 	return true;
 }
 
 /* ---------------------------------------------------------------- snapshots */
 
-/* By number: what fires may have moved up meanwhile, and the trigger may be gone. */
+/* Finds the firing by its flag: the queue may have moved and the trigger may be removed. */
 static void snapshot_ended(void *arg, const char *path, const char *why)
 {
 	struct collector *c = arg;
@@ -168,11 +175,11 @@ static void snapshot_ended(void *arg, const char *path, const char *why)
 		f->waits = false;
 		f->snapshot = path ? strdup(path) : NULL;
 		if (!path)
-			complain(c, f->number, &d);
+			note_error(c, f->number, &d);
 	}
 }
 
-/* False: another one is being written. */
+/* False: another snapshot is being written. */
 static bool snapshot(struct collector *c, struct firing *f, const struct trigger_action *action)
 {
 	struct json_line line = { .n = 0 };
@@ -190,9 +197,9 @@ static bool snapshot(struct collector *c, struct firing *f, const struct trigger
 	return true;
 }
 
-/* ---------------------------------------------------------------- who watches */
+/* ---------------------------------------------------------------- watchers */
 
-bool trigger_actions_watch(struct trigger_acts *a, int fd)
+bool trigger_actions_watch(struct trigger_runner *a, int fd)
 {
 	if (a->n_watchers == TRIGGER_WATCHERS)
 		return false;
@@ -201,32 +208,32 @@ bool trigger_actions_watch(struct trigger_acts *a, int fd)
 	return true;
 }
 
-static void let_go(struct trigger_acts *a, int i)
+static void disconnect(struct trigger_runner *a, int i)
 {
 	close(a->watchers[i].fd);
 	a->watchers[i] = a->watchers[--a->n_watchers];
 }
 
-/* Whoever watches has nothing more to say: what can be read is the end, or noise. */
-void trigger_actions_poll(struct trigger_acts *a)
+/* A watcher sends nothing: readable means end of file or unexpected input. */
+void trigger_actions_poll(struct trigger_runner *a)
 {
 	char byte;
 
 	for (int i = a->n_watchers - 1; i >= 0; i--)
 		if (recv(a->watchers[i].fd, &byte, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN)
-			let_go(a, i);
+			disconnect(a, i);
 	reap(a);
 }
 
-void trigger_actions_end(struct trigger_acts *a)
+void trigger_actions_end(struct trigger_runner *a)
 {
 	while (a->n_watchers)
-		let_go(a, 0);
+		disconnect(a, 0);
 }
 
 static void notify(struct collector *c, const struct firing *f)
 {
-	struct trigger_acts *a = &c->acts;
+	struct trigger_runner *a = &c->acts;
 
 	for (int i = a->n_watchers - 1; i >= 0; i--) {
 		struct text t = { 0 };
@@ -255,11 +262,11 @@ static void notify(struct collector *c, const struct firing *f)
 		else if (err == -EAGAIN || err == -ENOMEM)
 			a->watchers[i].missed++;
 		else
-			let_go(a, i);
+			disconnect(a, i);
 	}
 }
 
-/* ---------------------------------------------------------------- all */
+/* ---------------------------------------------------------------- all actions */
 
 /* False: a snapshot is being written. */
 static bool rotate(struct collector *c, const struct firing *f)
@@ -268,11 +275,11 @@ static bool rotate(struct collector *c, const struct firing *f)
 	int err = rotate_now(c, &d);
 
 	if (err && err != -EBUSY)
-		complain(c, f->number, &d);
+		note_error(c, f->number, &d);
 	return err != -EBUSY;
 }
 
-/* False: it is to be tried again. */
+/* False: try it again later. */
 static bool act(struct collector *c, struct firing *f, const struct trigger_action *action)
 {
 	switch (action->act) {
@@ -298,17 +305,17 @@ static bool act(struct collector *c, struct firing *f, const struct trigger_acti
 	return true;
 }
 
-/* First it is noted: so it is in the snapshot that it may be about to take. */
+/* Records the firing first, so that a snapshot that it takes includes it. */
 static void note(struct collector *c, struct firing *f)
 {
-	const struct procnames_firing reported = { .number = f->number,
-						   .vpid = f->facts.vpid,
-						   .vtid = f->facts.vtid,
-						   .fired = f->fired,
-						   .value = f->facts.value,
-						   .text = text_of(c, f) };
+	const struct procnames_firing event = { .number = f->number,
+						.vpid = f->facts.vpid,
+						.vtid = f->facts.vtid,
+						.fired = f->fired,
+						.value = f->facts.value,
+						.text = text_of(c, f) };
 
-	streams_fired(c->streams, collector_now_ns(c), &reported);
+	streams_fired(c->streams, collector_now_ns(c), &event);
 	f->is_noted = true;
 }
 
@@ -318,13 +325,14 @@ void trigger_actions_step(struct collector *c)
 
 	for (int i = 0; i < t->n_firings;) {
 		struct firing *f = &t->firings[i];
-		const struct trigger *what = &t->at[f->slot]->trigger;
+		const struct trigger *trigger = &t->at[f->slot]->trigger;
 
 		if (!f->is_noted)
 			note(c, f);
-		while (f->next < what->n_actions && !f->waits && act(c, f, &what->actions[f->next]))
+		while (f->next < trigger->n_actions && !f->waits &&
+		       act(c, f, &trigger->actions[f->next]))
 			f->next++;
-		if (f->next == what->n_actions && !f->waits)
+		if (f->next == trigger->n_actions && !f->waits)
 			triggers_done(t, i);
 		else
 			i++;

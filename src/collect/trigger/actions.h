@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/trigger/actions.h - what a trigger does when it fires, and who watches.
+ * collect/trigger/actions.h - run the actions of triggers that fired, and notify watchers.
  *
- * A firing's actions are done in their order, each when the one before is done: `snapshot, run
- *page` runs the command when the snapshot is written, and tells it where.  Nothing here waits: what
- *cannot go on is asked again.  Bounds, so that no trigger floods the host:
+ * The actions of one firing run in order, each after the one before is finished: `snapshot, run
+ * page` starts the command when the snapshot is written and passes its path.  Nothing here waits:
+ * an action that cannot go on is tried again.  Limits that keep triggers from flooding the host:
  *
- *	4 commands at once, as the collector's user, without a shell unless a trigger says so; the
- *next ones wait for their turn 16 firings on their way (collect/trigger/engine.h) 16 who watch; who
- *does not read is told, later, how many he missed
+ *   4    commands at once, as the collector's user, without a shell unless the trigger asks for one;
+ *        further commands wait
+ *   16   firings in progress (collect/trigger/engine.h)
+ *   16   watchers; a watcher that does not read gets a count of the messages it missed
  *
  * One thread.
  */
@@ -23,8 +24,8 @@ enum { TRIGGER_COMMANDS = 4, TRIGGER_WATCHERS = 16 };
 
 struct collector;
 
-struct trigger_acts {
-	pid_t commands[TRIGGER_COMMANDS]; /* 0: free */
+struct trigger_runner {
+	pid_t commands[TRIGGER_COMMANDS]; /* 0: free slot */
 	struct {
 		int fd;
 		uint64_t missed;
@@ -32,14 +33,17 @@ struct trigger_acts {
 	int n_watchers;
 };
 
-/* trigger_actions_step - go on with all firings of @c. */
+/* trigger_actions_step - continue all firings of @c. */
 void trigger_actions_step(struct collector *c);
-/* trigger_actions_watch - tell @fd, which is owned from here on, of firings that notify.  False:
- * there are too many, and the caller closes it. */
-bool trigger_actions_watch(struct trigger_acts *a, int fd);
-/* trigger_actions_poll - once a second: who watches no more is let go. */
-void trigger_actions_poll(struct trigger_acts *a);
-/* trigger_actions_end - nobody is told any more; commands go on. */
-void trigger_actions_end(struct trigger_acts *a);
+/*
+ * trigger_actions_watch - send a message to @fd for each firing with the action notify.
+ *
+ * Takes @fd.  False: too many watchers; the caller keeps @fd.
+ */
+bool trigger_actions_watch(struct trigger_runner *a, int fd);
+/* trigger_actions_poll - call it once a second: removes watchers that closed their end. */
+void trigger_actions_poll(struct trigger_runner *a);
+/* trigger_actions_end - disconnect all watchers; running commands continue. */
+void trigger_actions_end(struct trigger_runner *a);
 
 #endif

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/class.c - see class.h. */
+/*
+ * collect/trigger/class.c - parse a schema once, and find triggers' fields in event payloads with
+ * it.
+ *
+ * A payload is a sequence of parts of varying size with fixed bytes between them.  `walk` computes
+ * that layout from the schema.  `skip_parts` follows it in a payload and checks every length
+ * against the bytes that remain.
+ */
 #include "collect/trigger/class.h"
 
 #include <errno.h>
@@ -11,7 +18,7 @@
 #include "ctf/write/schema.h"
 
 enum { NAME_BYTES = 512 };
-/* What the scan can tell a filter. */
+/* The contexts that the scan can supply to a filter. */
 #define CONTEXTS                                                                                   \
 	(1u << FILTER_VPID | 1u << FILTER_VTID | 1u << FILTER_PROCNAME | 1u << FILTER_CPU_ID)
 
@@ -25,8 +32,10 @@ static bool does_vary(const struct schema_type *t)
 	return t->base == 's' || t->shape == SCHEMA_SEQUENCE;
 }
 
-/* Walks over the fields of a schema: its size, or up to field @wanted.  False if it has none such,
- * or makes no sense. */
+/*
+ * Walks over a schema's fields: to the end, or to field @wanted.  False if there is no such field
+ * or the schema is malformed.
+ */
 static bool walk(struct trigger_class *c, const char *schema, size_t size, const char *wanted,
 		 struct trigger_field *f)
 {
@@ -34,8 +43,8 @@ static bool walk(struct trigger_class *c, const char *schema, size_t size, const
 	uint32_t before = 0, n_parts = 0;
 	struct schema_type t;
 
-	schema_next_word(&words); /* level */
-	schema_next_word(&words); /* name */
+	schema_next_word(&words); /* log level */
+	schema_next_word(&words); /* event name */
 	for (;;) {
 		struct schema_text type = schema_next_word(&words), name = schema_next_word(&words);
 
@@ -78,7 +87,7 @@ struct trigger_class *trigger_class_make(const char *schema, size_t size)
 	return NULL;
 }
 
-static void forget_uses(struct trigger_class *c)
+static void clear_uses(struct trigger_class *c)
 {
 	while (c->n_uses)
 		free(c->uses[--c->n_uses].filter);
@@ -88,14 +97,14 @@ void trigger_class_free(struct trigger_class *c)
 {
 	if (!c)
 		return;
-	forget_uses(c);
+	clear_uses(c);
 	free(c->name);
 	free(c);
 }
 
 /* ---------------------------------------------------------------- uses */
 
-/* NULL without memory, or if it does not fit. */
+/* NULL without memory, or if the schema does not suit the filter. */
 static struct filter *link(const struct filter_code *code, const char *schema, size_t size,
 			   struct diag *d)
 {
@@ -111,14 +120,14 @@ static struct filter *link(const struct filter_code *code, const char *schema, s
 	return NULL;
 }
 
-/* A number without a fraction, or a text. */
+/* An integer or a text. */
 static bool is_key(const struct schema_type *t)
 {
 	return t->base == 's' || (t->base == 'c' && t->shape == SCHEMA_ARRAY) ||
 	       (t->base != 'f' && (t->shape == SCHEMA_ONE || t->shape == SCHEMA_ENUM));
 }
 
-/* Makes the use of a class by the trigger @a.  False: the class does not fit, as @d tells. */
+/* Fills in how trigger @a uses a class.  False, with the reason in @d: the class does not fit. */
 static bool make_use(struct trigger_use *u, const struct armed *a, const char *schema, size_t size,
 		     struct diag *d)
 {
@@ -142,7 +151,9 @@ static bool make_use(struct trigger_use *u, const struct armed *a, const char *s
 	return true;
 }
 
-/* One that the class does not fit, for want of a field, cannot fire: it is told with the trigger.
+/*
+ * A trigger that needs a field that this class lacks cannot fire on it: the reason is noted with
+ * the trigger.
  */
 static void add_use(struct trigger_class *c, const struct triggers *t, int slot, bool is_second,
 		    const char *schema, size_t size)
@@ -167,7 +178,7 @@ static bool matches(const char *pattern, const char *name)
 void trigger_class_use(struct trigger_class *c, const struct triggers *t, const char *schema,
 		       size_t size)
 {
-	forget_uses(c);
+	clear_uses(c);
 	c->generation = t->generation;
 	for (int i = 0; i < TRIGGERS_MAX; i++) {
 		if (!t->at[i] || !trigger_has_events(&t->at[i]->trigger))
@@ -183,7 +194,7 @@ int trigger_class_fits(const struct armed *a, const char *schema, size_t size, s
 {
 	const char *patterns[2] = { a->trigger.first, a->trigger.second };
 	char name[NAME_BYTES];
-	bool does = false, fits = true;
+	bool is_matched = false, fits = true;
 
 	if (!schema_name(schema, size, name, sizeof name))
 		return 0;
@@ -192,16 +203,16 @@ int trigger_class_fits(const struct armed *a, const char *schema, size_t size, s
 
 		if (!matches(patterns[i], name))
 			continue;
-		does = true;
+		is_matched = true;
 		fits = make_use(&u, a, schema, size, d);
 		free(u.filter);
 	}
-	return !fits ? -EINVAL : does;
+	return !fits ? -EINVAL : is_matched;
 }
 
 /* ---------------------------------------------------------------- events */
 
-/* Moves *@at behind @n parts. */
+/* Advances *@at past @n parts. */
 static bool skip_parts(const struct trigger_class *c, uint32_t n, const char *payload, size_t size,
 		       size_t *at)
 {
@@ -258,7 +269,7 @@ bool trigger_class_key(const struct trigger_class *c, const struct trigger_field
 		return true;
 	}
 	*key = 0;
-	memcpy(key, p, n); /* little-endian, as all machines we run on */
+	memcpy(key, p, n); /* little-endian, as on all supported machines */
 	if (f->type.base == 'i' && n < 8 && *key >> (8 * n - 1))
 		*key |= ~0ull << 8 * n;
 	return true;

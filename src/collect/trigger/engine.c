@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/engine.c - see engine.h. */
+/*
+ * collect/trigger/engine.c - the state of each trigger's condition, and the queue of firings.
+ *
+ * Everything that must outlive this process is in struct triggers_saved; the rest (times of a rate,
+ * open pairs) starts empty in a successor.
+ */
 #include "collect/trigger/engine.h"
 
 #include <errno.h>
@@ -12,15 +17,15 @@
 #include "base/atomic.h"
 
 /*
- * Open pairs: a set for each hash, the oldest of a full one is forgotten and counted.  A table that
- * probes on would need to be cleaned of what never ends.
+ * Open pairs, in a set-associative table.  If a set is full, its oldest pair is dropped and
+ * counted. Linear probing would need a cleanup of pairs that never end.
  */
 enum { SETS = 512, WAYS = 8 };
 
 struct trigger_pair {
 	bool is_open;
 	uint64_t key;
-	struct trigger_facts facts; /* of A */
+	struct trigger_facts facts; /* of the first event */
 };
 
 static void free_armed(struct armed *a)
@@ -37,7 +42,7 @@ static bool is_pair(const struct trigger *t)
 	return t->kind == TRIGGER_TIME || t->kind == TRIGGER_LATE;
 }
 
-/* Contexts of whoever recorded it, of which an event tells these. */
+/* Sets *@context to true at a context that trigger events do not carry. */
 static void refuse_context(void *context, bool is_context, const char *name)
 {
 	if (is_context && strcmp(name, "vpid") && strcmp(name, "vtid") &&
@@ -48,15 +53,15 @@ static void refuse_context(void *context, bool is_context, const char *name)
 static int prepare(struct armed *a, const char *text, struct diag *d)
 {
 	struct trigger *t = &a->trigger;
-	bool unknown = false;
+	bool has_unknown = false;
 	int err = trigger_parse(t, text, d);
 
 	if (!err && t->filter) {
 		err = filter_compile(t->filter, &a->code, d);
 		if (!err)
-			filter_each_name(&a->code, refuse_context, &unknown);
+			filter_each_name(&a->code, refuse_context, &has_unknown);
 	}
-	if (!err && unknown)
+	if (!err && has_unknown)
 		err = diag_fail(
 			d, -EINVAL,
 			"trigger: of contexts it knows $vpid, $vtid, $procname and $cpu_id");
@@ -67,7 +72,7 @@ static int prepare(struct armed *a, const char *text, struct diag *d)
 	if (!err && ((t->kind == TRIGGER_RATE && !a->times) || (is_pair(t) && !a->pairs)))
 		err = diag_fail(d, -ENOMEM, "no memory for a trigger");
 	if (!err && t->kind == TRIGGER_FILE)
-		a->was_there = !access(t->path, F_OK);
+		a->did_exist = !access(t->path, F_OK);
 	return err;
 }
 
@@ -108,7 +113,7 @@ void triggers_close(struct triggers *t)
 	*t = (struct triggers){ .handover = t->handover };
 }
 
-/* The first that is free. */
+/* The first free slot. */
 static int find_slot(const struct triggers *t)
 {
 	int slot = 0;
@@ -118,7 +123,7 @@ static int find_slot(const struct triggers *t)
 	return slot;
 }
 
-/* The next; after the last, which somebody asked for, the first that is free. */
+/* The next number; after INT_MAX, which a request may choose, the lowest free one. */
 static uint32_t new_number(const struct triggers *t)
 {
 	uint32_t number = 1;
@@ -164,7 +169,7 @@ uint32_t triggers_copy(const struct triggers_saved *of, int slot, char text[TRIG
 
 	memcpy(text, of->at[slot].text, TRIGGER_TEXT_BYTES);
 	text[TRIGGER_TEXT_BYTES - 1] = 0;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with the exchange of triggers_remove */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with the exchange in triggers_remove */
 	return number == load(&of->at[slot].number) ? number : 0;
 }
 
@@ -195,7 +200,7 @@ int triggers_remove(struct triggers *t, uint32_t number)
 		if (t->firings[i].number == number)
 			triggers_done(t, i);
 	exchange(&t->handover->at[slot].number,
-		 0); /* before another text takes its place: triggers_copy */
+		 0); /* before another text replaces it: triggers_copy */
 	t->n_events -= trigger_has_events(&t->at[slot]->trigger);
 	t->n_kernel -= trigger_has_kernel(&t->at[slot]->trigger);
 	t->n--;
@@ -207,9 +212,11 @@ int triggers_remove(struct triggers *t, uint32_t number)
 
 /* ---------------------------------------------------------------- firing */
 
-/* Whether as many of it are on their way as may be: its command hangs, and others shall have their
- * turn. */
-static bool is_full(const struct triggers *t, int slot)
+/*
+ * Whether the queue has no slot for this trigger: its command may hang, and other triggers need
+ * slots too.
+ */
+static bool is_queue_full(const struct triggers *t, int slot)
 {
 	int n = 0;
 
@@ -220,7 +227,7 @@ static bool is_full(const struct triggers *t, int slot)
 
 static bool may_fire(const struct triggers *t, int slot, uint64_t now_ns)
 {
-	return now_ns >= t->handover->at[slot].not_before_ns && !is_full(t, slot);
+	return now_ns >= t->handover->at[slot].not_before_ns && !is_queue_full(t, slot);
 }
 
 static bool is_switch(const struct trigger *t)
@@ -228,7 +235,7 @@ static bool is_switch(const struct trigger *t)
 	return trigger_does(t, TRIGGER_START) || trigger_does(t, TRIGGER_STOP);
 }
 
-/* Whether the recording is paused when all actions of a switch are done. */
+/* Whether recording is paused after all actions of trigger @t have run. */
 static bool is_to_pause(const struct trigger *t)
 {
 	int i = t->n_actions - 1;
@@ -238,17 +245,20 @@ static bool is_to_pause(const struct trigger *t)
 	return t->actions[i].act == TRIGGER_STOP;
 }
 
-/* @number: 0: nothing is owed.  A killed collector's successor finds it whole, or not at all. */
-static void owe(struct triggers *t, uint32_t number, const struct trigger_facts *facts)
+/*
+ * Stores the start or stop that is held back; @number 0 clears it.  A successor of a killed
+ * collector sees it complete or not at all.
+ */
+static void defer(struct triggers *t, uint32_t number, const struct trigger_facts *facts)
 {
-	store_release(&t->handover->owed.number, 0);
-	t->handover->owed.time_ns = facts->time_ns;
-	t->handover->owed.value = facts->value;
-	t->handover->owed.vpid = facts->vpid;
-	t->handover->owed.vtid = facts->vtid;
-	t->owed_event = facts->event;
-	memcpy(t->owed_program, facts->program, sizeof t->owed_program);
-	store_release(&t->handover->owed.number, number);
+	store_release(&t->handover->deferred.number, 0);
+	t->handover->deferred.time_ns = facts->time_ns;
+	t->handover->deferred.value = facts->value;
+	t->handover->deferred.vpid = facts->vpid;
+	t->handover->deferred.vtid = facts->vtid;
+	t->deferred_event = facts->event;
+	memcpy(t->deferred_program, facts->program, sizeof t->deferred_program);
+	store_release(&t->handover->deferred.number, number);
 }
 
 static void fire(struct triggers *t, int slot, const struct trigger_facts *facts, uint64_t now_ns)
@@ -256,11 +266,12 @@ static void fire(struct triggers *t, int slot, const struct trigger_facts *facts
 	struct armed *a = t->at[slot];
 	uint32_t number = t->handover->at[slot].number;
 	bool is_over = a->trigger.once && t->handover->at[slot].fired,
-	     may = !is_over && may_fire(t, slot, now_ns);
+	     may_fire_now = !is_over && may_fire(t, slot, now_ns);
 
-	if (!is_over && is_switch(&a->trigger)) /* whatever was owed, this is asked for now */
-		owe(t, may ? 0 : number, facts);
-	if (!may) {
+	if (!is_over && is_switch(&a->trigger)) /* this request replaces an older one that was
+                                                 * held back */
+		defer(t, may_fire_now ? 0 : number, facts);
+	if (!may_fire_now) {
 		t->handover->at[slot].held_back++;
 		return;
 	}
@@ -272,21 +283,21 @@ static void fire(struct triggers *t, int slot, const struct trigger_facts *facts
 						      .facts = *facts };
 }
 
-/* The start or stop that was held back, if it may fire now and still makes a difference. */
-static void make_up(struct triggers *t, uint64_t now_ns)
+/* Fires the start or stop that was held back, if it may fire now and still changes the state. */
+static void fire_deferred(struct triggers *t, uint64_t now_ns)
 {
-	uint32_t number = t->handover->owed.number;
-	struct trigger_facts facts = { .time_ns = t->handover->owed.time_ns,
-				       .value = t->handover->owed.value,
-				       .vpid = t->handover->owed.vpid,
-				       .vtid = t->handover->owed.vtid,
-				       .event = t->owed_event };
+	uint32_t number = t->handover->deferred.number;
+	struct trigger_facts facts = { .time_ns = t->handover->deferred.time_ns,
+				       .value = t->handover->deferred.value,
+				       .vpid = t->handover->deferred.vpid,
+				       .vtid = t->handover->deferred.vtid,
+				       .event = t->deferred_event };
 	int slot = number ? triggers_find(t, number) : -1;
 
 	if (!number || (slot >= 0 && !may_fire(t, slot, now_ns)))
 		return;
-	t->handover->owed.number = 0;
-	memcpy(facts.program, t->owed_program, sizeof facts.program);
+	t->handover->deferred.number = 0;
+	memcpy(facts.program, t->deferred_program, sizeof facts.program);
 	if (slot >= 0 && is_to_pause(&t->at[slot]->trigger) != t->handover->is_paused)
 		fire(t, slot, &facts, now_ns);
 }
@@ -300,7 +311,7 @@ void triggers_done(struct triggers *t, int i)
 
 /* ---------------------------------------------------------------- conditions */
 
-/* The event before the last `count` of them is too young. */
+/* Fires if the last count + 1 events lie within `time_ns`. */
 static void count_event(struct triggers *t, int slot, const struct trigger_facts *facts,
 			uint64_t now_ns)
 {
@@ -313,7 +324,7 @@ static void count_event(struct triggers *t, int slot, const struct trigger_facts
 		return;
 	f.value = n + 1;
 	fire(t, slot, &f, now_ns);
-	a->n_times = 0; /* the next ones are counted anew */
+	a->n_times = 0; /* count the next events from zero */
 }
 
 static struct trigger_pair *set_of(const struct armed *a, uint64_t key)
@@ -337,7 +348,7 @@ static void open_pair(struct triggers *t, int slot, const struct trigger_hit *hi
 	struct trigger_pair *set = set_of(a, hit->key), *p = find_pair(a, hit->key);
 
 	if (p && a->trigger.kind == TRIGGER_LATE)
-		return; /* the first is the one that waits longest */
+		return; /* the first one waits longest */
 	for (int i = 0; i < WAYS && !p; i++)
 		if (!set[i].is_open)
 			p = &set[i];
@@ -348,8 +359,8 @@ static void open_pair(struct triggers *t, int slot, const struct trigger_hit *hi
 		t->handover->at[slot].forgotten++;
 	}
 	*p = (struct trigger_pair){ .is_open = true, .key = hit->key, .facts = hit->facts };
-	if (hit->facts.time_ns + a->trigger.time_ns < a->late_ns)
-		a->late_ns = hit->facts.time_ns + a->trigger.time_ns;
+	if (hit->facts.time_ns + a->trigger.time_ns < a->overdue_ns)
+		a->overdue_ns = hit->facts.time_ns + a->trigger.time_ns;
 }
 
 static void end_pair(struct triggers *t, int slot, const struct trigger_hit *hit, uint64_t now_ns)
@@ -371,7 +382,7 @@ void triggers_event(struct triggers *t, const struct trigger_hit *hit, uint64_t 
 	struct armed *a = t->at[hit->slot];
 
 	if (!a || t->handover->at[hit->slot].number != hit->number)
-		return; /* it was removed meanwhile */
+		return; /* the trigger was removed meanwhile */
 	if (a->trigger.kind == TRIGGER_EVENT)
 		fire(t, hit->slot, &hit->facts, now_ns);
 	else if (a->trigger.kind == TRIGGER_RATE)
@@ -382,35 +393,37 @@ void triggers_event(struct triggers *t, const struct trigger_hit *hit, uint64_t 
 		open_pair(t, hit->slot, hit);
 }
 
-/* Of pairs without an end, those that wait too long. */
+/* Fires for pairs whose second event is overdue. */
 static void expire(struct triggers *t, int slot, uint64_t until_ns, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
 
-	if (until_ns <= a->late_ns)
+	if (until_ns <= a->overdue_ns)
 		return;
-	a->late_ns = UINT64_MAX;
+	a->overdue_ns = UINT64_MAX;
 	for (struct trigger_pair *p = a->pairs; p < a->pairs + SETS * WAYS; p++) {
 		struct trigger_facts f = p->facts;
-		uint64_t late_ns = f.time_ns + a->trigger.time_ns;
+		uint64_t overdue_ns = f.time_ns + a->trigger.time_ns;
 
 		if (!p->is_open)
 			continue;
-		if (until_ns > late_ns) {
+		if (until_ns > overdue_ns) {
 			p->is_open = false;
 			f.value = until_ns - f.time_ns;
 			fire(t, slot, &f, now_ns);
-		} else if (late_ns < a->late_ns) {
-			a->late_ns = late_ns;
+		} else if (overdue_ns < a->overdue_ns) {
+			a->overdue_ns = overdue_ns;
 		}
 	}
 }
 
-uint64_t triggers_seen_ns(const struct triggers *t, int slot)
+uint64_t triggers_scanned_ns(const struct triggers *t, int slot)
 {
-	const struct trigger *what = t->at[slot] ? &t->at[slot]->trigger : NULL;
-	uint64_t programs = what && !trigger_has_events(what) ? UINT64_MAX : t->seen_programs_ns;
-	uint64_t kernel = what && !trigger_has_kernel(what) ? UINT64_MAX : t->seen_kernel_ns;
+	const struct trigger *trigger = t->at[slot] ? &t->at[slot]->trigger : NULL;
+	uint64_t programs =
+		trigger && !trigger_has_events(trigger) ? UINT64_MAX : t->programs_scanned_ns;
+	uint64_t kernel =
+		trigger && !trigger_has_kernel(trigger) ? UINT64_MAX : t->kernel_scanned_ns;
 
 	return programs < kernel ? programs : kernel;
 }
@@ -419,60 +432,63 @@ void triggers_time(struct triggers *t, uint64_t now_ns)
 {
 	for (int i = 0; i < TRIGGERS_MAX; i++)
 		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_LATE)
-			expire(t, i, triggers_seen_ns(t, i), now_ns);
-	make_up(t, now_ns);
+			expire(t, i, triggers_scanned_ns(t, i), now_ns);
+	fire_deferred(t, now_ns);
 }
 
-enum { LOOKS = sizeof((struct armed *)0)->scans / sizeof((struct armed *)0)->scans[0] };
+enum { SAMPLES = sizeof((struct armed *)0)->samples / sizeof((struct armed *)0)->samples[0] };
 
-/* What had been lost at the beginning of the time that ends now: as the oldest look within it told,
- * or, of a collector that comes late, the last one. */
+/*
+ * The lost count at the start of the interval that ends now: from the oldest sample within the
+ * interval, or the last one if polls come late.
+ */
 static uint64_t lost_before(const struct armed *a, uint64_t now_ns, uint64_t lost)
 {
-	for (uint32_t i = a->n_scans < LOOKS ? 0 : a->n_scans - LOOKS; i < a->n_scans; i++)
-		if (now_ns - a->scans[i % LOOKS].time_ns <= a->trigger.time_ns ||
-		    i + 1 == a->n_scans)
-			return a->scans[i % LOOKS].lost;
+	for (uint32_t i = a->n_samples < SAMPLES ? 0 : a->n_samples - SAMPLES; i < a->n_samples;
+	     i++)
+		if (now_ns - a->samples[i % SAMPLES].time_ns <= a->trigger.time_ns ||
+		    i + 1 == a->n_samples)
+			return a->samples[i % SAMPLES].lost;
 	return lost;
 }
 
-static void inspect_losses(struct triggers *t, int slot, uint64_t lost, uint64_t now_ns)
+static void check_losses(struct triggers *t, int slot, uint64_t lost, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
 	uint64_t before = lost_before(a, now_ns, lost);
 	struct trigger_facts f = { .time_ns = now_ns, .value = lost > before ? lost - before : 0 };
-	uint32_t last = a->n_scans ? (a->n_scans - 1) % LOOKS : 0;
+	uint32_t last = a->n_samples ? (a->n_samples - 1) % SAMPLES : 0;
 
 	if (f.value > a->trigger.count) {
 		fire(t, slot, &f, now_ns);
-		a->n_scans = 0; /* what was told is told */
+		a->n_samples = 0; /* losses reported once are not reported again */
 	}
-	if (a->n_scans && now_ns - a->scans[last].time_ns < a->trigger.time_ns / (LOOKS - 2))
+	if (a->n_samples && now_ns - a->samples[last].time_ns < a->trigger.time_ns / (SAMPLES - 2))
 		return;
-	a->scans[a->n_scans % LOOKS].time_ns = now_ns;
-	a->scans[a->n_scans++ % LOOKS].lost = lost;
+	a->samples[a->n_samples % SAMPLES].time_ns = now_ns;
+	a->samples[a->n_samples++ % SAMPLES].lost = lost;
 }
 
-static void inspect_file(struct triggers *t, int slot, uint64_t now_ns)
+static void check_file(struct triggers *t, int slot, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
 	const struct trigger_facts f = { .time_ns = now_ns };
-	bool is_there = !access(a->trigger.path, F_OK);
+	bool exists = !access(a->trigger.path, F_OK);
 
-	if (is_there && !a->was_there)
+	if (exists && !a->did_exist)
 		fire(t, slot, &f, now_ns);
-	a->was_there = is_there;
+	a->did_exist = exists;
 }
 
 void triggers_poll(struct triggers *t, uint64_t lost, uint64_t now_ns)
 {
 	for (int i = 0; i < TRIGGERS_MAX; i++) {
 		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_LOST)
-			inspect_losses(t, i, lost, now_ns);
+			check_losses(t, i, lost, now_ns);
 		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_FILE)
-			inspect_file(t, i, now_ns);
+			check_file(t, i, now_ns);
 	}
-	make_up(t, now_ns);
+	fire_deferred(t, now_ns);
 }
 
 void triggers_signal(struct triggers *t, int signal, uint64_t now_ns)

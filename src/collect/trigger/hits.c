@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/hits.c - see hits.h. */
+/*
+ * collect/trigger/hits.c - sort hits by time and deliver those that can no longer be preceded by
+ * another one.
+ */
 #include "collect/trigger/hits.h"
 
 #include <stdlib.h>
@@ -11,15 +14,16 @@ static int compare_times(const void *a, const void *b)
 	if (x->facts.time_ns != y->facts.time_ns)
 		return x->facts.time_ns < y->facts.time_ns ? -1 : 1;
 	return y->is_second -
-	       x->is_second; /* an event that is both ends a pair before it begins one */
+	       x->is_second; /* an event that is both second and first ends a pair before it
+                              * begins one */
 }
 
 static bool is_complete(const struct triggers *t, const struct trigger_hit *hit)
 {
-	return hit->facts.time_ns < triggers_seen_ns(t, hit->slot);
+	return hit->facts.time_ns < triggers_scanned_ns(t, hit->slot);
 }
 
-static void report(struct trigger_hits *h, struct triggers *t, bool all, uint64_t now_ns)
+static void deliver(struct trigger_hits *h, struct triggers *t, bool all, uint64_t now_ns)
 {
 	uint32_t n_left = 0;
 
@@ -36,11 +40,11 @@ void trigger_hits_add(struct trigger_hits *h, struct triggers *t, const struct t
 		      uint64_t now_ns)
 {
 	if (h->n == TRIGGER_HITS)
-		report(h, t, true, now_ns);
+		deliver(h, t, true, now_ns);
 	h->at[h->n++] = *hit;
 }
 
 void trigger_hits_deliver(struct trigger_hits *h, struct triggers *t, uint64_t now_ns)
 {
-	report(h, t, false, now_ns);
+	deliver(h, t, false, now_ns);
 }

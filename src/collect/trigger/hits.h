@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/trigger/hits.h - events that triggers wait for, on their way from where they were seen to
- * collect/trigger/engine.h: put into the order of their times.
+ * collect/trigger/hits.h - events that triggers wait for, sorted by time on their way from the
+ * scans to collect/trigger/engine.h.
  *
- * Applications are looked at every 2 ms, the kernel every 20 ms; so what is of one half alone need
- * not wait for the other.  A trigger that pairs an event of one half with one of the other is told
- * when both were looked at.
+ * Application events are scanned every 2 ms, kernel events every 20 ms.  A hit of a trigger that
+ * uses only one of the two does not wait for the other.  A trigger that pairs an application event
+ * with a kernel event gets both after both scans have passed that time.
  *
  * One thread.
  */
@@ -21,12 +21,16 @@ struct trigger_hits {
 	struct trigger_hit at[TRIGGER_HITS];
 };
 
-/* trigger_hits_add - room is made by telling the oldest ones: when so many come at once, their
- * order is that in which they were found. */
+/*
+ * trigger_hits_add - add one hit.
+ *
+ * If the buffer is full, it delivers all hits first; their order is then only as good as the
+ * scan's.
+ */
 void trigger_hits_add(struct trigger_hits *h, struct triggers *t, const struct trigger_hit *hit,
 		      uint64_t now_ns);
 
-/* trigger_hits_deliver - of those that @t->seen says are complete. */
+/* trigger_hits_deliver - deliver the hits that triggers_scanned_ns says are complete. */
 void trigger_hits_deliver(struct trigger_hits *h, struct triggers *t, uint64_t now_ns);
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/kernel.c - see kernel.h. */
+/*
+ * collect/trigger/kernel.c - pass the kernel patterns of triggers to kernel/watch, and turn its
+ * matches into hits.
+ */
 #include "collect/trigger/kernel.h"
 
 #include <errno.h>
 
-/* A timer that is a little early is not one look late. */
+/* Slightly less than the period, so that a timer that fires early does not skip a poll. */
 #define PERIOD_NS ((TRIGGER_KERNEL_MS - 2) * 1000000ull)
-/* Of a wish: which trigger, and which of its events. */
+/* Identifies a watch: the trigger's slot, and first or second event. */
 #define TAG(slot, is_second) ((unsigned)(slot) << 1 | (is_second))
 
-static void reported(void *arg, const struct kernel_seen *seen)
+static void on_match(void *arg, const struct kernel_seen *seen)
 {
 	struct collector *c = arg;
 	struct triggers *t = &c->triggers;
@@ -25,7 +28,7 @@ static void reported(void *arg, const struct kernel_seen *seen)
 	trigger_hits_add(&c->hits, t, &hit, collector_now_ns(c));
 }
 
-static int wait_for(struct collector *c, int slot, bool is_second, struct diag *d)
+static int watch_event(struct collector *c, int slot, bool is_second, struct diag *d)
 {
 	const struct armed *a = c->triggers.at[slot];
 	const char *pattern =
@@ -43,7 +46,7 @@ static int wait_for(struct collector *c, int slot, bool is_second, struct diag *
 		return 0;
 	if (!c->kernel)
 		return diag_fail(d, -EINVAL, "trigger: this recording has no kernel events");
-	err = kernel_wait_for(c->kernel, &request, reported, c, &why);
+	err = kernel_wait_for(c->kernel, &request, on_match, c, &why);
 	return err ? diag_fail(d, err, "trigger: %s", why.text) : 0;
 }
 
@@ -55,9 +58,9 @@ int trigger_kernel_follow(struct collector *c, struct diag *d)
 		kernel_wait_for_none(c->kernel);
 	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
 		if (c->triggers.at[i]) {
-			err = wait_for(c, i, false, d);
+			err = watch_event(c, i, false, d);
 			if (!err)
-				err = wait_for(c, i, true, d);
+				err = watch_event(c, i, true, d);
 		}
 	return err;
 }
@@ -69,12 +72,12 @@ void trigger_kernel_poll(struct collector *c)
 	struct diag d = { "" };
 	int more;
 
-	if (!t->n_kernel || now_ns - t->seen_kernel_ns < PERIOD_NS ||
-	    snapshot_is_open(&c->snapshot)) /* it reads what would be moved on */
+	if (!t->n_kernel || now_ns - t->kernel_scanned_ns < PERIOD_NS ||
+	    snapshot_is_open(&c->snapshot)) /* the snapshot reads pages that a poll would consume */
 		return;
 	more = kernel_poll(c->kernel, now_ns, &d);
 	if (d.text[0])
 		collector_note(c, &d);
 	if (more <= 0)
-		t->seen_kernel_ns = now_ns;
+		t->kernel_scanned_ns = now_ns;
 }

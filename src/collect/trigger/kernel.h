@@ -2,9 +2,8 @@
 /*
  * collect/trigger/kernel.h - kernel events as conditions of triggers: "kernel:PATTERN".
  *
- * Their decision is made here, on records as they are read (kernel/watch/watch.h), not in the
- * kernel: so the event that fires is in the recording, and a rate or a pair needs no map in the
- * kernel.
+ * The collector decides on records as it reads them (kernel/watch/watch.h); the kernel does not.
+ * So the event that fires is already in the recording, and rates and pairs need no BPF map.
  *
  * One thread.
  */
@@ -13,13 +12,14 @@
 
 #include "collect/collector.h"
 
-/* How often the kernel's buffers are read while a trigger waits for it. */
+/*
+ * Interval, in ms, between reads of the kernel's buffers while a trigger waits for kernel events.
+ */
 enum { TRIGGER_KERNEL_MS = 20 };
 
-/* trigger_kernel_follow - the triggers have changed: what is waited for is told to
- * kernel/watch/watch.h. 0 or -errno. */
+/* trigger_kernel_follow - pass changed triggers on to kernel/watch/watch.h.  0 or -errno. */
 int trigger_kernel_follow(struct collector *c, struct diag *d);
-/* trigger_kernel_poll - if it is time, read what the kernel recorded up to now. */
+/* trigger_kernel_poll - if the interval has passed, read all kernel events recorded so far. */
 void trigger_kernel_poll(struct collector *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/lifecycle.c - see lifecycle.h. */
+/* collect/trigger/lifecycle.c - open, resume, run and close the triggers of a collector. */
 #include "collect/trigger/lifecycle.h"
 
 #include "collect/tenant/catch_up.h"
@@ -7,7 +7,8 @@
 #include "collect/trigger/request.h"
 #include "collect/trigger/rules.h"
 
-/* From event to action it takes half of this, on average, and an idle look costs some microseconds.
+/*
+ * The delay from event to action is half of this on average; an idle scan costs a few microseconds.
  */
 enum { WATCH_MS = 2 };
 
@@ -19,7 +20,7 @@ static int open_scan(struct collector *c, struct diag *d)
 		       : 0;
 }
 
-static int add_wanted(struct collector *c, struct diag *d)
+static int add_triggers_of_options(struct collector *c, struct diag *d)
 {
 	int number = 0;
 
@@ -39,7 +40,7 @@ int trigger_watch_open(struct collector *c, struct diag *d)
 		err = open_scan(c, d);
 	if (err)
 		return err;
-	return c->o->whole ? catch_up_run(c, d) : add_wanted(c, d);
+	return c->o->whole ? catch_up_run(c, d) : add_triggers_of_options(c, d);
 }
 
 int trigger_watch_start(struct collector *c, struct diag *d)

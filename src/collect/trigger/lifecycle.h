@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/trigger/lifecycle.h - triggers in a collector's life: collect/collector.h.
+ * collect/trigger/lifecycle.h - calls that the collector makes for its triggers when it opens,
+ * starts, resumes, passes and closes (collect/collector.h).
  *
- * A session with a trigger that starts recording begins paused.
+ * A session that has a trigger with the action start begins paused.
  */
 #ifndef COLLECT_TRIGGER_LIFECYCLE_H
 #define COLLECT_TRIGGER_LIFECYCLE_H
 
 #include "collect/collector.h"
 
-/* trigger_watch_open - in collector_open: the triggers of the options. */
+/* trigger_watch_open - in collector_open: arm the triggers of the options. */
 int trigger_watch_open(struct collector *c, struct diag *d);
-/* trigger_watch_start - in collector_start, when events of running programs are enabled. */
+/* trigger_watch_start - in collector_start, after events of running programs were enabled. */
 int trigger_watch_start(struct collector *c, struct diag *d);
-/* trigger_watch_resume - in collector_resume: those that the one before us had. */
+/* trigger_watch_resume - in collector_resume: arm the predecessor's triggers. */
 int trigger_watch_resume(struct collector *c, struct diag *d);
-/* trigger_watch_pass - in a pass: for what is not told by events; @lost in all. */
+/* trigger_watch_pass - in a pass: check conditions that no event reports. */
 void trigger_watch_pass(struct collector *c);
-/* trigger_watch_go_on - something was done that a firing may have waited for, or has made one. */
+/* trigger_watch_go_on - call it after anything that a firing may wait for, or that may fire one. */
 void trigger_watch_go_on(struct collector *c);
 void trigger_watch_close(struct collector *c);
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/request.c - see request.h. */
+/*
+ * collect/trigger/request.c - add, remove and list triggers, and register watchers.
+ *
+ * A trigger is armed first and removed again if the session cannot support it.  The kernel and all
+ * programs follow before the request is answered.
+ */
 #include "collect/trigger/request.h"
 
 #include <errno.h>
@@ -19,7 +24,7 @@ static bool is_flight_recorder(const struct session *s)
 	return false;
 }
 
-/* What this session cannot do is told when it is asked for, not when it fires. */
+/* Reports an action that this session cannot do when the trigger is added, not when it fires. */
 static int check(const struct collector *c, const struct trigger *t, struct diag *d)
 {
 	if (trigger_does(t, TRIGGER_SNAPSHOT) && !is_flight_recorder(&c->session))
@@ -39,34 +44,37 @@ static int check(const struct collector *c, const struct trigger *t, struct diag
 	return 0;
 }
 
-/* Of programs that run, the events that a trigger is about. */
-struct known {
+/* The events of running programs that match a trigger. */
+struct matching_events {
 	const struct armed *armed;
 	int n_fit;
-	struct diag misfit;
+	struct diag mismatch;
 };
 
-static int inspect_app(void *arg, struct program *a)
+static int check_program(void *arg, struct program *a)
 {
-	struct known *k = arg;
+	struct matching_events *k = arg;
 	struct program_event e;
 
 	for (uint32_t i = 0; program_event(a, i, &e); i++)
 		k->n_fit +=
-			trigger_class_fits(k->armed, e.schema, strlen(e.schema), &k->misfit) > 0;
+			trigger_class_fits(k->armed, e.schema, strlen(e.schema), &k->mismatch) > 0;
 	return 0;
 }
 
-/* One that fits no event there is is wrong; one that fits some may be meant so. */
+/*
+ * Refuses a trigger that fits none of the existing events.  One that fits some of them is accepted.
+ */
 static int check_fields(const struct collector *c, const struct armed *a, struct diag *d)
 {
-	struct known k = { .armed = a };
+	struct matching_events k = { .armed = a };
 
 	if (!trigger_has_events(&a->trigger) || (!a->trigger.by && !a->trigger.filter))
 		return 0;
-	programs_each(c->session.dir, 0, inspect_app, &k);
-	return k.misfit.text[0] && !k.n_fit ? diag_fail(d, -EINVAL, "trigger: %s", k.misfit.text)
-					    : 0;
+	programs_each(c->session.dir, 0, check_program, &k);
+	return k.mismatch.text[0] && !k.n_fit
+		       ? diag_fail(d, -EINVAL, "trigger: %s", k.mismatch.text)
+		       : 0;
 }
 
 int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct diag *d)
@@ -88,14 +96,14 @@ int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct d
 	if (err) {
 		triggers_remove(&c->triggers, (uint32_t)number);
 		trigger_kernel_follow(c, NULL);
-		c->handover->triggers.next_number = next; /* as if it had not been */
+		c->handover->triggers.next_number = next; /* undo the addition */
 	}
 	return err ? err : number;
 }
 
-static void answer(int fd, struct text *t)
+static void send_answer(int fd, struct text *t)
 {
-	json_line_send(fd, t, -1); /* who does not wait gets nothing */
+	json_line_send(fd, t, -1); /* a client that does not read gets no answer */
 	text_fini(t);
 }
 
@@ -123,7 +131,7 @@ static void add(struct collector *c, const struct json_line *l, int fd)
 	}
 	text_addf(&t, "{\"ok\":true");
 	json_line_add_number(&t, "number", (uint64_t)number);
-	answer(fd, &t);
+	send_answer(fd, &t);
 }
 
 static void remove_one(struct collector *c, const struct json_line *l, int fd)
@@ -142,11 +150,11 @@ static void remove_one(struct collector *c, const struct json_line *l, int fd)
 		return;
 	}
 	text_addf(&t, "{\"ok\":true");
-	answer(fd, &t);
+	send_answer(fd, &t);
 }
 
-/* The one behind the number @after. */
-static int next_after(const struct triggers *t, uint64_t after)
+/* The slot of the lowest number above @after, or -1. */
+static int find_after(const struct triggers *t, uint64_t after)
 {
 	int found = -1;
 
@@ -162,7 +170,7 @@ static const char *state_of(const struct triggers *t, int slot)
 	for (int i = 0; i < t->n_firings; i++)
 		if (t->firings[i].number == t->handover->at[slot].number)
 			return "acts";
-	if (t->handover->owed.number == t->handover->at[slot].number)
+	if (t->handover->deferred.number == t->handover->at[slot].number)
 		return "held back";
 	return t->at[slot]->trigger.once && t->handover->at[slot].fired ? "over" : "waits";
 }
@@ -178,7 +186,7 @@ static void report(struct collector *c, const struct json_line *l, int fd)
 		json_line_refuse(fd, false, "\"add\", \"remove\" or \"after\" expected");
 		return;
 	}
-	i = next_after(all, after);
+	i = find_after(all, after);
 	text_addf(&t, "{\"ok\":true");
 	json_line_add_number(&t, "triggers", (uint64_t)all->n);
 	if (i >= 0) {
@@ -196,7 +204,7 @@ static void report(struct collector *c, const struct json_line *l, int fd)
 	}
 	if (c->scan)
 		json_line_add_number(&t, "missed", trigger_scan_missed(c->scan));
-	answer(fd, &t);
+	send_answer(fd, &t);
 }
 
 void trigger_request(struct collector *c, const struct json_line *l, int fd)
@@ -218,6 +226,6 @@ bool watch_request(struct collector *c, int fd)
 		return false;
 	}
 	text_addf(&t, "{\"ok\":true");
-	answer(fd, &t);
+	send_answer(fd, &t);
 	return trigger_actions_watch(&c->acts, fd);
 }

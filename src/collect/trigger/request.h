@@ -12,12 +12,14 @@
 #include "collect/collector.h"
 #include "base/json_line.h"
 
-/* trigger_add - arm one more and tell programs; its number, or -errno.  @number: as for
- * triggers_add. */
+/*
+ * trigger_add - arm one more trigger and inform the programs.  Returns its number, or -errno.
+ *
+ * @number: as for triggers_add.
+ */
 int trigger_add(struct collector *c, const char *text, uint32_t number, struct diag *d);
 
-/* trigger_request - answer @fd.  watch_request - the same; true: @fd is not the caller's any more.
- */
+/* trigger_request - answer the request on @fd. watch_request - the same; true: it took @fd. */
 void trigger_request(struct collector *c, const struct json_line *l, int fd);
 bool watch_request(struct collector *c, int fd);
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/rules.c - see rules.h. */
+/*
+ * collect/trigger/rules.c - write the rules of triggers and of pausing into the session's file, and
+ * update running programs.
+ */
 #include "collect/trigger/rules.h"
 
 #include "collect/session/programs.h"
 
-/* What the program itself can decide it does: with a filter, an event that does not pass costs no
- * more. */
+/*
+ * A program evaluates filters of single events itself, so that an event that does not match costs
+ * nothing more.
+ */
 static int add_rules(struct collector *c, struct abi_session *file, const struct trigger *t,
 		     struct diag *d)
 {
@@ -32,9 +37,12 @@ static int make_rules(struct collector *c, struct abi_session *file, struct diag
 	return err;
 }
 
-/* Programs that start later first, then those that run.  A session of some processes has no rules
- * for others: it tells those alone.  Before it begins nobody is told. */
-static int report(struct collector *c, const struct abi_session *file, bool all, struct diag *d)
+/*
+ * Publishes for programs that start later first, then updates running programs.  A session of
+ * selected processes has no rules for others and updates only those.  Before the session starts it
+ * updates no program.
+ */
+static int publish(struct collector *c, const struct abi_session *file, bool all, struct diag *d)
 {
 	int err = 0;
 
@@ -58,11 +66,11 @@ int trigger_rules_follow(struct collector *c, bool all, struct diag *d)
 
 	enable_flush_batch(c);
 	err = make_rules(c, &file, d);
-	return err ? err : report(c, &file, all, d);
+	return err ? err : publish(c, &file, all, d);
 }
 
-/* What a session of some processes wants of them is not in its rules. */
-static int want_again(struct collector *c, struct diag *d)
+/* In a session of selected processes the default events are not in its rules: enable them again. */
+static int enable_default_events(struct collector *c, struct diag *d)
 {
 	int err = 0;
 
@@ -83,7 +91,8 @@ void trigger_rules_pause(struct collector *c, bool pause)
 	c->handover->triggers.is_paused = pause;
 	err = make_rules(c, &file, &d);
 	if (!err)
-		err = c->o->n_pids && !pause ? want_again(c, &d) : report(c, &file, true, &d);
+		err = c->o->n_pids && !pause ? enable_default_events(c, &d)
+					     : publish(c, &file, true, &d);
 	if (!err && c->kernel)
 		err = kernel_pause(c->kernel, pause, &d);
 	if (err)

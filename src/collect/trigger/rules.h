@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/trigger/rules.h - what programs are told for the sake of triggers: which events they
- * write once more for them (rules/rules.h, "^"), and that recording pauses.
+ * collect/trigger/rules.h - rules that triggers add to programs: which events a program also writes
+ * to the trigger pool (rules/rules.h, "^"), and whether recording is paused.
  *
  * One thread.
  */
@@ -12,12 +12,17 @@
 
 #include "collect/collector.h"
 
-/* trigger_rules_follow - the triggers have changed, or, with @all, other rules as well: tell
- * programs that start, and those that run.  0 or -errno. */
+/*
+ * trigger_rules_follow - the triggers have changed: update the session's file and running programs.
+ *
+ * @all: other rules have changed too.  0 or -errno.
+ */
 int trigger_rules_follow(struct collector *c, bool all, struct diag *d);
 
-/* trigger_rules_pause - record nothing but what triggers wait for; or go on.  What goes wrong is
- * noted. */
+/*
+ * trigger_rules_pause - pause recording of all events except those that triggers wait for, or
+ * resume it.  Errors are noted in the result.
+ */
 void trigger_rules_pause(struct collector *c, bool pause);
 
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/scan.c - see scan.h; for the life of a chunk, abi/pool.h. */
+/*
+ * collect/trigger/scan.c - read new events from the trigger pool without taking its chunks.
+ *
+ * A chunk may be overwritten while it is read.  So its new bytes are copied first, and the copy is
+ * used only if the chunk's begin time and sequence number are unchanged afterwards.  The states of
+ * a chunk are in abi/pool.h.
+ */
 #include "collect/trigger/scan.h"
 
 #include <errno.h>
@@ -11,29 +17,31 @@
 #include "collect/drain/internal.h"
 #include "collect/trigger/class.h"
 
-/* How far a chunk was read, in this life of it. */
+/* How far a chunk was read, in its current generation. */
 struct progress {
-	uint64_t begin_ns, sequence; /* tell its lives apart */
+	uint64_t begin_ns, sequence; /* identify the generation */
 	uint64_t time_ns;	     /* of the last event read */
 	uint32_t position;
 };
 
 struct trigger_scan {
-	struct drain look;	   /* for drain_inspect */
-	struct trigger_hits *hits; /* lent: what was found */
+	struct drain pool_reader;  /* only for drain_inspect */
+	struct trigger_hits *hits; /* borrowed: receives the matches */
 	struct progress *progress;
-	/* By CPU: the first of its chunks, the one to come, and how many of those between were
-	 * seen.  They may be found in any order. */
+	/*
+	 * For each CPU: sequence number of its first chunk, of the next one to come, and how many
+	 * between these were seen.  They may be found in any order.
+	 */
 	struct {
 		uint64_t first, next, n;
 	} * cpus;
 	uint64_t n_overwritten; /* chunks overwritten while they were read */
-	char *copy;		/* of what is new in a chunk */
+	char *copy;		/* of the new bytes of one chunk */
 	struct trigger_class *classes[ABI_SCHEMAS];
 };
 
-/* An event being looked at: what a filter may ask for. */
-struct seen_event {
+/* The event being read, as a source of values for a filter. */
+struct event_reader {
 	struct filter_source source;
 	uint32_t vpid, vtid, cpu;
 	const char *procname; /* ABI_PROCNAME_BYTES */
@@ -63,7 +71,7 @@ int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigg
 
 	*out = s;
 	if (s) {
-		s->look.pool = pool;
+		s->pool_reader.pool = pool;
 		s->hits = hits;
 		s->progress = calloc(pool->n_chunks, sizeof *s->progress);
 		s->cpus = calloc(pool->n_cpus, sizeof *s->cpus);
@@ -75,7 +83,7 @@ int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigg
 		return diag_fail(d, -ENOMEM, "no memory for triggers");
 	}
 	for (uint32_t i = 0; i < pool->n_chunks; i++) {
-		if (!drain_inspect(&s->look, i, &seen))
+		if (!drain_inspect(&s->pool_reader, i, &seen))
 			continue;
 		s->progress[i] = (struct progress){ seen.begin_ns, seen.sequence,
 						    seen.begin_ns + seen.since_ns, seen.position };
@@ -100,18 +108,18 @@ uint64_t trigger_scan_missed(const struct trigger_scan *s)
 {
 	uint64_t n = s->n_overwritten;
 
-	for (uint32_t i = 0; i < s->look.pool->n_cpus; i++)
+	for (uint32_t i = 0; i < s->pool_reader.pool->n_cpus; i++)
 		n += s->cpus[i].next - s->cpus[i].first - s->cpus[i].n;
 	return n;
 }
 
 /* ---------------------------------------------------------------- classes */
 
-/* The class of id @id, with its uses of now; NULL if it is none. */
+/* The class with id @id and its current uses; NULL if there is none. */
 static struct trigger_class *find_class(struct trigger_scan *s, const struct triggers *t,
 					uint32_t id)
 {
-	const struct pool *pool = s->look.pool;
+	const struct pool *pool = s->pool_reader.pool;
 	char schema[ABI_SCHEMA_MAX_BYTES];
 	struct trigger_class **c;
 	uint32_t size, at;
@@ -136,9 +144,9 @@ static struct trigger_class *find_class(struct trigger_scan *s, const struct tri
 
 /* ---------------------------------------------------------------- events */
 
-static bool get(const struct filter_source *source, uint32_t which, struct filter_value *v)
+static bool get_value(const struct filter_source *source, uint32_t which, struct filter_value *v)
 {
-	const struct seen_event *e = (const struct seen_event *)source;
+	const struct event_reader *e = (const struct event_reader *)source;
 
 	v->more = 0;
 	switch (which) {
@@ -159,14 +167,14 @@ static bool get(const struct filter_source *source, uint32_t which, struct filte
 	return false;
 }
 
-/* The kernel knows a thread by its number alone. */
-static uint64_t thread_key(const struct trigger_use *u, const struct seen_event *e)
+/* The kernel identifies a thread by its tid alone. */
+static uint64_t thread_key(const struct trigger_use *u, const struct event_reader *e)
 {
 	return u->is_mixed ? e->vtid : (uint64_t)e->vpid << 32 | e->vtid;
 }
 
 static void add_hit(struct trigger_scan *s, struct triggers *t, const struct trigger_class *c,
-		    const struct trigger_use *u, const struct seen_event *e)
+		    const struct trigger_use *u, const struct event_reader *e)
 {
 	struct trigger_hit hit = { .slot = u->slot,
 				   .number = u->number,
@@ -182,10 +190,10 @@ static void add_hit(struct trigger_scan *s, struct triggers *t, const struct tri
 	if (!u->by_thread && !trigger_class_key(c, &u->field, e->payload, e->size, &hit.key))
 		return;
 	memcpy(hit.facts.program, e->procname, sizeof hit.facts.program - 1);
-	trigger_hits_add(s->hits, t, &hit, clock_now_ns(&s->look.pool->clock));
+	trigger_hits_add(s->hits, t, &hit, clock_now_ns(&s->pool_reader.pool->clock));
 }
 
-/* The bytes of the header; 0 if there is none. */
+/* Returns the bytes of the event header; 0 if it is incomplete. */
 static size_t read_header(const char *p, size_t size, uint32_t *id, uint64_t *time_ns)
 {
 	struct abi_ctf_event_extended large;
@@ -207,9 +215,9 @@ static size_t read_header(const char *p, size_t size, uint32_t *id, uint64_t *ti
 	return sizeof large;
 }
 
-/* One event of a chunk's copy; its size, or 0 if what is there makes no sense. */
+/* Reads one event from the copy.  Returns its size, or 0 if it is malformed. */
 static size_t read_event(struct trigger_scan *s, struct triggers *t, const char *p, size_t size,
-			 struct seen_event *e)
+			 struct event_reader *e)
 {
 	enum { THREAD_BYTES = 8 };
 	const struct trigger_class *c;
@@ -234,7 +242,9 @@ static size_t read_event(struct trigger_scan *s, struct triggers *t, const char 
 static void read_events(struct trigger_scan *s, struct triggers *t, const struct seen *seen,
 			struct progress *p, size_t size)
 {
-	struct seen_event e = { .source = { get }, .cpu = seen->cpu, .time_ns = p->time_ns };
+	struct event_reader e = { .source = { get_value },
+				  .cpu = seen->cpu,
+				  .time_ns = p->time_ns };
 	size_t at = 0, n;
 
 	while (at < size && (n = read_event(s, t, s->copy + at, size - at, &e)))
@@ -253,14 +263,14 @@ static void begin_chunk(struct trigger_scan *s, const struct seen *seen, struct 
 	count_chunk(s, seen);
 }
 
-/* Whether chunk @seen still is in the life in which it was looked at: then the copy is good. */
+/* Whether the chunk is unchanged since it was inspected: the copy is valid then. */
 static bool is_same_generation(struct trigger_scan *s, const struct seen *seen)
 {
 	struct seen now;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return drain_inspect(&s->look, seen->index, &now) && now.begin_ns == seen->begin_ns &&
-	       now.sequence == seen->sequence;
+	return drain_inspect(&s->pool_reader, seen->index, &now) &&
+	       now.begin_ns == seen->begin_ns && now.sequence == seen->sequence;
 }
 
 static void scan_chunk(struct trigger_scan *s, struct triggers *t, uint32_t i)
@@ -269,7 +279,7 @@ static void scan_chunk(struct trigger_scan *s, struct triggers *t, uint32_t i)
 	struct seen seen;
 	size_t size;
 
-	if (!drain_inspect(&s->look, i, &seen))
+	if (!drain_inspect(&s->pool_reader, i, &seen))
 		return;
 	begin_chunk(s, &seen, p);
 	if (seen.position <= p->position)
@@ -286,9 +296,9 @@ static void scan_chunk(struct trigger_scan *s, struct triggers *t, uint32_t i)
 
 void trigger_scan(struct trigger_scan *s, struct triggers *t)
 {
-	uint64_t cut_ns = clock_now_ns(&s->look.pool->clock);
+	uint64_t cut_ns = clock_now_ns(&s->pool_reader.pool->clock);
 
-	for (uint32_t i = 0; i < s->look.pool->n_chunks; i++)
+	for (uint32_t i = 0; i < s->pool_reader.pool->n_chunks; i++)
 		scan_chunk(s, t, i);
-	t->seen_programs_ns = cut_ns;
+	t->programs_scanned_ns = cut_ns;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/trigger/scan.h - the events that triggers wait for, read as they are recorded.
+ * collect/trigger/scan.h - read the events that triggers wait for while they are recorded.
  *
- * Programs write such an event where it belongs, and then once more into a pool of its own
- * (abi/session.h): so what fires a trigger is already where a snapshot will find it, and nobody
- * looks through all that is recorded.  That pool is a small flight recorder that nobody drains: the
- * scan only reads, a few hundred times a second; what was overwritten before it came is counted.
+ * A program writes such an event to its channel and then once more to a separate pool
+ * (abi/session.h). So the event that fires a trigger is already where a snapshot will find it, and
+ * the collector does not search all recorded data.  The pool is a small ring in overwrite mode that
+ * is never drained: the scan reads it a few hundred times a second and counts chunks that were
+ * overwritten before.
  *
- * A scan is not atomic: it may see B on one CPU and have missed its A on another.  So events are
- * sorted, and those as young as the scan wait for the next one.
+ * A scan is not atomic: it may see a second event on one CPU and have missed its first event on
+ * another.  So events are sorted by time, and events as recent as the scan wait for the next scan.
  *
  * One thread.
  */
@@ -23,13 +24,16 @@
 
 struct trigger_scan;
 
-/* trigger_scan_open - of the pool, whose events have the context procname.  What is there already
- * is passed over.  Both are lent. */
+/*
+ * trigger_scan_open - scan @pool, whose events carry the context procname.
+ *
+ * Events already in it are skipped.  @pool and @hits are borrowed.
+ */
 int trigger_scan_open(struct trigger_scan **s, struct pool *pool, struct trigger_hits *hits,
 		      struct diag *d);
 void trigger_scan_close(struct trigger_scan *s);
 
-/* trigger_scan - put all that is new and waited for by @t into the hits. */
+/* trigger_scan - add all new events that @t waits for to the hits. */
 void trigger_scan(struct trigger_scan *s, struct triggers *t);
 
 /* Chunks that were overwritten before they were read. */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/trigger/trigger.c - a trigger's text, read: see trigger.h. */
+/*
+ * collect/trigger/trigger.c - a recursive-descent parser for the text of a trigger.
+ *
+ * The condition ends at the first "->" outside quotes; the actions follow it.  Words are copied
+ * into t->words without their quotes, and all strings of the result point there.
+ */
 #include "collect/trigger/trigger.h"
 
 #include <errno.h>
@@ -8,20 +13,22 @@
 
 #include "filter/compile.h"
 
-/* By default, so that no trigger floods the host; but a stop that comes soon after a stop may
- * follow a start. */
+/*
+ * The default `every`, so that no trigger floods the host.  Switches get a shorter one: a stop soon
+ * after a stop may follow a start.
+ */
 #define EVERY_NS 1000000000ull
 #define EVERY_SWITCH_NS 10000000ull
 
-struct reading {
+struct parser {
 	struct trigger *t;
-	const char *p;	 /* what is next in t->text */
-	const char *end; /* of the condition, or of all */
-	size_t used;	 /* of t->words */
+	const char *p;	 /* next character in t->text */
+	const char *end; /* of the condition, or of the text */
+	size_t used;	 /* bytes of t->words */
 	struct diag *d;
 };
 
-static int complain(const struct reading *r, const char *what)
+static int fail_at(const struct parser *r, const char *what)
 {
 	return diag_fail(r->d, -EINVAL, "trigger: column %d: %s", (int)(r->p - r->t->text) + 1,
 			 what);
@@ -32,20 +39,20 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-static void skip_blanks(struct reading *r)
+static void skip_blanks(struct parser *r)
 {
 	while (r->p < r->end && is_blank(*r->p))
 		r->p++;
 }
 
-static bool is_at_end(struct reading *r)
+static bool is_at_end(struct parser *r)
 {
 	skip_blanks(r);
 	return r->p == r->end;
 }
 
-/* Up to a blank or a comma; quoted parts have both.  NULL: none is left, or a quote is open. */
-static char *next_word(struct reading *r)
+/* A word ends at a blank or a comma outside quotes.  NULL: no word is left, or a quote is open. */
+static char *next_word(struct parser *r)
 {
 	char *word = r->t->words + r->used, quote = 0;
 
@@ -63,8 +70,8 @@ static char *next_word(struct reading *r)
 	return quote ? NULL : word;
 }
 
-/* Whether the next word is @word; then it is taken. */
-static bool take(struct reading *r, const char *word)
+/* Consumes the next word if it is @word. */
+static bool take_word(struct parser *r, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -76,12 +83,12 @@ static bool take(struct reading *r, const char *word)
 	return true;
 }
 
-static int expect(struct reading *r, const char *word, const char *what)
+static int expect(struct parser *r, const char *word, const char *what)
 {
-	return take(r, word) ? 0 : complain(r, what);
+	return take_word(r, word) ? 0 : fail_at(r, what);
 }
 
-static bool read_digits(struct reading *r, uint64_t most, uint64_t *value)
+static bool read_digits(struct parser *r, uint64_t most, uint64_t *value)
 {
 	const char *begin;
 
@@ -95,14 +102,14 @@ static bool read_digits(struct reading *r, uint64_t most, uint64_t *value)
 	return r->p > begin;
 }
 
-static int read_count(struct reading *r, uint64_t *count)
+static int read_count(struct parser *r, uint64_t *count)
 {
 	if (!read_digits(r, TRIGGER_COUNT_MAX, count) || (r->p < r->end && !is_blank(*r->p)))
-		return complain(r, "a number of events, at most 100000, expected");
+		return fail_at(r, "a number of events, at most 100000, expected");
 	return 0;
 }
 
-static int read_time(struct reading *r, uint64_t *ns)
+static int read_time(struct parser *r, uint64_t *ns)
 {
 	static const struct {
 		const char *name;
@@ -116,17 +123,17 @@ static int read_time(struct reading *r, uint64_t *ns)
 	begin = r->p;
 	if (read_digits(r, TRIGGER_TIME_MAX_NS, &n))
 		for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
-			if (take(r, units[i].name)) {
+			if (take_word(r, units[i].name)) {
 				*ns = n * units[i].ns;
 				if (n <= TRIGGER_TIME_MAX_NS / units[i].ns)
 					return 0;
 				break;
 			}
 	r->p = begin;
-	return complain(r, "a time of at most 24h expected, such as 50ms or 2s");
+	return fail_at(r, "a time of at most 24h expected, such as 50ms or 2s");
 }
 
-static int read_pattern(struct reading *r, const char **pattern)
+static int read_pattern(struct parser *r, const char **pattern)
 {
 	const char *begin;
 
@@ -136,22 +143,22 @@ static int read_pattern(struct reading *r, const char **pattern)
 	if (*pattern && **pattern && **pattern != '!' && strlen(*pattern) <= TRIGGER_PATTERN_MAX)
 		return 0;
 	r->p = begin;
-	return complain(r, "an event's pattern expected, such as shop:order");
+	return fail_at(r, "an event's pattern expected, such as shop:order");
 }
 
 /* ---------------------------------------------------------------- conditions */
 
-static int read_filter(struct reading *r)
+static int read_filter(struct parser *r)
 {
 	struct trigger *t = r->t;
 	size_t n;
 	struct filter_code code;
 	struct diag why = { "" };
 
-	if (!take(r, "if"))
-		return is_at_end(r) ? 0 : complain(r, "\"if EXPRESSION\" or \"->\" expected");
+	if (!take_word(r, "if"))
+		return is_at_end(r) ? 0 : fail_at(r, "\"if EXPRESSION\" or \"->\" expected");
 	if (is_at_end(r))
-		return complain(r, "an expression expected (duet-filter(7))");
+		return fail_at(r, "an expression expected (duet-filter(7))");
 	n = (size_t)(r->end - r->p);
 	t->filter = memcpy(t->words + r->used, r->p, n);
 	r->used += n;
@@ -162,8 +169,8 @@ static int read_filter(struct reading *r)
 	return 0;
 }
 
-/* "> TIME", of pairs. */
-static int read_longer(struct reading *r)
+/* "> TIME", for pairs */
+static int read_longer(struct parser *r)
 {
 	int err = expect(r, ">", "\"> TIME\" expected");
 
@@ -171,7 +178,7 @@ static int read_longer(struct reading *r)
 }
 
 /* "> N per TIME" */
-static int read_rate(struct reading *r)
+static int read_rate(struct parser *r)
 {
 	int err = expect(r, ">", "\"> NUMBER per TIME\" expected");
 
@@ -182,18 +189,18 @@ static int read_rate(struct reading *r)
 	if (!err)
 		err = read_time(r, &r->t->time_ns);
 	if (!err && !r->t->time_ns)
-		err = complain(r, "\"per\" a time of more than 0 expected");
+		err = fail_at(r, "\"per\" a time of more than 0 expected");
 	return err;
 }
 
-static int read_event(struct reading *r)
+static int read_event(struct parser *r)
 {
 	int err = read_pattern(r, &r->t->first);
 
 	return err ? err : read_filter(r);
 }
 
-static int read_rate_of_events(struct reading *r)
+static int read_rate_of_events(struct parser *r)
 {
 	int err = read_pattern(r, &r->t->first);
 
@@ -202,7 +209,7 @@ static int read_rate_of_events(struct reading *r)
 	return err ? err : read_filter(r);
 }
 
-static int read_pair(struct reading *r)
+static int read_pair(struct parser *r)
 {
 	int err = read_pattern(r, &r->t->first);
 
@@ -212,38 +219,38 @@ static int read_pair(struct reading *r)
 		err = read_pattern(r, &r->t->second);
 	if (!err)
 		err = read_longer(r);
-	if (!err && take(r, "by")) {
+	if (!err && take_word(r, "by")) {
 		r->t->by = next_word(r);
 		if (!r->t->by || !*r->t->by)
-			err = complain(r, "a field's name expected");
+			err = fail_at(r, "a field's name expected");
 	}
 	return err ? err : read_filter(r);
 }
 
-static int read_signal(struct reading *r)
+static int read_signal(struct parser *r)
 {
-	if (take(r, "USR1"))
+	if (take_word(r, "USR1"))
 		r->t->signal = SIGUSR1;
-	else if (take(r, "USR2"))
+	else if (take_word(r, "USR2"))
 		r->t->signal = SIGUSR2;
 	else
-		return complain(r, "USR1 or USR2 expected");
+		return fail_at(r, "USR1 or USR2 expected");
 	return 0;
 }
 
-static int read_file(struct reading *r)
+static int read_file(struct parser *r)
 {
 	r->t->path = next_word(r);
 	if (!r->t->path || *r->t->path != '/')
-		return complain(
-			r, "a file's path expected, from / on: the collector may be elsewhere");
+		return fail_at(r,
+			       "a file's path expected, from / on: the collector may be elsewhere");
 	return 0;
 }
 
 static const struct {
 	const char *name;
 	enum trigger_kind kind;
-	int (*read)(struct reading *r);
+	int (*read)(struct parser *r);
 } conditions[] = {
 	{ "event", TRIGGER_EVENT, read_event }, { "rate", TRIGGER_RATE, read_rate_of_events },
 	{ "time", TRIGGER_TIME, read_pair },	{ "late", TRIGGER_LATE, read_pair },
@@ -251,50 +258,50 @@ static const struct {
 	{ "file", TRIGGER_FILE, read_file },
 };
 
-static int read_condition(struct reading *r)
+static int read_condition(struct parser *r)
 {
 	for (unsigned i = 0; i < sizeof conditions / sizeof *conditions; i++)
-		if (take(r, conditions[i].name)) {
+		if (take_word(r, conditions[i].name)) {
 			int err;
 
 			r->t->kind = conditions[i].kind;
 			err = conditions[i].read(r);
 			if (!err && !is_at_end(r))
-				err = complain(r, "\"->\" expected");
+				err = fail_at(r, "\"->\" expected");
 			return err;
 		}
-	return complain(r, "a condition expected: event, rate, time, late, lost, signal or file");
+	return fail_at(r, "a condition expected: event, rate, time, late, lost, signal or file");
 }
 
 /* ---------------------------------------------------------------- actions */
 
-static int read_snapshot(struct reading *r, struct trigger_action *a)
+static int read_snapshot(struct parser *r, struct trigger_action *a)
 {
-	return take(r, "last") ? read_time(r, &a->last_ns) : 0;
+	return take_word(r, "last") ? read_time(r, &a->last_ns) : 0;
 }
 
-static int read_run(struct reading *r, struct trigger_action *a)
+static int read_run(struct parser *r, struct trigger_action *a)
 {
 	int n = 0;
 
 	while (n < TRIGGER_WORDS && (a->argv[n] = next_word(r)))
 		n++;
 	if (n == TRIGGER_WORDS && !is_at_end(r) && *r->p != ',')
-		return complain(r, "a command has at most 32 words");
-	return n && *a->argv[0] ? 0 : complain(r, "a command expected");
+		return fail_at(r, "a command has at most 32 words");
+	return n && *a->argv[0] ? 0 : fail_at(r, "a command expected");
 }
 
-static int read_shell(struct reading *r, struct trigger_action *a)
+static int read_shell(struct parser *r, struct trigger_action *a)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";
 
 	a->argv[0] = shell;
 	a->argv[1] = option;
 	a->argv[2] = next_word(r);
-	return a->argv[2] && *a->argv[2] ? 0 : complain(r, "a quoted text for the shell expected");
+	return a->argv[2] && *a->argv[2] ? 0 : fail_at(r, "a quoted text for the shell expected");
 }
 
-static int read_nothing(struct reading *r, struct trigger_action *a)
+static int read_nothing(struct parser *r, struct trigger_action *a)
 {
 	(void)r;
 	(void)a;
@@ -304,7 +311,7 @@ static int read_nothing(struct reading *r, struct trigger_action *a)
 static const struct {
 	const char *name;
 	enum trigger_act act;
-	int (*read)(struct reading *r, struct trigger_action *a);
+	int (*read)(struct parser *r, struct trigger_action *a);
 } acts[] = {
 	{ "start", TRIGGER_START, read_nothing },   { "stop", TRIGGER_STOP, read_nothing },
 	{ "end", TRIGGER_END, read_nothing },	    { "snapshot", TRIGGER_SNAPSHOT, read_snapshot },
@@ -312,31 +319,31 @@ static const struct {
 	{ "shell", TRIGGER_RUN, read_shell },	    { "notify", TRIGGER_NOTIFY, read_nothing },
 };
 
-static int read_action(struct reading *r)
+static int read_action(struct parser *r)
 {
 	struct trigger *t = r->t;
 
-	if (take(r, "once")) {
+	if (take_word(r, "once")) {
 		t->once = true;
 		return 0;
 	}
-	if (take(r, "every")) {
+	if (take_word(r, "every")) {
 		t->has_every = true;
 		return read_time(r, &t->every_ns);
 	}
 	for (unsigned i = 0; i < sizeof acts / sizeof *acts; i++)
-		if (take(r, acts[i].name)) {
+		if (take_word(r, acts[i].name)) {
 			if (t->n_actions == TRIGGER_ACTIONS)
-				return complain(r, "at most 8 actions");
+				return fail_at(r, "at most 8 actions");
 			t->actions[t->n_actions].act = acts[i].act;
 			return acts[i].read(r, &t->actions[t->n_actions++]);
 		}
-	return complain(
+	return fail_at(
 		r, "an action expected: start, stop, end, snapshot, rotate, run, shell or notify; "
 		   "or once, or every TIME");
 }
 
-static int read_actions(struct reading *r)
+static int read_actions(struct parser *r)
 {
 	int err;
 
@@ -345,10 +352,10 @@ static int read_actions(struct reading *r)
 		if (err)
 			return err;
 		if (is_at_end(r))
-			return r->t->n_actions ? 0 : complain(r, "an action expected");
+			return r->t->n_actions ? 0 : fail_at(r, "an action expected");
 	} while (*r->p++ == ',');
 	r->p--;
-	return complain(r, "\",\" or the end expected");
+	return fail_at(r, "\",\" or the end expected");
 }
 
 /* The "->" outside quotes; NULL if there is none. */
@@ -395,7 +402,7 @@ static bool only_switches(const struct trigger *t)
 
 int trigger_parse(struct trigger *t, const char *text, struct diag *d)
 {
-	struct reading r = { .t = t, .d = d };
+	struct parser r = { .t = t, .d = d };
 	const char *arrow;
 	int err;
 

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/trigger/trigger.h - what a trigger says: "CONDITION -> ACTION, ACTION, ...".
+ * collect/trigger/trigger.h - parse the text of a trigger: "CONDITION -> ACTION, ACTION, ...".
  *
- *	event PATTERN [if EXPR]                      one such event
- *	rate PATTERN > N per TIME [if EXPR]          more than N of them within TIME
- *	time A to B > TIME [by FIELD] [if EXPR]      B, more than TIME after its A
- *	late A to B > TIME [by FIELD] [if EXPR]      A, and after TIME there is no B yet
- *	lost > N per TIME                            events that found no room
- *	signal USR1|USR2                             sent to the collector
- *	file PATH                                    that was not there, and is
+ * 	event PATTERN [if EXPR]                      one such event
+ * 	rate PATTERN > N per TIME [if EXPR]          more than N of them within TIME
+ * 	time A to B > TIME [by FIELD] [if EXPR]      B, more than TIME after its A
+ * 	late A to B > TIME [by FIELD] [if EXPR]      A, and no B within TIME
+ * 	lost > N per TIME                            more than N events lost within TIME
+ * 	signal USR1|USR2                             sent to the collector
+ * 	file PATH                                    did not exist before, and now does
  *
- *	start, stop, end                             recording goes on, pauses, ends
- *	snapshot [last TIME]                         of a flight recorder
- *	rotate                                       the files
- *	run COMMAND ARGUMENT... | shell TEXT         facts in DUET_... of its environment
- *	notify                                       whoever watches (duet trigger watch)
- *	once | every TIME                            it fires once, or at most every TIME (default:
- *1s; if it only starts, stops or ends: 10ms)
+ * 	start, stop, end                             resume, pause, end recording
+ * 	snapshot [last TIME]                         of a session in overwrite mode
+ * 	rotate                                       begin a new trace chunk
+ * 	run COMMAND ARGUMENT... | shell TEXT         facts in DUET_... of its environment
+ * 	notify                                       send a message to watchers (duet trigger watch)
+ * 	once | every TIME                            fire once, or at most once in TIME (default: 1s;
+ * 	                                             10ms if it only starts, stops or ends)
  *
- * A pattern kernel:PATTERN is about what the kernel records (kernel/kernel.h), any other about
- *programs. An `if` is about the first event; a pair belongs together if the field, or without one
- *the thread, is the same.  Words may be quoted, with " or '.  Texts come from anybody.  Manual:
- *duet-trigger(1).
+ * A pattern kernel:PATTERN matches kernel events (kernel/kernel.h), any other matches application
+ * events.  An `if` filters the first event.  A pair belongs together if the field has the same
+ * value, or without a field if the thread is the same.  Words may be quoted with " or '.  Texts are
+ * untrusted input.  Manual: duet-trigger(1).
  */
 #ifndef COLLECT_TRIGGER_TRIGGER_H
 #define COLLECT_TRIGGER_TRIGGER_H
@@ -32,7 +32,7 @@
 #include "base/diag.h"
 
 enum {
-	TRIGGER_TEXT_BYTES = 1024, /* with its NUL */
+	TRIGGER_TEXT_BYTES = 1024, /* including the NUL */
 	TRIGGER_ACTIONS = 8,
 	TRIGGER_WORDS = 32, /* of a command */
 	TRIGGER_COUNT_MAX = 100000,
@@ -62,37 +62,41 @@ enum trigger_act {
 
 struct trigger_action {
 	enum trigger_act act;
-	uint64_t last_ns;	       /* snapshot; 0: all */
-	char *argv[TRIGGER_WORDS + 1]; /* run; NULL-terminated */
+	uint64_t last_ns;	       /* for snapshot; 0: everything */
+	char *argv[TRIGGER_WORDS + 1]; /* for run; NULL-terminated */
 };
 
-/* Stays where it is: it points into itself. */
+/* Must not be moved or copied: it contains pointers into itself. */
 struct trigger {
 	enum trigger_kind kind;
-	const char *first, *second; /* patterns; second: of pairs */
+	const char *first, *second; /* patterns; second: of pairs only */
 	const char *filter;	    /* an expression, or NULL */
-	const char *by;		    /* a field, or NULL */
+	const char *by;		    /* a field name, or NULL */
 	const char *path;	    /* of the file */
 	int signal;
-	uint64_t count; /* more than so many */
+	uint64_t count; /* fires above this number */
 	uint64_t time_ns;
 	bool once, has_every;
 	uint64_t every_ns;
 	int n_actions;
 	struct trigger_action actions[TRIGGER_ACTIONS];
-	char text[TRIGGER_TEXT_BYTES];	    /* as it was given */
-	char words[2 * TRIGGER_TEXT_BYTES]; /* what the others point to */
+	char text[TRIGGER_TEXT_BYTES];	    /* as given */
+	char words[2 * TRIGGER_TEXT_BYTES]; /* storage for the strings above */
 };
 
-/* trigger_parse - 0; or -EINVAL with what is wrong where, -E2BIG. */
+/* trigger_parse - 0; -EINVAL with column and reason in @d; -E2BIG. */
 int trigger_parse(struct trigger *t, const char *text, struct diag *d);
 
-/* trigger_kernel_pattern - the pattern of kernel events that @pattern is; NULL: none, it is NULL or
- * of programs. */
+/*
+ * trigger_kernel_pattern - the part after "kernel:"; NULL if @pattern is NULL or matches
+ * application events.
+ */
 const char *trigger_kernel_pattern(const char *pattern);
 
-/* trigger_has_events - whether its condition is about events of programs; trigger_has_kernel: of
- * the kernel. */
+/*
+ * trigger_has_events - whether its condition uses application events. trigger_has_kernel - whether
+ * it uses kernel events.
+ */
 static inline bool trigger_has_events(const struct trigger *t)
 {
 	return t->kind <= TRIGGER_LATE && (!trigger_kernel_pattern(t->first) ||

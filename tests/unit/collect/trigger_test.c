@@ -270,7 +270,7 @@ static int switch_at(uint64_t at_ns, int slot)
 /* All before @at_ns was looked at. */
 static void seen_until(uint64_t at_ns)
 {
-	t.seen_programs_ns = at_ns;
+	t.programs_scanned_ns = at_ns;
 	triggers_time(&t, at_ns);
 }
 
