@@ -16,7 +16,7 @@
 enum {
 	PARTIAL_NS = 1000000000, /* how long an open chunk may stay unread */
 	MS = 1000000,
-	BURY_MOST = 64,	     /* programs looked at each second: there may be thousands */
+	REAP_MOST = 64,	     /* programs looked at each second: there may be thousands */
 	SLICE_NS = 10000000, /* of a pass, before others have their turn */
 };
 
@@ -62,7 +62,7 @@ static void repair_session_slot(struct collector *c)
 }
 
 /* Once a second. */
-static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_ns)
+static void run_periodic_work(struct collector *c, uint64_t now_ns, uint64_t written_ns)
 {
 	streams_reclaim(c->streams);
 	collector_record_clocks(c, written_ns);
@@ -70,7 +70,7 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	collector_record_modules(c);
 	trigger_actions_poll(&c->acts);
 	c->handover->lost_outside +=
-		programs_reap(c->session.dir, &c->session.file, &c->reaping, BURY_MOST);
+		programs_reap(c->session.dir, &c->session.file, &c->reaping, REAP_MOST);
 	archiver_poll(c->archiver);
 	repair_session_slot(c);
 	if (!session_is_findable(&c->session))
@@ -79,7 +79,7 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 }
 
 /* Whether all that was recorded before @until_ns is written. */
-static bool pass_kernel(struct collector *c, uint64_t until_ns)
+static bool poll_kernel(struct collector *c, uint64_t until_ns)
 {
 	struct diag d = { "" };
 	int more = 0;
@@ -119,7 +119,7 @@ static uint32_t next_pass_ms(struct collector *c)
  * A pass may take long: a slow disk, a burst.  It is gone through in slices, and between them
  * programs are let in and requests answered.
  */
-static void go_on_with_pass(struct collector *c)
+static void continue_pass(struct collector *c)
 {
 	struct pass *p = &c->pass;
 	struct diag d = { "" };
@@ -132,10 +132,10 @@ static void go_on_with_pass(struct collector *c)
 	c->period_ms = POLL_LEAST_MS;
 	if (p->is_open)
 		return;
-	if (!pass_kernel(c, p->written_ns) || streams_unwritten(c->streams))
+	if (!poll_kernel(c, p->written_ns) || streams_unwritten(c->streams))
 		p->written_ns = 0;
 	if (p->partial)
-		look_around(c, p->begin_ns, p->written_ns);
+		run_periodic_work(c, p->begin_ns, p->written_ns);
 	rotate_if_due(c);
 	c->period_ms = next_pass_ms(c);
 }
@@ -151,11 +151,11 @@ static void begin_pass(struct collector *c)
 		p->partial ? streams_complete_ns(c->streams, now_ns) : 0; /* before looking */
 	session_adjust_memory(&c->session,
 			      p->partial); /* first: what writers fill between two passes counts */
-	if (streams_begin(c->streams, p->partial, &d)) {
+	if (streams_scan(c->streams, p->partial, &d)) {
 		collector_note(c, &d);
 		p->written_ns = 0;
 	}
-	go_on_with_pass(c);
+	continue_pass(c);
 }
 
 void collector_pass(struct collector *c)
@@ -262,7 +262,7 @@ bool collector_has_work(const struct collector *c)
 void collector_work(struct collector *c)
 {
 	if (c->pass.is_open)
-		go_on_with_pass(c);
+		continue_pass(c);
 	if (snapshot_is_open(&c->snapshot)) {
 		snapshot_step(&c->snapshot);
 		trigger_watch_go_on(c);

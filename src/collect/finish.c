@@ -24,7 +24,7 @@ static int finish_apps(struct collector *c, struct diag *d)
 	if (!c->streams)
 		return 0; /* it could not be resumed: that is told already */
 	err = streams_flush(c->streams, d);
-	overwrite_err = streams_is_overwrite(c->streams, err ? NULL : d);
+	overwrite_err = streams_write_overwrite(c->streams, err ? NULL : d);
 	err = err ? err : overwrite_err;
 	finish_err = streams_finish(c->streams, c->handover->lost_outside, err ? NULL : d);
 	result->app_unwritten = streams_unwritten(c->streams);

@@ -208,7 +208,7 @@ inline session_info_read(i)
 	}
 }
 
-/* write_once(): every event whole, once.  What lies below the word does not change: one step. */
+/* write_chunk(): every event whole, once.  What lies below the word does not change: one step. */
 #define WRITE(i)                                                                             \
 	d_step {                                                                             \
 		do                                                                           \
@@ -248,8 +248,8 @@ inline session_info_read(i)
 #define NEXT(c)  IS_W(c, u, next[u])
 #define AFTER(c) IS_W(c, u, next[u] + 1)
 
-/* drain_cpu() */
-inline drain_cpu()
+/* write_cpu() */
+inline write_cpu()
 {
 	do
 	:: d_step { FIND(i, LATE) };
@@ -301,9 +301,9 @@ inline pass()
 	session_info_read(1);
 	session_info_read(2);
 	u = 0;
-	drain_cpu();
+	write_cpu();
 	u = 1;
-	drain_cpu();
+	write_cpu();
 	DRAIN_X(0);
 	DRAIN_X(1);
 	DRAIN_X(2);

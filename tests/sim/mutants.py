@@ -22,9 +22,9 @@ MUTANTS = [
      "\terr = io_writev(st->fd, v, p->n_body + 1);\n\tif (!err)\n\t\terr = append_index(st, &h);\n",
      "\terr = append_index(st, &h);\n\tif (!err)\n\t\terr = io_writev(st->fd, v, p->n_body + 1);\n"),
     ("a chunk is free before it is written", "src/collect/drain/drain.c",
-     "\t\tif (s->position > s->read && (s->is_final || d->partial)) {\n\t\t\terr = write_once(",
+     "\t\tif (s->position > s->read && (s->is_final || d->partial)) {\n\t\t\terr = write_chunk(",
      "\t\tif (s->is_final)\n\t\t\tfree_chunk(d, s);\n"
-     "\t\tif (s->position > s->read && (s->is_final || d->partial)) {\n\t\t\terr = write_once("),
+     "\t\tif (s->position > s->read && (s->is_final || d->partial)) {\n\t\t\terr = write_chunk("),
     ("what is lost is told again by each life", "src/collect/drain/drain.c",
      "return load(&s->lost) - ABI_REPORTED_LOST(load(&s->told));", "return load(&s->lost);"),
     ("how far a partly read chunk is in the file is not noted", "src/collect/drain/drain.c",

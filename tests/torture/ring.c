@@ -341,7 +341,7 @@ static void snapshot(struct verify_counts *c, const char *path, const struct led
 
 	if (!drain)
 		return;
-	remember_failure(c, streams_is_overwrite(drain, &d), &d);
+	remember_failure(c, streams_write_overwrite(drain, &d), &d);
 	if (l)
 		remember_failure(c, streams_finish(drain, 0, &d), &d);
 	streams_close(drain);

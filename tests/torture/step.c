@@ -179,7 +179,7 @@ static struct streams *open_drain(struct pool *p)
 /* All that @d finds, held against the ledger. */
 static void drain_rest(struct streams *d)
 {
-	int err = overwrite ? streams_is_overwrite(d, NULL) : 0;
+	int err = overwrite ? streams_write_overwrite(d, NULL) : 0;
 
 	for (int i = 0; i < 4 && err >= 0 && !overwrite; i++)
 		err = streams_pass(d, true, NULL);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/drain/drain.c - see drain.h; for the life of a chunk, abi/pool.h. */
+/*
+ * collect/drain/drain.c - passes over a pool: list chunks, write them, free them.
+ *
+ * The head of drain.h shows the call chain.  For the states of a chunk see abi/pool.h.
+ */
 #include "collect/drain/drain.h"
 
 #include <errno.h>
@@ -10,12 +14,12 @@
 
 enum { STUCK_PASSES = 3 };
 
-/* ---------------------------------------------------------------- looking */
+/* ---------------------------------------------------------------- scanning */
 
-/* How far the chunk is written, and when: bounded. */
+/* Reads how far the chunk is written and the time of its last event; bounds both. */
 static void inspect_word(const struct drain *d, struct seen *s)
 {
-	/* [B] pairs with [A]: all below it is written. */
+	/* [B] pairs with [A]: all bytes below it are written. */
 	uint64_t word = load_acquire(&pool_chunk_at(d->pool, s->index)->word);
 
 	s->since_ns = ABI_SINCE_OF(word);
@@ -24,7 +28,6 @@ static void inspect_word(const struct drain *d, struct seen *s)
 		s->position = sizeof(struct abi_chunk);
 }
 
-/* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
 bool drain_inspect(struct drain *d, uint32_t i, struct seen *s)
 {
 	struct abi_chunk *c = pool_chunk_at(d->pool, i);
@@ -34,7 +37,7 @@ bool drain_inspect(struct drain *d, uint32_t i, struct seen *s)
 	if (ABI_STATE_OF(s->state) != ABI_OWNED && ABI_STATE_OF(s->state) != ABI_FULL)
 		return false;
 	s->index = i;
-	inspect_word(d, s); /* before the header, which is whole when the word is beyond it */
+	inspect_word(d, s); /* before the header: the header is complete if the word is beyond it */
 	read = load(&c->read);
 	s->cpu = load(&c->cpu);
 	s->path = load(&c->path);
@@ -45,11 +48,10 @@ bool drain_inspect(struct drain *d, uint32_t i, struct seen *s)
 	s->read = read < sizeof *c || read > s->position ? sizeof *c : (uint32_t)read;
 	if (s->path != ABI_PATH_RSEQ || s->cpu >= d->pool->n_cpus)
 		s->path = ABI_PATH_EXCLUSIVE;
-	/* Claimed and not yet installed: its header is not complete. */
+	/* A chunk claimed but not yet installed has an incomplete header. */
 	return s->position > sizeof *c || s->is_final;
 }
 
-/* CPU chunks by CPU and number, then the others by time. */
 int drain_compare(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
@@ -63,12 +65,12 @@ int drain_compare(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-static uint32_t inspect_all(struct drain *d)
+static uint32_t scan_chunks(struct drain *d)
 {
 	uint32_t n = 0, n_free = 0;
 
 	d->n_closed =
-		drain_count_closed(d); /* before looking: what is closed meanwhile counts as new */
+		drain_count_closed(d); /* before the scan: a chunk closed meanwhile counts as new */
 	d->is_calm = true;
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
 		if (drain_inspect(d, i, &d->seen[n]))
@@ -81,8 +83,7 @@ static uint32_t inspect_all(struct drain *d)
 	return n;
 }
 
-/* Whether there is nothing complete: nothing was when a pass looked last, and nothing was closed
- * since. */
+/* Whether no chunk is complete: the last scan found none, and none was closed since. */
 static bool is_calm(const struct drain *d)
 {
 	return d->is_calm && drain_count_closed(d) == d->n_closed &&
@@ -91,8 +92,8 @@ static bool is_calm(const struct drain *d)
 
 /* ---------------------------------------------------------------- writing */
 
-int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
-		 struct diag *diag)
+int drain_append_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
+			struct diag *diag)
 {
 	struct mark *m = &d->marks[s->index];
 	struct iovec body = { (void *)(s->bytes + s->read), s->position - s->read };
@@ -107,7 +108,8 @@ int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64
 	};
 	int err;
 
-	/* Always so for honest programs; a reader must not see time run backwards for the others.
+	/*
+	 * This always holds for correct programs.  It keeps time from running backwards otherwise.
 	 */
 	if (p.begin_ns < o->end_ns)
 		p.begin_ns = o->end_ns;
@@ -121,16 +123,18 @@ int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64
 	return 0;
 }
 
-/* The same, and notes how far the chunk is in the file: not to be repeated, even by a successor.
- * Should we be killed in between, `pending` tells what may be there: collect/resume.c. */
-static int write_once(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
-		      struct diag *diag)
+/*
+ * Writes a chunk's new bytes and marks how far it is in the file, so that no successor repeats it.
+ * If we are killed in between, `pending` names the bytes that may be in the file: collect/resume.c.
+ */
+static int write_chunk(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
+		       struct diag *diag)
 {
 	struct abi_chunk *c = pool_chunk_at(d->pool, s->index);
 	int err;
 
 	store(&c->pending, s->position);
-	err = drain_packet(d, o, s, lost, diag);
+	err = drain_append_packet(d, o, s, lost, diag);
 	if (!err) {
 		d->marks[s->index].cut_ns = s->begin_ns + s->since_ns;
 		store(&c->cut_ns, d->marks[s->index].cut_ns);
@@ -140,7 +144,7 @@ static int write_once(struct drain *d, struct output *o, const struct seen *s, u
 	return err;
 }
 
-/* Fails harmlessly if the chunk is no longer in the state we saw: then the next pass does it. */
+/* Fails harmlessly if the chunk has left the state that we saw: the next pass frees it. */
 static void free_chunk(struct drain *d, const struct seen *s)
 {
 	uint64_t state = s->state, order = fetch_add(&d->pool->shared->order, 1);
@@ -161,31 +165,36 @@ uint64_t drain_slot_lost(const struct drain *d, uint32_t slot)
 	return load(&s->lost) - ABI_REPORTED_LOST(load(&s->reported));
 }
 
-/* Whether others have waited for us long enough. */
-static bool is_late(const struct drain *d)
+/* Whether the time slice is over. */
+static bool is_slice_over(const struct drain *d)
 {
 	return d->until_ns != UINT64_MAX && monotonic_ns() >= d->until_ns;
 }
 
-/* Chunks [d->at, end) of one CPU, sorted; up to the packet after which it is late. */
-static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
+/*
+ * Writes chunks [d->at, end) of one CPU, in order; stops after the packet that exceeds the slice.
+ */
+static int write_cpu(struct drain *d, struct seen *end, struct diag *diag)
 {
 	struct seen *s = d->at;
 	struct output *o = &d->cpus[s->cpu];
-	int err = drain_ready(d, o, "cpu", s->cpu, diag);
+	int err = drain_open_stream(d, o, "cpu", s->cpu, diag);
 
 	d->at = end;
 	if (err)
 		return err;
-	/* It was closed late, after its successor told us that it was final: all of it is written.
+	/*
+	 * It was closed late, after its successor had shown that it was final: all of it is
+	 * written.
 	 */
 	while (s < end && s->sequence < o->next && s->position == s->read)
 		free_chunk(d, s++);
 	if (s == end)
 		return 0;
 	/*
-	 * A scan may see chunk n + 1 and miss n, claimed behind its back: wait for n.  If n does
-	 * not come it is not there (a page scribbled over): go on, the gap is a lost packet.
+	 * A scan may see chunk n + 1 and miss n, which was claimed behind the scan.  So wait for n.
+	 * If n does not appear it does not exist (a corrupted page): continue, and report the gap
+	 * as a lost packet.
 	 */
 	if (s->sequence > o->next && ++o->stuck < STUCK_PASSES)
 		return 0;
@@ -194,14 +203,16 @@ static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
 	o->next = s->sequence;
 	o->stuck = 0;
 	for (; s < end && s->sequence == o->next; s++) {
-		/* A successor replaced it in the slot: it is final (write.c, (4)).  It was looked
-		 * at before the successor was, perhaps, and went on: look again. */
+		/*
+		 * Its successor replaced it in the slot, so it is final (write.c, (4)).  The scan
+		 * may have read it before that, so read its word again.
+		 */
 		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
 			inspect_word(d, s);
 			s->is_final = true;
 		}
 		if (s->position > s->read && (s->is_final || d->partial)) {
-			err = write_once(d, o, s, drain_slot_lost(d, s->cpu), diag);
+			err = write_chunk(d, o, s, drain_slot_lost(d, s->cpu), diag);
 			if (err)
 				return err;
 		}
@@ -209,7 +220,7 @@ static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
 			break;
 		free_chunk(d, s);
 		o->next++;
-		if (is_late(d)) {
+		if (is_slice_over(d)) {
 			d->at = s + 1;
 			break;
 		}
@@ -217,7 +228,6 @@ static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
 	return 0;
 }
 
-/* The chunk's lane, found for it if it has none: free, and ended before the chunk begins. */
 struct output *drain_exclusive_stream_of(struct drain *d, const struct seen *s)
 {
 	struct mark *m = &d->marks[s->index];
@@ -228,7 +238,7 @@ struct output *drain_exclusive_stream_of(struct drain *d, const struct seen *s)
 	for (i = 0; i < d->n_exclusive_streams; i++)
 		if (!d->exclusive_streams[i].chunk && d->exclusive_streams[i].end_ns <= s->begin_ns)
 			break;
-	if (i == DRAIN_LANES)
+	if (i == DRAIN_EXCLUSIVE_STREAMS)
 		return NULL;
 	if (i == d->n_exclusive_streams)
 		d->n_exclusive_streams++;
@@ -237,7 +247,7 @@ struct output *drain_exclusive_stream_of(struct drain *d, const struct seen *s)
 	return &d->exclusive_streams[i];
 }
 
-static int drain_exclusive(struct drain *d, const struct seen *s, struct diag *diag)
+static int write_exclusive(struct drain *d, const struct seen *s, struct diag *diag)
 {
 	int err = 0;
 
@@ -246,10 +256,10 @@ static int drain_exclusive(struct drain *d, const struct seen *s, struct diag *d
 
 		d->is_behind |= !o;
 		if (!o)
-			return 0; /* more open chunks than lanes: it waits */
-		err = drain_ready(d, o, "lane", (uint32_t)(o - d->exclusive_streams), diag);
+			return 0; /* more open chunks than streams: it waits */
+		err = drain_open_stream(d, o, "lane", (uint32_t)(o - d->exclusive_streams), diag);
 		if (!err)
-			err = write_once(d, o, s, 0, diag);
+			err = write_chunk(d, o, s, 0, diag);
 	}
 	if (!err && s->is_final)
 		free_chunk(d, s);
@@ -258,8 +268,8 @@ static int drain_exclusive(struct drain *d, const struct seen *s, struct diag *d
 
 /* ---------------------------------------------------------------- passes */
 
-/* Of what the pass has seen, until it is late. */
-static int write_seen(struct drain *d, struct diag *diag)
+/* Writes the chunks that the scan found, until the slice is over. */
+static int write_scanned(struct drain *d, struct diag *diag)
 {
 	int err = 0;
 
@@ -269,16 +279,16 @@ static int write_seen(struct drain *d, struct diag *diag)
 		while (end < d->end && end->path == ABI_PATH_RSEQ && end->cpu == s->cpu)
 			end++;
 		if (s->path == ABI_PATH_RSEQ)
-			err = drain_cpu(d, end, diag);
+			err = write_cpu(d, end, diag);
 		else
-			err = drain_exclusive(d, d->at++, diag);
-		if (is_late(d))
+			err = write_exclusive(d, d->at++, diag);
+		if (is_slice_over(d))
 			break;
 	}
 	return err;
 }
 
-/* Bytes of events that were seen and are not in the file. */
+/* Bytes that the scan found and that are not in the file. */
 static uint64_t count_unwritten(const struct drain *d, const struct seen *s, const struct seen *end)
 {
 	uint64_t n = 0;
@@ -292,17 +302,16 @@ static uint64_t count_unwritten(const struct drain *d, const struct seen *s, con
 	return n;
 }
 
-/* The pass is over. */
 static void end_pass(struct drain *d, int err)
 {
 	d->at = d->end;
 	d->unwritten = err || d->is_behind ? count_unwritten(d, d->seen, d->end) : 0;
-	/* When nothing can be written nobody shall wait for us again and again. */
+	/* After a write error, do not make writers wait for space again and again. */
 	if (!err || load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
 		drain_report_room(d);
 }
 
-int drain_begin(struct drain *d, bool partial, struct diag *diag)
+int drain_scan(struct drain *d, bool partial, struct diag *diag)
 {
 	int err;
 
@@ -314,8 +323,8 @@ int drain_begin(struct drain *d, bool partial, struct diag *diag)
 	d->is_behind = false;
 	d->partial = partial;
 	d->at = d->seen;
-	d->end = d->seen + inspect_all(d);
-	err = drain_describe(d, diag); /* after looking: (2) */
+	d->end = d->seen + scan_chunks(d);
+	err = drain_describe(d, diag); /* after the scan: (2) */
 	if (err)
 		end_pass(d, err);
 	return err;
@@ -326,13 +335,17 @@ uint32_t drain_poll_interval(struct drain *d, uint64_t now_ns)
 	uint64_t n = drain_count_closed(d), closed = n - d->n_polled;
 	uint32_t ms;
 
-	/* All of them are the most that can be closed between two passes; the rest is scribbled. */
+	/*
+	 * The pool's chunks are the most that can be closed between two passes; a larger number is
+	 * corruption.
+	 */
 	closed = closed < d->pool->n_chunks ? closed : d->pool->n_chunks;
 	poll_interval_observe(&d->poll_interval, closed * d->pool->chunk_size, now_ns);
 	d->n_polled = n;
 	ms = poll_interval_ms(&d->poll_interval, d->free_bytes, d->pool->n_cpus);
 	return d->pool->block_timeout_us && ms > POLL_MS ? POLL_MS
-							 : ms; /* who waits for room waits for us */
+							 : ms; /* a blocking writer waits for
+                                                                * this drain */
 }
 
 void drain_expect(struct drain *d, uint64_t now_ns)
@@ -347,7 +360,7 @@ int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
 	if (d->at == d->end)
 		return 0;
 	d->until_ns = until_ns;
-	err = write_seen(d, diag);
+	err = write_scanned(d, diag);
 	if (err || d->at == d->end)
 		end_pass(d, err);
 	else if (load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
@@ -355,7 +368,7 @@ int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
 	return err ? err : d->at < d->end;
 }
 
-/* An empty packet that tells of losses after the last full one. */
+/* Writes an empty packet that reports losses since the last full one. */
 static int report_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 {
 	struct output *o = &d->cpus[cpu];
@@ -369,7 +382,7 @@ static int report_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 		return 0;
 	err = drain_describe_stream(d, diag);
 	if (!err)
-		err = drain_ready(d, o, "cpu", cpu, diag);
+		err = drain_open_stream(d, o, "cpu", cpu, diag);
 	if (err)
 		return err;
 	if (p.begin_ns < o->end_ns)
@@ -377,13 +390,13 @@ static int report_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 	p.sequence = o->stream.sequence;
 	err = ctf_stream_append(&o->stream, &p, diag);
 	if (!err)
-		o->lost = lost; /* else it is told the next time */
+		o->lost = lost; /* otherwise it is reported next time */
 	return err;
 }
 
 int drain_finish(struct drain *d, struct diag *diag)
 {
-	/* What a flight recorder holds is older than now, and comes first. */
+	/* Packets of a pool in overwrite mode are older than now and come first. */
 	bool may_report = !d->pool->flight_recorder || d->copies;
 	int first = 0, err;
 
@@ -414,8 +427,7 @@ uint64_t drain_oldest_ns(struct drain *d)
 	return oldest_ns;
 }
 
-/* Who stamped an event before we looked, and gives his chunk back now, has it in the chunk already.
- */
+/* An event stamped before this scan, in a chunk released since, is already in the chunk. */
 uint64_t drain_held_ns(const struct drain *d)
 {
 	uint64_t oldest_ns = UINT64_MAX, ns;

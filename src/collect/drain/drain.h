@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain/drain.h - from one channel's pool into streams of the trace.
+ * collect/drain/drain.h - move one channel's pool into stream files of the trace.
  *
- * Bytes go from the chunks to the file as they lie there; a chunk, or what was added to it since it
- * was last looked at, becomes a packet.  Chunks of one CPU are one stream, in their order; chunks
- * of the X path have no order among each other and are laid into lanes, streams in which each
- * begins after the one before has ended.
+ * Bytes go from the chunks to the file unchanged.  A chunk, or the part added to it since the last
+ * pass, becomes one packet.  The chunks of one CPU form one stream, in the order of their sequence
+ * numbers.  Chunks of the exclusive path have no order among each other: they are distributed over
+ * exclusive-path streams, in each of which a chunk begins after the one before has ended.
  *
  * Invariants:
  *
- *   (1) a chunk is freed only when all of it is in the file and nobody can write to it any more
+ *   (1) a chunk is freed only when all of it is in the file and no writer can write to it any more
  *   (2) a packet's classes are in the metadata before the packet is in the file
- *   (3) nothing read from the pool is used before it is bounded; a pool full of garbage costs
- * garbage events, never more
+ *   (3) nothing read from the pool is used before it is bounded; a corrupted pool can cause wrong
+ *       events, never more
+ *
+ * The way of a packet, from the timer to the file.  A pass has two halves, because it describes all
+ * classes that it found before it writes (invariant 2) and because a slow disk may interrupt it:
+ *
+ *   collector_pass            collector.c      the period is over: begin a pass, continue it
+ *     streams_scan            streams.c        for each channel:
+ *       drain_scan            drain.c            list the chunks with data, describe their classes
+ *     continue_pass           collector.c      continue it for a slice of 10 ms; collector_work too
+ *       streams_write         streams.c        for each channel, until the slice is over:
+ *         drain_write         drain.c            write and free the listed chunks
+ *           write_cpu         drain.c              the chunks of one CPU, in order
+ *           write_exclusive   drain.c              one chunk of the exclusive path
+ *             write_chunk     drain.c                once, with marks for a successor
+ *               drain_append_packet                  one packet, through ctf/write
+ *
+ * overwrite.c replaces this for pools in overwrite mode: it copies chunks, and writes the copies
+ * with drain_append_packet.
  *
  * One thread.
  */
@@ -27,84 +44,103 @@
 struct drain;
 
 struct drain_options {
-	struct pool *pool;	 /* lent */
-	struct ctf_writer *sink; /* lent; struct event_header_large is described */
+	struct pool *pool;	 /* borrowed */
+	struct ctf_writer *sink; /* borrowed; its metadata defines struct event_header_large */
 	uint32_t class_id;	 /* of the stream class */
-	const char *name;	 /* before the files' names; "": none */
-	uint64_t contexts;	 /* that the events carry: abi/context.h */
+	const char *name;	 /* prefix of the file names; "": none */
+	uint64_t contexts;	 /* of the events: abi/context.h */
 };
 
-/* drain_open - describe the stream class; files come with the first events.  Returns 0 or -errno.
+/*
+ * drain_open - prepare a drain; files and the stream class are written with the first events.
+ * Returns 0 or -errno.
  */
 int drain_open(struct drain **d, const struct drain_options *o, struct diag *diag);
 void drain_close(struct drain *d);
 
 /*
- * drain_begin - begin a pass: see what there is to write, and describe its classes.  A pass that
- *was not brought to its end is forgotten.
+ * drain_scan - begin a pass: list the chunks that have data to write, and describe their classes.
  *
- * @partial: also what open chunks hold so far; else it costs nearly nothing if no chunk was closed
- *since the last pass.  Returns 0 or -errno.
+ * Drops the rest of an earlier pass.
+ *
+ * @partial: also include the data of open chunks.  Without it the call is nearly free if no chunk
+ *   was closed since the last pass.
+ *
+ * Returns 0 or -errno.
  */
-int drain_begin(struct drain *d, bool partial, struct diag *diag);
+int drain_scan(struct drain *d, bool partial, struct diag *diag);
 
 /*
- * drain_write - write what the pass has seen, and free it.
+ * drain_write - write the chunks that the pass listed, and free them.
  *
- * @until_ns: of monotonic_ns; a packet that is begun before is written to its end, which on a
- *slow disk may take as long as it likes; UINT64_MAX: all.
+ * @until_ns: of monotonic_ns.  A packet begun before is written to its end, which may take
+ *   long on a slow disk.  UINT64_MAX: no limit.
  *
- * Returns 1 if there is more to write, 0 at the pass's end, or -errno, which is also its end (disk
- *full: nothing half-written; what could not be written stays in the pool).
+ * Returns 1 if there is more to write; 0 at the end of the pass; or -errno, which also ends the
+ * pass. If the disk is full, no partial packet is written and unwritten data stays in the pool.
  */
 int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag);
 
-/* drain_poll_interval - after a pass: for how many milliseconds the pool may be left alone
- * (collect/drain/interval.h). */
+/*
+ * drain_poll_interval - after a pass: milliseconds until the pool needs the next one
+ * (collect/drain/interval.h).
+ */
 uint32_t drain_poll_interval(struct drain *d, uint64_t now_ns);
-/* drain_expect - somebody may begin to write. */
+/* drain_expect - a program joined that may begin to write. */
 void drain_expect(struct drain *d, uint64_t now_ns);
 
-/* drain_reclaim - take back what dead writers held and, if nothing was free, what is kept open
- * idly.  A partial pass and drain_copy do it; while a flight recorder runs, call it now and then.
+/*
+ * drain_reclaim - free what dead writers held and, if nothing was free, chunks kept open idly.
+ *
+ * A partial pass and drain_copy include it.  Call it regularly for a pool in overwrite mode.
  */
 void drain_reclaim(struct drain *d);
 
 struct drain_limits {
-	uint64_t last_ns;   /* only chunks with events this young; UINT64_MAX: all */
-	uint64_t max_bytes; /* in the file, of whole chunks, the newest; UINT64_MAX: all */
+	uint64_t last_ns;   /* only chunks with events this recent; UINT64_MAX: all */
+	uint64_t max_bytes; /* only the newest whole chunks, up to this size in the file;
+                             * UINT64_MAX: all */
 };
 
 /*
- * drain_copy - copy what a flight-recorder pool holds now, in one go; once per drain.
+ * drain_copy - copy the contents of a pool in overwrite mode at one moment; once per drain.
  *
- * It changes nothing in the pool: writers go on, and other drains may do the same later. Everything
- * that was recorded before *@cut_ns and not overwritten is in it, and some of what came after.
+ * Nothing in the pool changes: writers continue, and other drains may copy it later.  The copy
+ * holds everything recorded before *@cut_ns and not overwritten, and some later events.
  */
 int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut_ns,
 	       struct diag *diag);
-/* drain_each_copied - tell begin, end and size of each chunk copied, in no order. */
+/* drain_each_copied - call @each with begin, end and size of each copied chunk, in no order. */
 void drain_each_copied(const struct drain *d,
 		       void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		       void *arg);
-/* drain_write_copied - write the copied chunks that end at @from_ns or later, until the sink has
- * taken
- * @until_bytes.  Returns 1 if there is more to write, 0 at the end, or -errno. */
+/*
+ * drain_write_copied - write the copied chunks that end at @from_ns or later, until the writer has
+ * taken @until_bytes.
+ *
+ * Returns 1 if there is more to write, 0 at the end, or -errno.
+ */
 int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, struct diag *diag);
-/* drain_count_uncopied - after a failure: what is not written of the copy. */
+/* drain_count_uncopied - after a failure: add the unwritten part of the copy to `unwritten`. */
 void drain_count_uncopied(struct drain *d);
 
-/* drain_finish - last packets, for losses nothing else has told yet; of a flight recorder behind
- * its copy, and without drain_copy none: a piece that ends has no files of it.  What is not told is
- * told the next time. */
+/*
+ * drain_finish - write last packets for losses that no packet reports yet.
+ *
+ * In overwrite mode they follow the copy; without drain_copy none are written, because a trace
+ * chunk that ends has no files of such a pool.  Losses not reported here are reported the next
+ * time.
+ */
 int drain_finish(struct drain *d, struct diag *diag);
-/* The events that were refused to writers who did not know their CPU. */
+/* The events refused to writers that did not know their CPU. */
 uint64_t drain_lost_nowhere(struct drain *d);
 
-/* When the oldest chunk began; UINT64_MAX if there is none. */
+/* Begin of the oldest chunk; UINT64_MAX if there is none. */
 uint64_t drain_oldest_ns(struct drain *d);
-/* Of the chunks that somebody is writing into, on the X path: when the last event of one was;
- * UINT64_MAX if nobody is. */
+/*
+ * Time of the last event in the exclusive-path chunk that has been held longest; UINT64_MAX if no
+ * writer holds one.
+ */
 uint64_t drain_held_ns(const struct drain *d);
 /* Events refused so far, over all slots. */
 uint64_t drain_lost(const struct drain *d);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain/interval.h - how long a collector may leave a pool alone.
+ * collect/drain/interval.h - how long a collector may sleep between passes over a pool.
  *
- * Each look costs: the processor wakes for it, and its caches are cold.  What is waited for too
- *long is lost.  No program says when it has written something: that would be a system call on the
- *way of an event.  So the collector sleeps
+ * Each pass costs a wakeup with cold caches.  Each pass too late loses events.  Programs do not
+ * report that they have written: that would be a system call in the path of an event.  So the
+ * collector sleeps
  *
- *   (1) no longer than all CPUs need to fill what is free, each at the rate of a program that
- *records every malloc and free; but not less than POLL_MS for that alone (2) no longer than a batch
- *takes at the rate that was seen: a batch is memory that stays in caches, and a quarter of what is
- *free at most.  A second later what was seen counts half (3) as if much had been seen when a
- *program joins: it may be about to begin
+ *   (1) no longer than all CPUs need to fill the free space, each at the rate of a program that
+ *       records every malloc and free; but for this reason alone never less than POLL_MS
+ *   (2) no longer than one batch takes at the observed rate.  A batch is memory that stays in caches,
+ *       and at most a quarter of the free space.  The observed rate halves in a second
+ *   (3) as if much had been observed when a program joins, because it may be about to write
  *
  * Design: docs/design/collector.md.
  */
@@ -26,15 +26,15 @@ enum {
 };
 
 struct poll_interval {
-	uint64_t bytes_s; /* the rate of (2) */
-	uint64_t at_ns;	  /* when it was that */
+	uint64_t bytes_s; /* the rate in (2) */
+	uint64_t at_ns;	  /* time of that rate */
 };
 
-/* poll_interval_expect - somebody may begin to write: (3). */
+/* poll_interval_expect - a program joined that may begin to write: (3). */
 void poll_interval_expect(struct poll_interval *p, uint64_t now_ns);
 /* poll_interval_observe - @bytes were written since the last call. */
 void poll_interval_observe(struct poll_interval *p, uint64_t bytes, uint64_t now_ns);
-/* poll_interval_ms - until the next look, if @free_bytes are left for @n_cpus. */
+/* poll_interval_ms - milliseconds until the next pass, with @free_bytes left for @n_cpus. */
 uint32_t poll_interval_ms(const struct poll_interval *p, uint64_t free_bytes, uint32_t n_cpus);
 
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/drain/maps.c - see maps.h. */
+/*
+ * collect/drain/maps.c - read /proc/PID/maps of recorded processes and append their executable
+ * mappings to .duet/maps.
+ *
+ * A mapping is written again only if the process's set of mappings has changed: its hash is
+ * compared.
+ */
 #include "collect/drain/maps.h"
 
 #include <fcntl.h>
@@ -18,7 +24,7 @@
 
 enum { IDS = 512 };
 
-struct known { /* a file's build ID, by what the file is: asked for once */
+struct build_id { /* a file's build ID, cached by the file's identity */
 	unsigned long inode;
 	unsigned major, minor;
 	char id[ELF_BUILD_ID_HEX];
@@ -26,9 +32,9 @@ struct known { /* a file's build ID, by what the file is: asked for once */
 
 struct process {
 	pid_t pid;	   /* 0: none */
-	uint64_t hash;	   /* of what was noted last */
-	uint64_t pages;	   /* that it had mapped then, whatever for */
-	bool is_finalized; /* so it was twice */
+	uint64_t hash;	   /* of the mappings written last */
+	uint64_t pages;	   /* mapped pages at that time, of any kind */
+	bool is_finalized; /* the last two checks found the same */
 };
 
 struct maps {
@@ -36,8 +42,8 @@ struct maps {
 	bool of_tenant;
 	size_t size; /* bytes written */
 	struct process processes[MAPS_PROCESSES_MAX];
-	unsigned next; /* to be replaced */
-	struct known known[IDS];
+	unsigned next; /* slot to replace next */
+	struct build_id build_id[IDS];
 };
 
 static FILE *open_file(const char *path, const struct tenant *tenant)
@@ -52,7 +58,7 @@ static FILE *open_file(const char *path, const struct tenant *tenant)
 		tenant_label(tenant, label);
 		strcat(strcat(file, "-"), label);
 	}
-	return fopen(file, "a+e"); /* a successor of a collector that died goes on */
+	return fopen(file, "a+e"); /* a successor of a dead collector appends */
 }
 
 struct maps *maps_open(const char *path, const struct tenant *tenant)
@@ -80,17 +86,19 @@ void maps_close(struct maps *m)
 static const char *id_of(struct maps *m, const char *path, unsigned major, unsigned minor,
 			 unsigned long inode)
 {
-	struct known *k = &m->known[(inode ^ minor * 31u) % IDS];
+	struct build_id *k = &m->build_id[(inode ^ minor * 31u) % IDS];
 
 	if (k->inode != inode || k->major != major || k->minor != minor) {
-		*k = (struct known){ .inode = inode, .major = major, .minor = minor };
+		*k = (struct build_id){ .inode = inode, .major = major, .minor = minor };
 		if (!elf_build_id(path, k->id) && m->of_tenant)
-			k->inode = 0; /* its process may be gone: the next one is asked again */
+			k->inode = 0; /* its process may be gone: the next one is read again */
 	}
 	return *k->id ? k->id : "-";
 }
 
-/* "begin-end r-xp offset major:minor inode   path" of /proc/PID/maps, if it is code of a file.  */
+/*
+ * Parses "begin-end r-xp offset major:minor inode   path" of /proc/PID/maps; keeps code of files.
+ */
 static void add_line(struct maps *m, struct text *t, pid_t pid, const char *line)
 {
 	uint64_t begin, end, offset;
@@ -104,8 +112,10 @@ static void add_line(struct maps *m, struct text *t, pid_t pid, const char *line
 		   rights, &offset, &major, &minor, &inode, &path) != 7 ||
 	    rights[2] != 'x' || !path || !line[path])
 		return;
-	/* Of a tenant's program the file itself, not what lies at its path: that may be another one
-	 * in our mount namespace, or anything that he has put there. */
+	/*
+	 * For a tenant's program, open the mapped file itself.  Its path may name another file in
+	 * our mount namespace, or one that the tenant placed there.
+	 */
 	snprintf(file, sizeof file, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, begin,
 		 end);
 	at = m->of_tenant ? file : line + path;
@@ -113,8 +123,7 @@ static void add_line(struct maps *m, struct text *t, pid_t pid, const char *line
 		  line[path] == '/' ? id_of(m, at, major, minor, inode) : "-", line + path);
 }
 
-/* First all of it, then what the files are: a program that ends soon is not there as long as that
- * takes. */
+/* Reads all lines first, and the files' build IDs after that: a short program may end meanwhile. */
 static void read_maps(struct maps *m, pid_t pid, struct text *t)
 {
 	char path[64], bytes[4096], *line, *rest;
@@ -133,8 +142,10 @@ static void read_maps(struct maps *m, pid_t pid, struct text *t)
 	text_fini(&all);
 }
 
-/* A mapping that comes or goes changes its size: reading that costs a tenth of reading them all.
- * Two looks in which it is the same, since the first may have been in the middle of a dlopen. */
+/*
+ * A mapping that comes or goes changes statm's size, which costs a tenth of reading all mappings.
+ * Two equal checks are needed, because the first may have been in the middle of a dlopen.
+ */
 static bool has_changed(struct process *p, bool *is_alive)
 {
 	unsigned long long pages = 0;
@@ -156,8 +167,8 @@ static bool has_changed(struct process *p, bool *is_alive)
 	return *is_alive;
 }
 
-/* False if it is gone. */
-static bool note(struct maps *m, struct process *p, uint64_t at_ns)
+/* False if the process is gone. */
+static bool write_mappings(struct maps *m, struct process *p, uint64_t at_ns)
 {
 	struct text t = { 0 };
 	bool is_alive;
@@ -187,7 +198,7 @@ void maps_join(struct maps *m, pid_t pid, uint64_t at_ns)
 	if (!p)
 		p = &m->processes[m->next++ % MAPS_PROCESSES_MAX];
 	*p = (struct process){ .pid = pid };
-	if (!note(m, p, at_ns))
+	if (!write_mappings(m, p, at_ns))
 		p->pid = 0;
 	fflush(m->file);
 }
@@ -208,12 +219,12 @@ void maps_add(struct maps *m, const struct kernel_mapped *g)
 	text_fini(&t);
 }
 
-static void look_again(struct maps *m, struct process *p, uint64_t at_ns)
+static void check_process(struct maps *m, struct process *p, uint64_t at_ns)
 {
 	bool is_alive = true;
 
 	if (p->pid && has_changed(p, &is_alive))
-		is_alive = note(m, p, at_ns);
+		is_alive = write_mappings(m, p, at_ns);
 	if (!is_alive)
 		p->pid = 0;
 }
@@ -223,7 +234,7 @@ void maps_again(struct maps *m, uint64_t at_ns)
 	if (!m)
 		return;
 	for (unsigned i = 0; i < MAPS_PROCESSES_MAX; i++)
-		look_again(m, &m->processes[i], at_ns);
+		check_process(m, &m->processes[i], at_ns);
 	fflush(m->file);
 }
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain/overwrite.c - what a flight-recorder pool holds at one moment, into a trace.
+ * collect/drain/overwrite.c - write the contents of a pool in overwrite mode, as of one moment,
+ * into a trace.
  *
- * Writers go on, and nothing in the pool is changed.  A moment is fixed (the cut), then chunks are
- * copied, then the copies are written.  For each CPU the copies are a run without a gap that
- * reaches to the cut at least, because
+ * Writers continue, and nothing in the pool changes.  First a moment is fixed (the cut), then
+ * chunks are copied, then the copies are written.  For each CPU the copies form a sequence without
+ * gap that reaches at least to the cut, because
  *
- *   (1) only chunks that began before the cut are taken, and each is copied after it: whatever was
- *       recorded before the cut is in the copy of its chunk, and of a chunk that is not taken
- * everything is younger (2) the newest are copied first, and writers take the oldest first: what is
- * overwritten behind our back are the ones that would come last (3) a copy counts only if the
- * chunk's state was the same before and after: a seqlock, [D] with [C]
+ *   (1) only chunks that began before the cut are taken, and each is copied after it: all events
+ *       before the cut are in the copy of their chunk, and a chunk that is not taken is younger
+ *   (2) the newest are copied first, and writers reuse the oldest first: chunks overwritten meanwhile
+ *       are those that would come last
+ *   (3) a copy is valid only if the chunk's state was the same before and after: a seqlock, [D] with
+ *       [C]
  *
- * Copying the oldest first would keep a little more of a small pool, but a collector that loses its
- * CPU in the middle would then come back to a pool without the newest.  Design:
+ * Copying the oldest first would keep slightly more of a small pool.  But a collector that loses
+ * its CPU halfway would then return to a pool without the newest chunks.  Design:
  * docs/design/snapshot.md.
  */
 #include <errno.h>
@@ -44,7 +46,7 @@ static int compare_newest_first(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* Finds the chunks wanted, newest first; returns how many. */
+/* Finds the wanted chunks, newest first; returns their number. */
 static uint32_t find_newest(struct drain *d, uint64_t cut_ns, const struct drain_limits *l)
 {
 	uint64_t from_ns = l->last_ns < cut_ns ? cut_ns - l->last_ns : 0, bytes = 0;
@@ -63,7 +65,7 @@ static uint32_t find_newest(struct drain *d, uint64_t cut_ns, const struct drain
 }
 
 /*
- * Copies the chunk of which @s was seen, if it still is in that life.  One that is closed meanwhile
+ * Copies a chunk if it is still in the generation that @s describes.  If it is closed meanwhile it
  * is copied once more.
  */
 static bool copy_chunk(struct drain *d, struct seen *s, char *to)
@@ -83,8 +85,10 @@ static bool copy_chunk(struct drain *d, struct seen *s, char *to)
 	return false;
 }
 
-/* Copies the first @n of d->seen.  Returns false if one that was open is gone: then all was
- * overwritten since we looked. */
+/*
+ * Copies the first @n of d->seen.  False if one that was open is gone: then the whole pool was
+ * overwritten since the scan.
+ */
 static bool copy_all(struct drain *d, uint32_t n)
 {
 	bool is_complete = true;
@@ -101,8 +105,7 @@ static bool copy_all(struct drain *d, uint32_t n)
 	return is_complete;
 }
 
-/* Address space for a copy of the whole pool; memory is there for @n chunks, before the time
- * counts. */
+/* Reserves address space for a copy of the whole pool, and memory for @n chunks before the cut. */
 static int make_room(struct drain *d, uint32_t n, struct diag *diag)
 {
 	size_t size = d->pool->chunk_size, bytes = d->pool->n_chunks * size;
@@ -135,7 +138,7 @@ int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut
 	bool is_complete = false;
 	int err;
 
-	drain_reclaim(d); /* what the dead left open is final */
+	drain_reclaim(d); /* closes chunks that dead writers left open */
 	err = make_room(d, find_newest(d, clock_now_ns(&d->pool->clock), limits), diag);
 	for (int i = 0; i < COPY_TRIES && !err && !is_complete; i++) {
 		*cut_ns = clock_now_ns(&d->pool->clock);
@@ -154,34 +157,37 @@ void drain_each_copied(const struct drain *d,
 
 /* ---------------------------------------------------------------- writing */
 
-static int write_cpu(struct drain *d, const struct seen *s, struct diag *diag)
+static int append_cpu(struct drain *d, const struct seen *s, struct diag *diag)
 {
 	struct output *o = &d->cpus[s->cpu];
-	int err = drain_ready(d, o, "cpu", s->cpu, diag);
+	int err = drain_open_stream(d, o, "cpu", s->cpu, diag);
 
 	if (err)
 		return err;
-	/* A gap in the numbers is what was overwritten; what lies before is no loss. */
+	/*
+	 * A gap in the sequence numbers is overwritten data; what lies before the first is no loss.
+	 */
 	if (o->stream.offset && s->sequence > o->next)
 		o->stream.sequence += s->sequence - o->next;
 	o->next = s->sequence + 1;
-	return drain_packet(d, o, s, 0, diag); /* refusals are told at the end: drain_finish */
+	return drain_append_packet(d, o, s, 0, diag); /* drain_finish reports refused events */
 }
 
-static int write_exclusive_stream(struct drain *d, const struct seen *s, struct diag *diag)
+static int append_exclusive(struct drain *d, const struct seen *s, struct diag *diag)
 {
 	struct output *o = drain_exclusive_stream_of(d, s);
-	int err = o ? drain_ready(d, o, "lane", (uint32_t)(o - d->exclusive_streams), diag) : 0;
+	int err =
+		o ? drain_open_stream(d, o, "lane", (uint32_t)(o - d->exclusive_streams), diag) : 0;
 
 	if (!o || err)
 		return err;
-	err = drain_packet(d, o, s, 0, diag);
+	err = drain_append_packet(d, o, s, 0, diag);
 	o->chunk = 0;
 	d->marks[s->index] = (struct mark){ 0 };
 	return err;
 }
 
-/* Once: after this the copies are in the order of their streams. */
+/* Runs once; afterwards the copies are in the order of their streams. */
 static int begin_writing(struct drain *d, struct diag *diag)
 {
 	int err = drain_describe(d, diag);
@@ -198,15 +204,15 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 		const struct seen *s = &d->seen[d->n_written++];
 
 		if (end_ns(s) >= from_ns)
-			err = s->path == ABI_PATH_RSEQ ? write_cpu(d, s, diag)
-						       : write_exclusive_stream(d, s, diag);
+			err = s->path == ABI_PATH_RSEQ ? append_cpu(d, s, diag)
+						    : append_exclusive(d, s, diag);
 	}
 	return err ? err : d->n_written < d->n_copied;
 }
 
 void drain_count_uncopied(struct drain *d)
 {
-	/* The last that was begun is one that failed. */
+	/* The last one begun is the one that failed. */
 	for (uint32_t i = d->n_written - !!d->n_written; i < d->n_copied; i++)
 		d->unwritten += d->seen[i].position - d->seen[i].read;
 }

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/drain/procnames.c - see procnames.h. */
+/*
+ * collect/drain/procnames.c - collect names and firings in memory, and write them as packets of one
+ * stream.
+ *
+ * The buffer holds the events exactly as the packet will.  In overwrite mode they stay in it until
+ * the end; procnames_forget_dead bounds it.
+ */
 #include "collect/drain/procnames.h"
 
 #include <errno.h>
@@ -25,7 +31,7 @@ struct name_event {
 	struct abi_ctf_event_extended header;
 	uint32_t vpid, vtid;
 	char procname[PROCNAME];
-	uint32_t pid; /* as we see it, and the kernel's events */
+	uint32_t pid; /* in our pid namespace, as in kernel events */
 } __attribute__((packed));
 
 struct firing_event {
@@ -33,11 +39,11 @@ struct firing_event {
 	uint32_t vpid, vtid;
 	uint32_t number;
 	uint64_t fired, value;
-	char text[FIRING_TEXT]; /* only up to its NUL */
+	char text[FIRING_TEXT]; /* only up to its NUL is stored */
 } __attribute__((packed));
 
-/* One of them, read from a text. */
-struct noted {
+/* One event, read from the buffer. */
+struct stored_event {
 	size_t size;
 	union {
 		struct abi_ctf_event_extended header;
@@ -93,8 +99,8 @@ static void add_event(struct procnames *n, const void *event, size_t size)
 	text_add(&n->text, event, size);
 }
 
-/* The event at @at of what was noted; false at the end. */
-static bool next_event(const struct text *t, size_t at, struct noted *e)
+/* Reads the event at @at.  False at the end. */
+static bool next_event(const struct text *t, size_t at, struct stored_event *e)
 {
 	size_t left = t->size - at;
 
@@ -139,7 +145,7 @@ void procnames_fired(struct procnames *n, uint64_t at_ns, const struct procnames
 
 void procnames_add_all(struct procnames *n, const struct procnames *other, uint64_t from_ns)
 {
-	struct noted e;
+	struct stored_event e;
 
 	for (size_t at = 0; next_event(&other->text, at, &e); at += e.size) {
 		if (e.header.time < from_ns && e.header.id != NAME_ID)
@@ -152,26 +158,27 @@ void procnames_add_all(struct procnames *n, const struct procnames *other, uint6
 
 bool procnames_many(const struct procnames *n)
 {
-	return n->text.size > NAMES_BYTES && n->text.size > n->enough;
+	return n->text.size > NAMES_BYTES && n->text.size > n->forget_above_bytes;
 }
 
-/* What is asked of each event that was noted, while some are forgotten. */
-struct forgetting {
+/* The criteria by which stored events are dropped. */
+struct dropping {
 	uint64_t oldest_ns;
-	size_t from; /* what is before goes as if it were older than that */
+	size_t from; /* events before this offset count as older than oldest_ns */
 	struct last {
 		uint64_t selector;
-		size_t at; /* the last old name of it */
-	} * lasts;	   /* in the order of who; NULL: no memory, all are taken for the last */
+		size_t at; /* of its last old name */
+	} * last_names;	   /* sorted by selector; NULL: no memory, and every name counts as the
+                            * last one */
 	size_t n;
 };
 
-static bool is_old(const struct forgetting *f, size_t at, const struct noted *e)
+static bool is_old(const struct dropping *f, size_t at, const struct stored_event *e)
 {
 	return at < f->from || e->header.time < f->oldest_ns;
 }
 
-/* A process that we do not see, in another pid namespace, is who it says. */
+/* A process outside our pid namespace is identified by its own vpid. */
 static uint64_t selector(const struct name_event *e)
 {
 	return e->pid ? e->pid : 1ull << 32 | e->vpid;
@@ -192,57 +199,57 @@ static int compare_last(const void *a, const void *b)
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-static void find_lasts(struct forgetting *f, const struct text *all)
+static void find_last_names(struct dropping *f, const struct text *all)
 {
-	struct noted e;
+	struct stored_event e;
 	size_t n = 0, at;
 
-	f->lasts = malloc(all->size / sizeof e.name * sizeof *f->lasts + 1);
-	if (!f->lasts)
+	f->last_names = malloc(all->size / sizeof e.name * sizeof *f->last_names + 1);
+	if (!f->last_names)
 		return;
 	for (at = 0; next_event(all, at, &e); at += e.size)
 		if (e.header.id == NAME_ID && is_old(f, at, &e))
-			f->lasts[n++] = (struct last){ selector(&e.name), at };
-	qsort(f->lasts, n, sizeof *f->lasts, compare_last);
+			f->last_names[n++] = (struct last){ selector(&e.name), at };
+	qsort(f->last_names, n, sizeof *f->last_names, compare_last);
 	for (size_t i = 0; i < n; i++)
-		if (i + 1 == n || f->lasts[i].selector != f->lasts[i + 1].selector)
-			f->lasts[f->n++] = f->lasts[i];
+		if (i + 1 == n || f->last_names[i].selector != f->last_names[i + 1].selector)
+			f->last_names[f->n++] = f->last_names[i];
 }
 
-static bool is_last(const struct forgetting *f, size_t at, const struct name_event *e)
+static bool is_last(const struct dropping *f, size_t at, const struct name_event *e)
 {
 	const struct last key = { .selector = selector(e) };
 	const struct last *found =
-		f->lasts ? bsearch(&key, f->lasts, f->n, sizeof key, compare_selectors) : NULL;
+		f->last_names ? bsearch(&key, f->last_names, f->n, sizeof key, compare_selectors)
+			      : NULL;
 
-	return !f->lasts || (found && found->at == at);
+	return !f->last_names || (found && found->at == at);
 }
 
 /*
- * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead, and what
- * has fired, go when the pools hold nothing as old as their joining, that is, now and then, when as
- * many came again.  A pool that fills slowly reaches back far: of more than NAMES_MOST_BYTES the
- * older half goes nevertheless, but for the living. Of a living one that joined again and again its
- * last name is enough: all that is older than that has gone.
+ * A session in overwrite mode keeps names until it ends, perhaps for weeks.  Names of dead
+ * processes and firings are dropped when they are older than everything in the pools; this runs
+ * when their number has doubled.  A pool that fills slowly reaches back far: beyond
+ * NAMES_MOST_BYTES the older half is dropped regardless, except names of live processes.  Of a live
+ * process that joined repeatedly the last old name is kept.
  */
 void procnames_forget_dead(struct procnames *n, uint64_t oldest_ns)
 {
 	struct text all = n->text;
-	struct forgetting f = { .oldest_ns = oldest_ns,
-				.from = all.size > NAMES_MOST_BYTES
-						? all.size - NAMES_MOST_BYTES / 2
-						: 0 };
-	struct noted e;
+	struct dropping f = { .oldest_ns = oldest_ns,
+			      .from = all.size > NAMES_MOST_BYTES ? all.size - NAMES_MOST_BYTES / 2
+								  : 0 };
+	struct stored_event e;
 
 	n->text = (struct text){ 0 };
-	find_lasts(&f, &all);
+	find_last_names(&f, &all);
 	for (size_t at = 0; next_event(&all, at, &e); at += e.size)
 		if (!is_old(&f, at, &e) || (e.header.id == NAME_ID && is_last(&f, at, &e.name) &&
 					    !drain_is_dead(e.name.pid)))
 			add_event(n, &e.header, e.size);
-	free(f.lasts);
+	free(f.last_names);
 	text_fini(&all);
-	n->enough = 2 * n->text.size;
+	n->forget_above_bytes = 2 * n->text.size;
 }
 
 static int make_ready(struct procnames *n, struct ctf_writer *sink, struct diag *d)

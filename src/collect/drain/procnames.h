@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain/procnames.h - which program a pid was, and when a trigger fired: a stream of its
- * own in the trace, one event for each program that joins and for each firing.
+ * collect/drain/procnames.h - one stream with an event for each program that joins (its pid and
+ * name) and each trigger that fires.
  *
  * One thread.
  */
@@ -20,43 +20,53 @@
 
 struct procnames {
 	struct text text;	   /* events not yet written */
-	uint64_t begin_ns, end_ns; /* of them */
-	size_t enough;		   /* bytes from which on the dead are forgotten */
+	uint64_t begin_ns, end_ns; /* of these events */
+	size_t forget_above_bytes; /* size above which names of dead processes are dropped */
 	struct ctf_stream stream;
 	bool is_open;
-	uint64_t lost; /* told so far */
+	uint64_t lost; /* reported so far */
 };
 
-/* procnames_describe - the stream's class and its event's, into the metadata. */
+/* procnames_describe - write the stream class and its event classes into the metadata. */
 int procnames_describe(struct ctf_writer *sink, struct diag *d);
 void procnames_close(struct procnames *n);
 
-/* procnames_add - process @pid, which calls itself @vpid.  @at_ns: session time, not earlier than
- * at the last call. */
+/*
+ * procnames_add - process @pid, which sees itself as @vpid, joined.
+ *
+ * @at_ns: session time, not earlier than in the last call.
+ */
 void procnames_add(struct procnames *n, uint64_t at_ns, uint32_t vpid, pid_t pid,
 		   const char *program);
 
-/* A trigger that fired, as it is told in the trace: an event duet:trigger. */
+/* A firing, recorded as event duet:trigger. */
 struct procnames_firing {
 	uint32_t number;
-	uint32_t vpid, vtid; /* of the event that did it; 0: none did */
-	uint64_t fired;	     /* how often, with this one */
+	uint32_t vpid, vtid; /* of the event that caused it; 0: none */
+	uint64_t fired;	     /* number of firings including this one */
 	uint64_t value;	     /* struct trigger_facts */
-	const char *text;    /* what it says; what is beyond 1023 bytes is cut */
+	const char *text;    /* the trigger's text; cut after 1023 bytes */
 };
 void procnames_fired(struct procnames *n, uint64_t at_ns, const struct procnames_firing *f);
 
-/* procnames_add_all - those that @other noted and has not written; none earlier than @from_ns: who
- * joined before is told as of then, what fired before is not. */
+/*
+ * procnames_add_all - copy the unwritten events of @other, none earlier than @from_ns.
+ *
+ * Earlier joins are dated @from_ns; earlier firings are omitted.
+ */
 void procnames_add_all(struct procnames *n, const struct procnames *other, uint64_t from_ns);
 
-/* Whether so many are noted that it is worth looking for the dead. */
+/* Whether enough is stored to make procnames_forget_dead worthwhile. */
 bool procnames_many(const struct procnames *n);
-/* procnames_forget_dead - those of the dead that joined before @oldest_ns, from when on there are
- * events, and of the living all names before that but the last. */
+/*
+ * procnames_forget_dead - drop names of dead processes older than @oldest_ns, the time of the
+ * oldest event in the pools, and all such names of live processes except the last.
+ */
 void procnames_forget_dead(struct procnames *n, uint64_t oldest_ns);
 
-/* procnames_write - what was noted, and that @lost events in all were lost outside of any stream.
+/*
+ * procnames_write - write what is stored, and report @lost events in all as lost outside of any
+ * stream.
  */
 int procnames_write(struct procnames *n, struct ctf_writer *sink, uint64_t lost, uint64_t now_ns,
 		    struct diag *d);

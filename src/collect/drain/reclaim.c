@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain/reclaim.c - what dead writers held goes back to the pool.
+ * collect/drain/reclaim.c - return chunks of dead writers to the pool.
  *
- * Whoever dies, at whatever instruction, is named somewhere: in the state word of a chunk he
- * claimed, or in the place of a chunk he was writing into (abi/pool.h).  What always holds:
+ * A writer that dies at any instruction is named in shared memory: in the state word of a chunk
+ * that it claimed, or in the slot of a chunk that it was writing into (abi/pool.h).  Always:
  *
- *   (1) a chunk is touched only if the one it names is dead, or if it is final: written on the W
- * path and out of its slot.  (When chunks run short, also those that are open and nobody holds.)
- *   (2) only by exchanges that fail if the word is no longer what was seen
- *   (3) what holds events is closed, for the drain to write; only what is empty is freed
- *   (4) at every step one word still tells whose the chunk was, should the collector die too
+ *   (1) a chunk is touched only if its owner is dead, or if it is final: written by the rseq path and
+ *       no longer in its slot.  If chunks run short, also open chunks that no writer holds
+ *   (2) all changes are compare-and-exchange on the word that was read
+ *   (3) a chunk with events is closed, for the drain to write; only an empty one is freed
+ *   (4) at every step one word names the chunk's last owner, in case the collector dies too
  *
  * Model: tests/model/ring.pml.
  */
@@ -41,10 +41,10 @@ static bool is_in_slot(const struct drain *d, uint32_t i)
 }
 
 /*
- * Takes the chunks that dead writers held out of their places.  The state word names the holder as
- * owner first, so that at every step, should we die too, one of both tells whose the chunk was.
+ * Removes chunks of dead writers from their slots.  First the state word names the holder as owner,
+ * so that at every step, even if we die too, one of the two words names the owner.
  */
-static void empty_places_of_the_dead(struct drain *d, struct abi_slot *slot)
+static void empty_slots_of_dead_writers(struct drain *d, struct abi_slot *slot)
 {
 	for (int x = 0; x < ABI_EXCLUSIVE_PLACES; x++) {
 		uint64_t place = load_acquire(&slot->exclusive[x]), state;
@@ -62,11 +62,12 @@ static void empty_places_of_the_dead(struct drain *d, struct abi_slot *slot)
 }
 
 /*
- * What becomes of chunk @i if nobody will do it: claimed and never used, it is free; written and
- * out of its slot, it is final.  The exchanges fail if its state is no longer the one seen first.
+ * Frees or closes chunk @i if no writer will do it.  Claimed and never used, it is freed; written
+ * and out of its slot, it is closed.  The exchanges fail if its state has changed since it was
+ * read.
  *
- * Order matters.  What the owner did it did before it died, so death is asked for first; the word
- * comes before the slots, because a chunk of the W path that holds an event has been in its slot.
+ * The order matters.  An owner's last write precedes its death, so the death is checked first.  The
+ * word is read before the slots, because an rseq-path chunk with an event has been in its slot.
  */
 static void reclaim_chunk(struct drain *d, uint32_t i)
 {
@@ -81,7 +82,7 @@ static void reclaim_chunk(struct drain *d, uint32_t i)
 	dead = drain_is_dead(ABI_OWNER_OF(s));
 	empty = is_busy || ABI_POS_OF(load_acquire(&c->word)) <= sizeof *c;
 	if (!dead && (empty || load(&c->path) != ABI_PATH_RSEQ))
-		return; /* its owner will do it */
+		return; /* its owner closes it */
 	if (!is_busy && is_in_slot(d, i))
 		return;
 	if (empty)
@@ -91,8 +92,10 @@ static void reclaim_chunk(struct drain *d, uint32_t i)
 		pool_close(d->pool, c, s);
 }
 
-/* A writer who looks for room where there is none pays for looking at all chunks, and does it again
- * each time that it is told so: not before it is true. */
+/*
+ * A writer that finds no free chunk has searched them all, and searches again each time the flag is
+ * cleared.  So clear it only when a chunk is free.
+ */
 void drain_report_room(struct drain *d)
 {
 	if (!load(&d->pool->shared->exhausted))
@@ -107,7 +110,7 @@ void drain_report_room(struct drain *d)
 void drain_reclaim(struct drain *d)
 {
 	for (uint32_t i = 0; i < d->pool->n_slots; i++)
-		empty_places_of_the_dead(d, pool_slot(d->pool, i));
+		empty_slots_of_dead_writers(d, pool_slot(d->pool, i));
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
 		reclaim_chunk(d, i);
 	if (load(&d->pool->shared->exhausted)) {

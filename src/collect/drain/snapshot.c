@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain/snapshot.c - see snapshot.h.
+ * collect/drain/snapshot.c - copy the pools and the kernel's pages at one moment, choose what fits
+ * the limits, and write it in steps.
  *
- * --last and --max-size come to the same: a time, and what ends before it is left out.  So both
- * halves reach back equally far, whichever of them is the larger.
+ * --last and --max-size both become one time, and what ends before it is left out.  So application
+ * data and kernel data reach back equally far, whichever is larger.
  *
- * Who asks gives an open directory, or none.  In the first case we write where *his* rights have
- * led him; we follow no path of his.  In the second the place is below our own output.
+ * A request carries an open directory, or none.  With a directory we write where the client's own
+ * rights have led it and follow no path of the client.  Without one the snapshot goes below our own
+ * output.
  */
 #include "collect/drain/snapshot.h"
 
@@ -22,9 +24,9 @@
 
 enum { STEP_BYTES = 4 << 20 };
 
-/* What could be written: for the bounds. */
-struct trace_chunks {
-	struct trace_chunk {
+/* Everything that could be written, to compute the limits. */
+struct held_chunks {
+	struct held_chunk {
 		uint64_t begin_ns, end_ns;
 		size_t bytes;
 	} * at;
@@ -32,13 +34,13 @@ struct trace_chunks {
 	bool failed;
 };
 
-static void add_trace_chunk(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes)
+static void add_held_chunk(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes)
 {
-	struct trace_chunks *p = arg;
+	struct held_chunks *p = arg;
 
 	if (p->n == p->capacity) {
 		size_t capacity = p->capacity ? 2 * p->capacity : 256;
-		struct trace_chunk *at = realloc(p->at, capacity * sizeof *at);
+		struct held_chunk *at = realloc(p->at, capacity * sizeof *at);
 
 		p->failed |= !at;
 		if (!at)
@@ -46,18 +48,18 @@ static void add_trace_chunk(void *arg, uint64_t begin_ns, uint64_t end_ns, size_
 		p->at = at;
 		p->capacity = capacity;
 	}
-	p->at[p->n++] = (struct trace_chunk){ begin_ns, end_ns, bytes };
+	p->at[p->n++] = (struct held_chunk){ begin_ns, end_ns, bytes };
 }
 
 static int compare_newest_first(const void *a, const void *b)
 {
-	const struct trace_chunk *x = a, *y = b;
+	const struct held_chunk *x = a, *y = b;
 
 	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
 }
 
-/* From when on the newest pieces take no more than @max_bytes. */
-static uint64_t from_when(struct trace_chunks *p, uint64_t max_bytes)
+/* The time from which on the newest chunks take no more than @max_bytes. */
+static uint64_t find_from_ns(struct held_chunks *p, uint64_t max_bytes)
 {
 	uint64_t bytes = 0;
 
@@ -70,8 +72,8 @@ static uint64_t from_when(struct trace_chunks *p, uint64_t max_bytes)
 	return 0;
 }
 
-/* The first time in the application's half, if it begins at @from_ns. */
-static uint64_t first_time(const struct trace_chunks *p, size_t n_applications, uint64_t from_ns,
+/* The first timestamp in the application data if the snapshot begins at @from_ns. */
+static uint64_t first_time(const struct held_chunks *p, size_t n_applications, uint64_t from_ns,
 			   uint64_t if_none_ns)
 {
 	uint64_t first_ns = if_none_ns;
@@ -84,16 +86,16 @@ static uint64_t first_time(const struct trace_chunks *p, size_t n_applications, 
 
 static int set_bounds(struct snapshot_maker *s, const struct drain_limits *l, struct diag *d)
 {
-	struct trace_chunks p = { 0 }, all;
+	struct held_chunks p = { 0 }, all;
 	uint64_t from_ns;
 	size_t n;
 
-	streams_each_copied(s->streams, add_trace_chunk, &p);
+	streams_each_copied(s->streams, add_held_chunk, &p);
 	n = p.n;
 	if (s->kernel)
-		kernel_each_held(s->kernel, add_trace_chunk, &p);
+		kernel_each_held(s->kernel, add_held_chunk, &p);
 	for (size_t i = n; i < p.n; i++)
-		if (p.at[i].end_ns == UINT64_MAX) /* being written */
+		if (p.at[i].end_ns == UINT64_MAX) /* it is being written */
 			p.at[i].end_ns = s->cut_ns;
 	all = p;
 	all.at = p.failed ? NULL : malloc((p.n + 1) * sizeof *all.at);
@@ -104,7 +106,7 @@ static int set_bounds(struct snapshot_maker *s, const struct drain_limits *l, st
 	if (p.n)
 		memcpy(all.at, p.at, p.n * sizeof *p.at);
 	s->from_ns = l->last_ns < s->cut_ns ? s->cut_ns - l->last_ns : 0;
-	from_ns = from_when(&all, l->max_bytes);
+	from_ns = find_from_ns(&all, l->max_bytes);
 	if (from_ns > s->from_ns)
 		s->from_ns = from_ns;
 	streams_names(s->streams, s->names, first_time(&p, n, s->from_ns, s->cut_ns));
@@ -113,7 +115,7 @@ static int set_bounds(struct snapshot_maker *s, const struct drain_limits *l, st
 	return 0;
 }
 
-/* ---------------------------------------------------------------- where */
+/* ---------------------------------------------------------------- the directory */
 
 static int select_own(struct snapshot_maker *s, struct diag *d)
 {
@@ -141,7 +143,7 @@ static int select_given(struct snapshot_maker *s, const struct json_line *reques
 
 /* ---------------------------------------------------------------- the end */
 
-/* Everything but the asker, who is answered when all is done. */
+/* Releases everything except the client's socket, which gets its answer last. */
 static void release(struct snapshot_maker *s)
 {
 	if (s->is_kernel_open)
@@ -153,7 +155,7 @@ static void release(struct snapshot_maker *s)
 	s->is_kernel_open = false;
 }
 
-/* Messages name the path that we were given. */
+/* Replaces our path in a message by the one that the client gave. */
 static void show_path(const struct snapshot_maker *s, struct diag *d)
 {
 	size_t n = strlen(s->path);
@@ -166,7 +168,7 @@ static void show_path(const struct snapshot_maker *s, struct diag *d)
 	*d = shown;
 }
 
-/* A snapshot that could not be written is none: the disk, if it is full, has the room back. */
+/* Removes a snapshot that could not be written, so that a full disk gets its space back. */
 static void fail(struct snapshot_maker *s, struct diag *d)
 {
 	show_path(s, d);
@@ -204,7 +206,7 @@ static void succeed(struct snapshot_maker *s)
 
 /* ---------------------------------------------------------------- the work */
 
-static int take(struct snapshot_maker *s, const struct drain_limits *limits, struct diag *d)
+static int copy_all(struct snapshot_maker *s, const struct drain_limits *limits, struct diag *d)
 {
 	const struct streams_options o = { .clock_offset_ns = s->clock_offset_ns };
 	int err = files_open_application(&s->streams, s->session, s->path, 1, &o, d);
@@ -225,7 +227,7 @@ static int write_clock(const struct snapshot_maker *s, struct diag *d)
 	files_add_clock(f, &s->session->clock, FILES_END);
 	fclose(f);
 	maps_copy(s->maps, s->path);
-	/* On another file system they are written anew. */
+	/* Another file system needs its own copy. */
 	if (s->kernel && kernel_has_addresses(s->kernel) &&
 	    files_share_kallsyms(s->output, s->path) == -EXDEV)
 		files_add_kallsyms(s->path, NULL);
@@ -270,9 +272,9 @@ void snapshot_begin(struct snapshot_maker *s, const struct json_line *request, i
 	if (!err)
 		err = directory < 0 ? select_own(s, &d) : select_given(s, request, &d);
 	if (err)
-		s->path[0] = 0; /* nothing there is ours to remove */
+		s->path[0] = 0; /* nothing in that directory is ours to remove */
 	if (!err)
-		err = take(s, &limits, &d);
+		err = copy_all(s, &limits, &d);
 	if (!err)
 		err = write_clock(s, &d);
 	if (!err)
@@ -281,7 +283,9 @@ void snapshot_begin(struct snapshot_maker *s, const struct json_line *request, i
 		fail(s, &d);
 }
 
-/* Applications first, then the kernel.  Returns 1 if there is more to do, 0 at the end, or -errno.
+/*
+ * Writes application data first, then kernel data.  Returns 1 if there is more to do, 0 at the end,
+ * or -errno.
  */
 static int write_some(struct snapshot_maker *s, struct diag *d)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain/snapshot.h - writing what a flight recorder holds into a recording of its own,
- * while it goes on.
+ * collect/drain/snapshot.h - write the contents of a session in overwrite mode into a trace of its
+ * own, while recording continues.
  *
- * The data are copied at once, at one moment for applications and kernel; they are written in
- * steps, so that the collector's loop goes on letting programs in.  One at a time; who asks
- * meanwhile is told so.
+ * All data are copied at one moment, for applications and kernel.  They are written in steps, so
+ * that the collector's loop continues to accept programs.  One snapshot at a time: a request
+ * meanwhile is refused with the reason.
  */
 #ifndef COLLECT_DRAIN_SNAPSHOT_H
 #define COLLECT_DRAIN_SNAPSHOT_H
@@ -20,32 +20,37 @@
 #include "kernel/kernel.h"
 
 struct snapshot_maker {
-	/* Lent by the recorder. */
+	/* Set by the collector; all borrowed. */
 	struct session *session;
-	const struct streams *names;  /* who noted the programs */
-	struct maps *maps;	      /* lent; or NULL */
+	const struct streams *names;  /* source of the program names */
+	struct maps *maps;	      /* or NULL */
 	struct kernel *kernel;	      /* or NULL */
-	const uint64_t *lost_outside; /* events that never found the pool */
+	const uint64_t *lost_outside; /* events that never reached a pool */
 	uint64_t clock_offset_ns;
-	/* Told how one without an asker went: where it is, or NULL and why it is not. */
+	/*
+	 * Called at the end of a snapshot without a client, with its path, or NULL and the reason.
+	 */
 	void (*ended)(void *arg, const char *path, const char *why);
 	void *ended_arg;
-	const char *output; /* snapshot-1, snapshot-2, ... go below it */
+	const char *output; /* directory for snapshot-1, snapshot-2, ... */
 
-	/* Of the one being written. */
+	/* The snapshot being written. */
 	struct streams *streams; /* NULL: none */
-	int asker;		 /* who gets the answer; -1: `ended` */
-	int directory;		 /* that came with the request, or -1 */
+	int asker;		 /* socket that gets the answer; -1: call `ended` */
+	int directory;		 /* passed with the request, or -1 */
 	bool is_kernel_open;
 	uint64_t cut_ns, from_ns;
 	uint64_t kernel_bytes;
 	uint32_t number;      /* of the last one below output */
 	char path[PATH_MAX];  /* to write to */
-	char shown[PATH_MAX]; /* what people call it */
+	char shown[PATH_MAX]; /* as the client names it */
 };
 
-/* snapshot_begin - do what the request says: copy now; write with snapshot_step.  @asker and
- * @directory (each may be -1) are owned from here on, and are answered and closed in any case. */
+/*
+ * snapshot_begin - copy everything that the request asks for; snapshot_step then writes it.
+ *
+ * Takes @asker and @directory (each may be -1); answers and closes them in any case.
+ */
 void snapshot_begin(struct snapshot_maker *s, const struct json_line *request, int asker,
 		    int directory);
 
@@ -54,7 +59,7 @@ static inline bool snapshot_is_open(const struct snapshot_maker *s)
 	return s->streams;
 }
 
-/* snapshot_step - some milliseconds' work at the one being written; answers in the end. */
+/* snapshot_step - some milliseconds of work on the open snapshot; sends the answer at the end. */
 void snapshot_step(struct snapshot_maker *s);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/drain/streams.c - see streams.h. */
+/*
+ * collect/drain/streams.c - apply each operation to all channels of a session: drains for channels
+ * that discard or block, copies for those in overwrite mode.
+ */
 #include "collect/drain/streams.h"
 
 #include <errno.h>
@@ -96,7 +99,7 @@ bool streams_any_overwrite(const struct streams *s)
 	return false;
 }
 
-/* A flight recorder keeps what was noted until it ends: what nobody needs goes, now and then. */
+/* In overwrite mode names are kept until the end; drop those that are no longer needed. */
 static void forget(struct streams *s)
 {
 	uint64_t oldest_ns = UINT64_MAX, ns;
@@ -134,17 +137,17 @@ static int write_names(struct streams *s, uint64_t lost, struct diag *d)
 }
 
 /*
- * Names are kept for the snapshots of a flight recorder and written at the end; without one, at
- * once. A drain that fails does not keep the others from their turn.
+ * In overwrite mode names are kept for snapshots and written at the end; otherwise they are written
+ * at once.  A channel that fails does not stop the others.
  */
-int streams_begin(struct streams *s, bool partial, struct diag *d)
+int streams_scan(struct streams *s, bool partial, struct diag *d)
 {
 	int err = streams_any_overwrite(s) ? 0 : write_names(s, s->procnames.lost, d), result;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (is_flight_recorder(s, i))
 			continue;
-		result = drain_begin(s->drains[i], partial, err ? NULL : d);
+		result = drain_scan(s->drains[i], partial, err ? NULL : d);
 		err = err ? err : result;
 	}
 	return err;
@@ -167,7 +170,7 @@ int streams_write(struct streams *s, uint64_t until_ns, struct diag *d)
 
 int streams_pass(struct streams *s, bool partial, struct diag *d)
 {
-	int begun = streams_begin(s, partial, d),
+	int begun = streams_scan(s, partial, d),
 	    err = streams_write(s, UINT64_MAX, begun ? NULL : d);
 
 	return begun ? begun : err;
@@ -212,7 +215,10 @@ int streams_flush(struct streams *s, struct diag *d)
 {
 	int err = 0;
 
-	/* Each pass frees chunks that let the next one go on in order; a few see the end. */
+	/*
+	 * Each pass frees chunks that let the next one continue in order; a few passes reach the
+	 * end.
+	 */
 	for (int i = 0; i < 8 && err >= 0; i++)
 		err = streams_pass(s, true, d);
 	return err < 0 ? err : 0;
@@ -225,7 +231,7 @@ void streams_reclaim(struct streams *s)
 			drain_reclaim(s->drains[i]);
 }
 
-/* What was recorded before the first of their cuts is in all copies. */
+/* All copies include everything before the earliest of their cuts. */
 int streams_copy(struct streams *s, const struct drain_limits *l, uint64_t *cut_ns, struct diag *d)
 {
 	uint64_t cut;
@@ -263,7 +269,7 @@ int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_byt
 	return more;
 }
 
-int streams_is_overwrite(struct streams *s, struct diag *d)
+int streams_write_overwrite(struct streams *s, struct diag *d)
 {
 	const struct drain_limits all = { UINT64_MAX, UINT64_MAX };
 	uint64_t cut_ns;
@@ -314,11 +320,6 @@ void streams_reported(struct streams *s, struct streams *next, uint32_t number, 
 	drain_add_reported(reported, number, s->procnames.lost);
 	next->lost_before = ABI_REPORTED_LOST(*reported);
 	next->bytes_before = streams_bytes(s);
-}
-
-uint64_t streams_bytes_here(const struct streams *s)
-{
-	return s->sink.bytes;
 }
 
 uint64_t streams_bytes(const struct streams *s)

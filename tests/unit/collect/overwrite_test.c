@@ -125,7 +125,7 @@ static void losses_are_told_behind_the_copy_and_not_without(void)
 	pool_slot(&p, 0)->lost = 3;
 	is(streams_finish(d, 0, NULL), 0);
 	is(streams_bytes(d), 0);
-	is(streams_is_overwrite(d, NULL), 0);
+	is(streams_write_overwrite(d, NULL), 0);
 	ok(streams_bytes(d) > 0);
 	is(o->lost, 0);
 	is(streams_finish(d, 0, NULL), 0);

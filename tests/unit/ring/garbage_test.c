@@ -98,7 +98,7 @@ static void drain_some(struct pool *p, const char *path)
 		ok(streams_pass(d, i & 1, NULL) >= 0);
 		write_some(p);
 	}
-	streams_is_overwrite(d, NULL);
+	streams_write_overwrite(d, NULL);
 	streams_finish(d, 0, NULL);
 	streams_close(d);
 	snprintf(command, sizeof command, "rm -rf '%s'", path);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/drain/drain_files.c - a drain's beginning and end, its files, and its part of the
- * metadata. */
+/*
+ * collect/drain/stream_files.c - open and close a drain and its stream files, and describe its
+ * stream class and event classes in the metadata.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +71,7 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	d->contexts = o->contexts;
 	snprintf(d->prefix, sizeof d->prefix, "%s%s", o->name, *o->name ? "_" : "");
 	d->cpus = calloc(pool->n_cpus, sizeof *d->cpus);
-	d->exclusive_streams = calloc(DRAIN_LANES, sizeof *d->exclusive_streams);
+	d->exclusive_streams = calloc(DRAIN_EXCLUSIVE_STREAMS, sizeof *d->exclusive_streams);
 	d->marks = calloc(pool->n_chunks, sizeof *d->marks);
 	d->seen = calloc(pool->n_chunks, sizeof *d->seen);
 	d->is_described = calloc(ABI_SCHEMAS, sizeof *d->is_described);
@@ -83,8 +85,7 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	return err;
 }
 
-/* What a collector before us did not finish: its chunks are partly in its trace, and go on in ours.
- */
+/* Takes over chunks that an earlier collector wrote in part: the rest goes into our trace. */
 void drain_resume(struct drain *d)
 {
 	struct seen *s = &d->seen[0];
@@ -95,7 +96,7 @@ void drain_resume(struct drain *d)
 		if (!drain_inspect(d, i, s))
 			continue;
 		d->marks[i].cut_ns = load(&pool_chunk_at(d->pool, i)->cut_ns);
-		if (d->marks[i].cut_ns > s->begin_ns + s->since_ns) /* scribbled over */
+		if (d->marks[i].cut_ns > s->begin_ns + s->since_ns) /* corrupted */
 			d->marks[i].cut_ns = s->begin_ns + s->since_ns;
 		if (s->path == ABI_PATH_RSEQ && s->sequence < d->cpus[s->cpu].next)
 			d->cpus[s->cpu].next = s->sequence;
@@ -129,8 +130,8 @@ void drain_close(struct drain *d)
 	free(d);
 }
 
-int drain_ready(struct drain *d, struct output *o, const char *kind, uint32_t number,
-		struct diag *diag)
+int drain_open_stream(struct drain *d, struct output *o, const char *kind, uint32_t number,
+		      struct diag *diag)
 {
 	char name[64];
 	int err;
@@ -159,7 +160,7 @@ int drain_describe(struct drain *d, struct diag *diag)
 		uint32_t at = load(&d->pool->schemas[i].offset);
 
 		if (d->is_described[i] || !size)
-			continue; /* size 0: not used by anybody yet, perhaps never */
+			continue; /* size 0: registered but not used yet, perhaps never */
 		if (size > sizeof schema || at > ABI_SCHEMA_TEXT_BYTES ||
 		    size > ABI_SCHEMA_TEXT_BYTES - at)
 			size = at = 0;
