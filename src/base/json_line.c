@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* base/json_line.c - see json_line.h. */
+/*
+ * base/json_line.c - parse and write the one-line JSON objects of the control protocol.
+ *
+ * The parser allocates nothing: members point into the text.  It checks every length.
+ */
 #include "base/json_line.h"
 
 #include <errno.h>
@@ -26,7 +30,7 @@ static bool take(struct cursor *c, char wanted)
 	return true;
 }
 
-/* A string; what lies between its quotes. */
+/* Consumes a string; returns the bytes between its quotes. */
 static bool take_string(struct cursor *c, const char **begin, size_t *size)
 {
 	if (!take(c, '"'))
@@ -88,7 +92,7 @@ bool json_line_has(const struct json_line *l, const char *key)
 	return find(l, key);
 }
 
-/* The character behind a backslash; 0 for those nobody needs in a path or a message. */
+/* The character after a backslash; 0 for escapes that paths and messages never need. */
 static char unescape(char c)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -200,6 +204,6 @@ void json_line_refuse(int fd, bool is_busy, const char *why)
 	if (is_busy)
 		text_addf(&t, ",\"busy\":true");
 	json_line_add_text(&t, "error", why);
-	json_line_send(fd, &t, -1); /* who does not wait gets nothing */
+	json_line_send(fd, &t, -1); /* a client that does not read gets no answer */
 	text_fini(&t);
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* base/supervise.c - see supervise.h. */
+/*
+ * base/supervise.c - fork a worker, wait for it, and fork another one when it was killed.
+ *
+ * The supervisor blocks all signals and receives them with sigwaitinfo, so that none is lost
+ * between two workers.
+ */
 #include "base/supervise.h"
 
 #include <errno.h>
@@ -9,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* So many lives within such a time are no accident. */
-enum { LIVES_MAX = 50, FORK_AGAIN_US = 100000 };
-#define LIVES_WITHIN_NS 1000000000ull
+/* If this many workers die within this time, give up: the cause is not accidental. */
+enum { WORKERS_MAX = 50, FORK_AGAIN_US = 100000 };
+#define WORKERS_WITHIN_NS 1000000000ull
 
 static uint64_t now(void)
 {
@@ -25,7 +30,7 @@ static void become_worker(pid_t supervisor)
 {
 	prctl(PR_SET_PDEATHSIG, SIGCHLD);
 	if (getppid() != supervisor)
-		raise(SIGCHLD); /* it died before we asked: blocked, read later */
+		raise(SIGCHLD); /* it died before prctl: blocked here, read later */
 }
 
 bool supervise_supervisor_is_gone(const struct supervision *l)
@@ -33,8 +38,10 @@ bool supervise_supervisor_is_gone(const struct supervision *l)
 	return l->supervisor && getppid() != l->supervisor;
 }
 
-/* Waits for a signal; passes on what means us.  A worker may die before it hears of it: the next
- * one knows. */
+/*
+ * Waits for a signal and forwards it.  A worker may die before it reads one; is_stopping then
+ * informs its successor.
+ */
 static void wait_for_signal(struct supervision *l, pid_t worker)
 {
 	sigset_t mask;
@@ -56,8 +63,8 @@ static void wait_for_signal(struct supervision *l, pid_t worker)
 	kill(worker, SIGTERM);
 }
 
-/* How the worker ended, as waitpid gives it. */
-static int keep(struct supervision *l, pid_t worker)
+/* Waits for the worker to end; returns its status as waitpid does. */
+static int wait_for_worker(struct supervision *l, pid_t worker)
 {
 	int status;
 
@@ -81,19 +88,20 @@ static _Noreturn void exit_as(int status)
 
 int supervise_start(struct supervision *l, struct diag *d)
 {
-	uint64_t times_ns[LIVES_MAX] = { 0 }, now_ns;
+	uint64_t times_ns[WORKERS_MAX] = { 0 }, now_ns;
 	pid_t supervisor = getpid(), worker;
 	int status;
 
 	l->supervisor = supervisor;
-	for (uint32_t life = 0;; life++) {
+	for (uint32_t worker_number = 0;; worker_number++) {
 		now_ns = now();
-		if (life >= LIVES_MAX && now_ns - times_ns[life % LIVES_MAX] < LIVES_WITHIN_NS)
+		if (worker_number >= WORKERS_MAX &&
+		    now_ns - times_ns[worker_number % WORKERS_MAX] < WORKERS_WITHIN_NS)
 			exit_as(status);
-		times_ns[life % LIVES_MAX] = now_ns;
+		times_ns[worker_number % WORKERS_MAX] = now_ns;
 		l->n++;
-		/* What we hold must not be lost for want of a process: later there will be one. */
-		while ((worker = fork()) < 0 && life)
+		/* The state that we hold must not be lost for lack of a process: retry. */
+		while ((worker = fork()) < 0 && worker_number)
 			usleep(FORK_AGAIN_US);
 		if (worker < 0)
 			return diag_errno(d, "cannot fork");
@@ -101,7 +109,7 @@ int supervise_start(struct supervision *l, struct diag *d)
 			become_worker(supervisor);
 			return (int)l->n;
 		}
-		status = keep(l, worker);
+		status = wait_for_worker(l, worker);
 		if (!WIFSIGNALED(status))
 			exit_as(status);
 	}

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/collector.c - the events that a running collector is told of: see collector.h. */
+/*
+ * collect/collector.c - a running collector's reactions to events: time, messages, signals.
+ *
+ * A pass moves data from the pools to the files (collect/drain/drain.h has the call chain).  It is
+ * divided into slices, so that connections and requests are served in between.
+ */
 #include "collect/collector.h"
 
 #include <errno.h>
@@ -14,10 +19,10 @@
 #include "collect/trigger/lifecycle.h"
 
 enum {
-	PARTIAL_NS = 1000000000, /* how long an open chunk may stay unread */
+	PARTIAL_NS = 1000000000, /* longest time that the data of an open chunk may stay unread */
 	MS = 1000000,
-	REAP_MOST = 64,	     /* programs looked at each second: there may be thousands */
-	SLICE_NS = 10000000, /* of a pass, before others have their turn */
+	REAP_MOST = 64,	     /* programs checked each second; there may be thousands */
+	SLICE_NS = 10000000, /* of a pass, before connections are served */
 };
 
 void collector_note(struct collector *c, const struct diag *d)
@@ -42,8 +47,10 @@ void collector_record_modules(struct collector *c)
 
 /* ---------------------------------------------------------------- time */
 
-/* Programs that started while the file of seats was gone, or none, have not found us: they are
- * switched on now. */
+/*
+ * Programs that started while the slots file was missing or wrong have not found this session:
+ * enable them now.
+ */
 static void repair_session_slot(struct collector *c)
 {
 	struct session *s = &c->session;
@@ -61,7 +68,7 @@ static void repair_session_slot(struct collector *c)
 		programs_follow(s->dir, 0, &s->file, true);
 }
 
-/* Once a second. */
+/* Runs once a second. */
 static void run_periodic_work(struct collector *c, uint64_t now_ns, uint64_t written_ns)
 {
 	streams_reclaim(c->streams);
@@ -74,11 +81,11 @@ static void run_periodic_work(struct collector *c, uint64_t now_ns, uint64_t wri
 	archiver_poll(c->archiver);
 	repair_session_slot(c);
 	if (!session_is_findable(&c->session))
-		c->stop = true; /* no program, and no `duet stop`, will ever come */
+		c->stop = true; /* no program and no `duet stop` can find it any more */
 	c->partial_ns = now_ns;
 }
 
-/* Whether all that was recorded before @until_ns is written. */
+/* Whether everything recorded before @until_ns is written. */
 static bool poll_kernel(struct collector *c, uint64_t until_ns)
 {
 	struct diag d = { "" };
@@ -88,12 +95,12 @@ static bool poll_kernel(struct collector *c, uint64_t until_ns)
 		more = kernel_poll(c->kernel, until_ns, &d);
 	if (d.text[0])
 		collector_note(c, &d);
-	return more <= 0; /* what could not be written is lost, and will not come */
+	return more <= 0; /* after an error the data is lost and will not appear later */
 }
 
 /*
- * How long the next pass may wait.  At most until open chunks are to be read.  Where nobody can
- * write before he has asked us, so long.
+ * Milliseconds until the next pass: at most until open chunks must be read.  That long if no
+ * program can write without a request to us before.
  */
 static uint32_t next_pass_ms(struct collector *c)
 {
@@ -108,17 +115,14 @@ static uint32_t next_pass_ms(struct collector *c)
 	ms = ms < other_ms ? ms : other_ms;
 	other_ms = rotate_due_ms(c, now_ns);
 	ms = ms < other_ms ? ms : other_ms;
-	/* Triggers look at files and losses, and the kernel does not always tell. */
+	/* Triggers poll files and losses, and some kernels do not report full buffers. */
 	if ((c->triggers.n || (c->kernel && !c->kernel_reports && kernel_is_polled(c->kernel))) &&
 	    ms > POLL_MS)
 		ms = POLL_MS;
 	return ms;
 }
 
-/*
- * A pass may take long: a slow disk, a burst.  It is gone through in slices, and between them
- * programs are let in and requests answered.
- */
+/* A pass may take long on a slow disk or after a burst, so it runs in slices. */
 static void continue_pass(struct collector *c)
 {
 	struct pass *p = &c->pass;
@@ -148,9 +152,10 @@ static void begin_pass(struct collector *c)
 
 	*p = (struct pass){ .begin_ns = now_ns, .partial = now_ns - c->partial_ns >= PARTIAL_NS };
 	p->written_ns =
-		p->partial ? streams_complete_ns(c->streams, now_ns) : 0; /* before looking */
+		p->partial ? streams_complete_ns(c->streams, now_ns) : 0; /* before the scan */
 	session_adjust_memory(&c->session,
-			      p->partial); /* first: what writers fill between two passes counts */
+			      p->partial); /* first: it counts what writers fill between two
+                                            * passes */
 	if (streams_scan(c->streams, p->partial, &d)) {
 		collector_note(c, &d);
 		p->written_ns = 0;
@@ -244,7 +249,7 @@ void collector_signal(struct collector *c, int signal, bool command)
 		trigger_watch_go_on(c);
 		return;
 	}
-	/* A terminal sends the first SIGINT to the command as well: it is left to it. */
+	/* A terminal sends the first SIGINT to the command as well: the command decides. */
 	if (signal != SIGINT || !command || ++c->interrupts > 1)
 		c->stop = true;
 }

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/collector.h - the collector as a state machine: it is told what has happened, and acts.
+ * collect/collector.h - the collector as a state machine: each call reports one event, and the
+ * collector acts on it.
  *
- * It waits for nothing and owns no loop, timer or signal.  Who drives it - collect/loop.c with
- * epoll, tests/sim with a seeded simulation - tells it of one event at a time and reads what it
- * wishes for: when the next pass is to be, whether there is work to go on with, whether it has come
- * to its end.
+ * It never waits and owns no loop, timer or signal.  Its driver (collect/loop.c with epoll,
+ * tests/sim with a seeded simulation) reports one event at a time.  The driver reads from it when
+ * the next pass is due, whether work is left, and whether it has finished.
  *
- *   state       entered by                           takes
+ *   state       entered by                           accepts
  *   made        collector_open                       start, finish
  *   running     collector_start, collector_resume    all events, finish
  *   stopping    an event that set `stop`             finish
  *
- * What outlives it when it is killed lies in shared memory: the session's board and pools, and
- * struct kept.  collector_resume goes on from these and from the files alone.
+ * State that survives when the process is killed lies in shared memory: the session memory, the
+ * pools, and struct handover.  collector_resume continues from these and the files alone.
  *
- * It meets the world (clock, files, sockets, other processes) through libc's names only, which the
- * simulator takes over when it is linked: docs/design/collector.md, with states, events and
- * invariants.
+ * It uses clock, files, sockets and other processes only through libc functions, which the
+ * simulator replaces at link time: docs/design/collector.md, with states, events and invariants.
  *
  * One thread.
  */
@@ -48,128 +47,154 @@
 #include "collect/session/default_events.h"
 #include "kernel/kernel.h"
 
-/* From the pools to the files, once. */
+/* One transfer of data from the pools to the files. */
 struct pass {
-	bool is_open; /* it goes on: collector_work */
-	bool partial; /* also of chunks that are open */
+	bool is_open; /* in progress: collector_work continues it */
+	bool partial; /* it includes the data of open chunks */
 	uint64_t begin_ns;
-	uint64_t written_ns; /* up to when everything will be in the files at its end; 0: not known
-			      */
+	uint64_t written_ns; /* at its end the files hold everything up to this time; 0: unknown */
 };
 
-/* Stays where it is: parts of it know others by address. */
+/* Must not be moved: its members point to each other. */
 struct collector {
-	const struct recorder_options *o; /* lent */
-	struct handover *handover;	  /* lent */
+	const struct recorder_options *o; /* borrowed */
+	struct handover *handover;	  /* borrowed */
 	struct session session;
 	struct filters filters;
 	struct default_events wanted;
 	struct streams *streams;
-	struct kernel *kernel; /* NULL: none */
-	bool kernel_reports;   /* when there is much to read: the driver then tells of a pass */
+	struct kernel *kernel; /* NULL: not recorded */
+	bool kernel_reports;   /* the kernel wakes the driver when its buffers fill; the driver
+                                * then reports a pass */
 	struct snapshot_maker snapshot;
 	struct enable_batch switches;
 	struct triggers triggers;
 	struct trigger_hits hits;
-	struct trigger_scan *scan; /* NULL: there is no pool for it */
+	struct trigger_scan *scan; /* NULL: no pool for it */
 	struct trigger_runner acts;
 	FILE *clock_file;
-	struct maps *maps; /* NULL: none */
-	char *modules; /* of the kernel, whose functions' names are written: files_again_kallsyms()
-			*/
+	struct maps *maps; /* NULL: not recorded */
+	char *modules;	   /* kernel modules already written with their symbols:
+                        * files_again_kallsyms() */
 	struct reaping reaping;
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
-	uint64_t begin_ns;	  /* 0: it did not begin */
+	uint64_t begin_ns;	  /* 0: not started */
 	uint64_t partial_ns;	  /* when open chunks were last read */
 	struct pass pass;
 	uint32_t interrupts;
 	struct recorder_result result;
 
-	/* collect/chunks/rotate.c; pieces only if asked for */
-	char base[PATH_MAX];	   /* pieces lie below it */
-	char place[PATH_MAX];	   /* of the traces that are being written */
-	FILE *trace_chunk_clock;   /* beside clock_file, which is the whole recording's */
-	struct archiver *archiver; /* lent, or NULL */
-	uint32_t trace_chunk;	   /* being written; 0: none */
+	/* written by collect/chunks/rotate.c; trace chunks only on request */
+	char base[PATH_MAX];	   /* of the recording: trace chunks lie below it */
+	char place[PATH_MAX];	   /* of the traces being written */
+	FILE *trace_chunk_clock;   /* of this trace chunk; clock_file covers the whole recording */
+	struct archiver *archiver; /* borrowed, or NULL */
+	uint32_t trace_chunk;	   /* number of the one being written; 0: no trace chunks */
 	uint64_t trace_chunk_begin_ns;
-	uint64_t rotated_bytes;	  /* written when it began */
-	uint64_t rotate_again_ns; /* not before */
+	uint64_t rotated_bytes;	  /* size of the recording when this trace chunk began */
+	uint64_t rotate_again_ns; /* earliest next attempt */
 	uint32_t finished,
-		unmarked; /* pieces: the last one; one that could not be marked so yet, or 0 */
+		unmarked; /* trace chunks: the last finished one; one not yet marked as finished,
+                           * or 0 */
 	uint64_t unmarked_begin_ns; /* since the Epoch */
 
-	/* What it wishes for. */
+	/* Read by the driver. */
 	uint32_t period_ms; /* until the next pass */
-	uint32_t watch_ms;  /* between two calls of collector_watch; 0: none is needed */
+	uint32_t watch_ms;  /* between two calls of collector_watch; 0: not needed */
 	bool stop;
 };
 
-/* ---------------------------------------------------------------- from nothing to running: start.c
- */
+/* ---------------------------------------------------------------- opening, starting: start.c */
 
-/* What collector_finish takes without collector_open; both arguments are lent. */
+/*
+ * Initial value; collector_finish accepts it without collector_open.  Both arguments are borrowed.
+ */
 #define COLLECTOR_NONE(options, memory)                                                            \
 	((struct collector){ .o = (options), .handover = (memory), .session = SESSION_NONE })
 
-/* collector_open - make of a COLLECTOR_NONE one that has session, files and kernel instance;
- * nothing runs yet.  Returns 0 or -errno; collector_finish in either case. */
+/*
+ * collector_open - create session, files and kernel instance; nothing runs yet.
+ *
+ * @c: a COLLECTOR_NONE.  Returns 0 or -errno; call collector_finish in either case.
+ */
 int collector_open(struct collector *c, struct diag *d);
-/* collector_start - let programs find the session, and switch their events on.  @command: the
- * process whose kernel events are wanted as well, or 0. */
+/*
+ * collector_start - let programs find the session, and enable their events.
+ *
+ * @command: a process whose kernel events are recorded too, or 0.
+ */
 int collector_start(struct collector *c, pid_t command, struct diag *d);
-/* collector_resume - the collector before us was killed: go on where it ended (collect/resume.h).
- * @c is as it was after collector_start. */
+/*
+ * collector_resume - continue the work of a killed collector (collect/resume.h).
+ *
+ * @c: as it was after collector_start.
+ */
 int collector_resume(struct collector *c, struct diag *d);
 
 /* ---------------------------------------------------------------- events: collector.c */
 
-/* collector_pass - it is time: the period is over, or nobody has told anything for long.  Begins a
- * pass, and goes on with it for some milliseconds; does not begin another one before its end. */
+/*
+ * collector_pass - the period is over, or a poll is needed.
+ *
+ * Begins a pass and continues it for some milliseconds.  If a pass is in progress it begins no
+ * other.
+ */
 void collector_pass(struct collector *c);
-/* collector_watch - it is time to look at what triggers wait for. */
+/* collector_watch - check the conditions of triggers. */
 void collector_watch(struct collector *c);
-/* collector_accept - somebody may be at session.listen_fd: lets one in.  The door's index, which is
- * to be watched; or -1. */
+/*
+ * collector_accept - accept one connection from session.listen_fd, if any.
+ *
+ * Returns the connection's index, whose descriptor the driver then watches; or -1.
+ */
 int collector_accept(struct collector *c);
-/* collector_readable - something came through door @i.
- * collector_next - whose turn it is to be heard; -1: nobody waits.
- * collector_read - hear door @i.
- * collector_end_turn - enough for this turn: what was asked, and is done for all at once, is done.
+/*
+ * collector_readable - connection @i is readable. collector_next - the connection to read next; -1:
+ * none. collector_read - read from connection @i. collector_end_turn - end of a turn: carry out the
+ * requests that were collected in a batch.
  */
 void collector_readable(struct collector *c, int i);
 int collector_next(const struct collector *c);
 void collector_read(struct collector *c, int i);
 void collector_end_turn(struct collector *c);
-/* collector_signal - SIGINT, SIGTERM or SIGHUP; SIGUSR1 and SIGUSR2 are for triggers.  @command:
- * one is running that a SIGINT was sent to, too. */
+/*
+ * collector_signal - SIGINT, SIGTERM or SIGHUP arrived; SIGUSR1 and SIGUSR2 are for triggers.
+ *
+ * @command: a command is running, which also received the SIGINT.
+ */
 void collector_signal(struct collector *c, int signal, bool command);
-/* collector_ended - the command did. */
+/* collector_ended - the command has ended. */
 void collector_ended(struct collector *c);
-/* collector_has_work - something is half done: collector_work goes on with it, some milliseconds at
- * a time. */
+/*
+ * collector_has_work - a pass or a snapshot is in progress. collector_work - continue it for some
+ * milliseconds.
+ */
 bool collector_has_work(const struct collector *c);
 void collector_work(struct collector *c);
 
 /* ---------------------------------------------------------------- the end: finish.c */
 
-/* collector_finish - write what remains, take back what programs were given, free.  The result in
- * c->result; 0 or -errno. */
+/*
+ * collector_finish - write what remains, release the programs, free everything.
+ *
+ * The result is in c->result.  Returns 0 or -errno.
+ */
 int collector_finish(struct collector *c, struct diag *d);
 
-/* ---------------------------------------------------------------- for these three */
+/* ---------------------------------------------------------------- for the files of collect */
 
 static inline uint64_t collector_now_ns(const struct collector *c)
 {
 	return clock_now_ns(&c->session.clock);
 }
 
-/* The first trouble is told. */
+/* Keeps the first problem for the result. */
 void collector_note(struct collector *c, const struct diag *d);
-/* Who records into the session, for a trace that begins now. */
+/* Records the names of all programs of the session, for a trace that begins now. */
 void collector_note_programs(struct collector *c);
-/* A reading of all clocks, and how far the files are: see files_add_clock. */
+/* Records all clocks, and how far the files are: see files_add_clock. */
 void collector_record_clocks(struct collector *c, uint64_t written_ns);
-/* Names of what came into the kernel meanwhile. */
+/* Records symbols of kernel modules loaded meanwhile. */
 void collector_record_modules(struct collector *c);
 
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/command.c - see command.h. */
+/*
+ * collect/command.c - fork the command, hold it before its exec, and release it when recording
+ * runs.
+ *
+ * Two pipes: `go` releases the child; `report` returns the errno of a failed exec, and reports EOF
+ * on success because it is close-on-exec.
+ */
 #include "collect/command.h"
 
 #include <errno.h>
@@ -14,9 +20,9 @@
 #include "base/io.h"
 
 /*
- * The command belongs to our session besides those it belongs to without us: rules/membership.h. So
- * recordings nest, and one that is always on misses nothing.  If there are too many, the outermost
- * go.
+ * The command belongs to our session in addition to those it already belongs to:
+ * rules/membership.h. So recordings nest, and a permanent one misses nothing.  If there are too
+ * many, the outermost are dropped.
  */
 static void set_sessions(const char *session)
 {
@@ -95,7 +101,7 @@ int command_release(struct command *c, struct diag *d)
 		return diag_errno(d, "the command is gone before it began");
 	close(c->go);
 	c->go = -1;
-	n = io_read(c->report, &e, sizeof e); /* ends with its exec */
+	n = io_read(c->report, &e, sizeof e); /* EOF after a successful exec */
 	close(c->report);
 	c->report = -1;
 	if (n != (ssize_t)sizeof e)

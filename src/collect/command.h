@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/command.h - the command a recording runs.
+ * collect/command.h - the command that a recording runs.
  *
- * It is made before the kernel is told whom to record and let go after: from its exec on, nothing
- * of it is missed.
+ * It is forked before the kernel starts to record it and released afterwards, so that nothing is
+ * missed from its exec on.
  */
 #ifndef COLLECT_COMMAND_H
 #define COLLECT_COMMAND_H
@@ -17,9 +17,9 @@
 
 struct command {
 	pid_t pid;  /* -1: none */
-	int go;	    /* writing end of the pipe it waits on; -1 */
-	int report; /* reading end: errno of a failed exec; -1 */
-	int status; /* as waitpid gives it, once it has ended */
+	int go;	    /* write end of the pipe that it waits on; -1 */
+	int report; /* read end: errno of a failed exec; -1 */
+	int status; /* as waitpid returns it, once it has ended */
 	bool ended;
 };
 
@@ -27,19 +27,19 @@ struct command_options {
 	char *const *argv;
 	const char *session;		   /* added to DUET_SESSION */
 	const char *library;		   /* DUET_LIBRARY, or NULL */
-	const char *preload;		   /* put in front of LD_PRELOAD, or NULL */
+	const char *preload;		   /* prepended to LD_PRELOAD, or NULL */
 	const sigset_t *mask;		   /* its signal mask */
 	const struct rlimit *files;	   /* its RLIMIT_NOFILE */
-	const struct sigaction *file_size; /* what it does on SIGXFSZ */
+	const struct sigaction *file_size; /* its disposition of SIGXFSZ */
 };
 
 /* command_prepare - fork; the child waits before its exec. */
 int command_prepare(struct command *c, const struct command_options *o, struct diag *d);
-/* command_release - let it exec.  -ENOENT and the like if that fails, after its end. */
+/* command_release - let it exec.  If that fails: -ENOENT and others, after its end. */
 int command_release(struct command *c, struct diag *d);
-/* command_has_ended - collect its status if it has ended. */
+/* command_has_ended - reap it if it has ended. */
 bool command_has_ended(struct command *c);
-/* command_abandon - forget it: one that still waits ends, one that runs runs on. */
+/* command_abandon - release it: a waiting child ends, a running one continues. */
 void command_abandon(struct command *c);
 
 #endif

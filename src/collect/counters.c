@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/counters.c - see counters.h.
+ * collect/counters.c - try the requested hardware counters in a child process, and explain a
+ * failure.
  *
- * What a counter lacks in a program can only be told by a 0 in each event.  So it is found out
- * before, where somebody reads the answer.  The answer is that of duet's own privileges: a traced
- * program may have fewer.
+ * A program without a working counter could only record a 0 in each event.  So this is checked
+ * before the recording, where the user sees the reason.  The result is that of duet's own
+ * privileges: a traced program may have fewer.
  */
 #include "collect/counters.h"
 
@@ -24,7 +25,7 @@
 
 #define RDPMC_FILE "/sys/bus/event_source/devices/cpu/rdpmc"
 
-enum { WAIT_FOR_REGISTER_MS = 100 }; /* counters that share registers take turns of some ms */
+enum { WAIT_FOR_REGISTER_MS = 100 }; /* counters that share registers take turns of a few ms */
 
 static uint64_t context_bit(unsigned counter)
 {
@@ -59,7 +60,10 @@ static void begin_step(struct counters_attempt *a, unsigned counter, enum counte
 	errno = 0;
 }
 
-/* In the child.  A step is written down before it is tried: the last one is what failed. */
+/*
+ * Runs in the child.  Each step is stored before it is tried: the last one stored is the one that
+ * failed.
+ */
 static void try_all(uint64_t mask, struct counters_attempt *a)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
@@ -107,7 +111,7 @@ static int attempt(uint64_t mask, struct counters_attempt *result, struct diag *
 		return diag_errno(d, "cannot try the counters of the processor");
 	child = fork();
 	if (!child) {
-		prctl(PR_SET_DUMPABLE, 0); /* no core file, should it be killed */
+		prctl(PR_SET_DUMPABLE, 0); /* no core file if it is killed */
 		try_all(mask, shared);
 		_exit(0);
 	}
@@ -127,7 +131,7 @@ static int attempt(uint64_t mask, struct counters_attempt *result, struct diag *
 
 /* ---------------------------------------------------------------- the reason */
 
-static int number_in(const char *path, int otherwise)
+static int read_number(const char *path, int if_missing)
 {
 	char text[32];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -136,17 +140,17 @@ static int number_in(const char *path, int otherwise)
 	if (fd >= 0)
 		close(fd);
 	if (n <= 0)
-		return otherwise;
+		return if_missing;
 	text[n] = 0;
 	return atoi(text);
 }
 
-static void inspect_machine(struct counters_attempt *a)
+static void read_machine(struct counters_attempt *a)
 {
 	a->has_register_access = COUNTERS_ARE_READABLE;
 	a->has_pmu = !access("/sys/bus/event_source/devices/cpu", F_OK) ||
 		     !access("/sys/bus/event_source/devices/cpu_core", F_OK);
-	a->paranoid = number_in("/proc/sys/kernel/perf_event_paranoid", 2);
+	a->paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", 2);
 }
 
 static int explain_open(const struct counters_attempt *a, const char *name, struct diag *d)
@@ -247,7 +251,7 @@ int counters_check(uint64_t mask, struct diag *d)
 			a.counter = i;
 	if (!(mask & context_bit(a.counter)))
 		return 0;
-	inspect_machine(&a);
+	read_machine(&a);
 	if (a.has_register_access)
 		err = attempt(mask, &a, d);
 	return err ? err : counters_explain(&a, d);

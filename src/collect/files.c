@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/files.c - see files.h. */
+/* collect/files.c - paths of the traces in a recording, and the files in its .duet directory. */
 #include "collect/files.h"
 
 #include <dirent.h>
@@ -29,8 +29,10 @@ bool files_are_none(const char *path)
 	return !n;
 }
 
-/* Not realpath: a tenant's collector has the directory open, but may not go along all of the way to
- * it. */
+/*
+ * Not realpath: a tenant's collector holds the directory open but may not search all directories
+ * above it.
+ */
 const char *files_whole(const char *path, char whole[PATH_MAX])
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
@@ -63,7 +65,7 @@ void files_remove(const char *path)
 			io_remove_tree(part);
 }
 
-/* "ust", "ust-2", "ust-3": the halves of the first collector, and of those that took over. */
+/* "ust", "ust-2", "ust-3": for the first collector and for its successors. */
 static void part_name(char part[24], const char *half, uint32_t incarnation)
 {
 	if (incarnation > 1)
@@ -122,7 +124,8 @@ int files_open_application(struct streams **out, struct session *session, const 
 	return streams_open(out, &o, diag);
 }
 
-/* PATH/.duet/NAME, in a directory that there is now.  False, with errno, if the path is too long.
+/*
+ * Makes the path PATH/.duet/NAME and that directory.  False, with errno, if the path is too long.
  */
 static bool make_hidden(char *file, size_t size, const char *path, const char *name)
 {
@@ -176,7 +179,8 @@ FILE *files_open_clock(const char *path, const struct abi_clock *clock)
 	f = fopen(file, "we");
 	if (f)
 		fcntl(fileno(f), F_OFD_SETLK,
-		      &whole); /* where that cannot be, nobody is told who lives */
+		      &whole); /* if locks are not supported, followers cannot detect a live
+                                * writer */
 	if (f)
 		fprintf(f, "# %s; ticks, trace, monotonic, boottime, realtime, written (ns)\n",
 			clock_tracefs_name(clock));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/finish.c - the end of a recording: see collector.h.
+ * collect/finish.c - end a recording: see collector.h.
  *
- * Whatever ended it, the trace is readable, programs are switched off and the kernel is put back.
- * Also takes what collector_open left half made.
+ * Whatever ended it, the trace is readable, programs are disabled and the kernel is restored.  Also
+ * releases what a failed collector_open left.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static int finish_apps(struct collector *c, struct diag *d)
 	session_withdraw(&c->session);
 	c->handover->lost_outside += programs_release(c->session.dir, &c->session.file);
 	if (!c->streams)
-		return 0; /* it could not be resumed: that is told already */
+		return 0; /* it could not be resumed; that error was reported already */
 	err = streams_flush(c->streams, d);
 	overwrite_err = streams_write_overwrite(c->streams, err ? NULL : d);
 	err = err ? err : overwrite_err;
@@ -68,7 +68,10 @@ static int end_recording(struct collector *c, struct diag *d)
 	return err ? err : kernel_err;
 }
 
-/* Should we be killed in this, another one does it again; after it, he takes our result. */
+/*
+ * If we are killed during this, the successor does it again; after it, the successor returns our
+ * result.
+ */
 static int finish_begun(struct collector *c, struct diag *d)
 {
 	struct handover *k = c->handover;
@@ -80,8 +83,8 @@ static int finish_begun(struct collector *c, struct diag *d)
 		k->error = end_recording(c, &k->why);
 		c->result.programs = k->n_joined;
 		k->result = c->result;
-		k->result.stopping.n = 0;	  /* who waits was connected to us */
-		store_release(&k->is_over, true); /* the result first */
+		k->result.stopping.n = 0;	  /* clients that wait were connected to us */
+		store_release(&k->is_over, true); /* after the result */
 	}
 	return k->error ? diag_fail(d, k->error, "%s", k->why.text) : 0;
 }

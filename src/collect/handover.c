@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/handover.c - see handover.h. */
+/* collect/handover.c - allocate and release the memory that collectors of one recording share. */
 #include "collect/handover.h"
 
 #include <sys/mman.h>

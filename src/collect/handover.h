@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/handover.h - a recording that outlives its collector.
+ * collect/handover.h - state that outlives a killed collector.
  *
- * `duet collect` is two processes.  The keeper has made everything - buffers, socket, the kernel's
- * instance - and then does nothing but hold it; its child, the worker, collects.  Whatever kills
- * the worker (a signal: ours, the out-of-memory killer's), the keeper forks another one, which
- * finds the descriptors and the memory of before, and takes over: collect/resume.h.  Programs
+ * `duet collect` is two processes (base/supervise.h).  The supervisor created buffers, socket and
+ * the kernel's instance, and then only holds them; its child, the worker, collects.  If the worker
+ * is killed, by a signal or by the out-of-memory killer, the supervisor forks another one.  That
+ * one finds the descriptors and the memory of before and continues: collect/resume.h.  Programs
  * notice nothing.
  *
- * If the keeper is killed, the worker becomes one: it forks the next worker, which takes over as
- * ever.  The two processes are base/supervise.h; here is what a worker leaves to the next one.
+ * If the supervisor is killed, the worker takes its role: it forks the next worker, which continues
+ * in the same way.
  */
 #ifndef COLLECT_HANDOVER_H
 #define COLLECT_HANDOVER_H
@@ -23,29 +23,29 @@
 #include "collect/chunks/archiver.h"
 #include "collect/trigger/engine.h"
 
-/* What the worker must not forget when it dies: in memory that it shares with the keeper. */
+/* What a worker leaves to its successor, in memory that it shares with the supervisor. */
 struct handover {
 	struct supervision supervision;
-	uint64_t lost_outside; /* events of programs that could not join, and are gone */
+	uint64_t lost_outside; /* events of programs that could not join and have ended */
 	uint32_t n_joined;
 	struct triggers_saved triggers;
 	struct filters_saved filters;
-	bool is_over;	/* it has ended, as these say; only what is held must be given back */
-	bool is_closed; /* and its last piece is marked; what was sent may be gone from here */
+	bool is_over;	/* the recording has ended with the result below; only resources must be
+                         * released */
+	bool is_closed; /* the last trace chunk is marked as finished; its files may have been
+                         * sent and removed */
 	struct recorder_result result;
 	int error;
 	struct diag why;
-	uint64_t
-		reported; /* ABI_REPORTED: of lost_outside and its like, as traces that are closed tell
-			    */
-	uint32_t trace_chunk;	       /* the last number given to one; 0: not in pieces */
-	uint32_t writing;	       /* the number of the one that is being written */
+	uint64_t reported;    /* ABI_REPORTED: losses outside of any stream that closed traces report */
+	uint32_t trace_chunk; /* the last number given to a trace chunk; 0: no trace
+                                        * chunks */
+	uint32_t writing;     /* the number of the one being written */
 	uint64_t trace_chunk_begin_ns; /* since the Epoch */
 	struct archiver_status archiver;
 };
 
-/* handover_memory - a zeroed struct handover; NULL without memory.  handover_forget gives it back.
- */
+/* handover_memory - a zeroed struct handover; NULL without memory. handover_forget - unmap it. */
 struct handover *handover_memory(void);
 void handover_forget(struct handover *k);
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/loop.c - see loop.h. */
+/*
+ * collect/loop.c - epoll, a signalfd and two timers that drive a collector.
+ *
+ * Timers are checked in every turn, so that a flood of events cannot delay them.  A turn reads a
+ * bounded number of messages.
+ */
 #include "collect/loop.h"
 
 #include <errno.h>
@@ -12,15 +17,14 @@
 
 enum { MOST_MS = 1000, MS = 1000000 };
 enum {
-	HEAR_MOST = 64,
-	HEAR_NS = 10 * MS
-}; /* in a turn: the timers, signals and new ones have theirs, too */
+	READ_MOST = 64,
+	READ_NS = 10 * MS
+}; /* limits of one turn, so that timers, signals and new connections are served too */
 enum { ON_SIGNAL = SESSION_CONNECTIONS, ON_KERNEL, ON_LISTEN, N_WATCHED };
 
-/* What is to be done again and again.  Looked at in each turn, so that nobody who is told of events
- * all the time puts it off. */
+/* A periodic timer, checked in each turn. */
 struct timer {
-	uint32_t period_ms; /* 0: it rests */
+	uint32_t period_ms; /* 0: off */
 	uint64_t due_ns;    /* of monotonic_ns */
 };
 
@@ -54,7 +58,7 @@ static bool is_due(struct timer *t, uint64_t now_ns)
 	return true;
 }
 
-/* For epoll_wait: up to the timer's end, at most @ms. */
+/* For epoll_wait: ms until the timer is due, at most @ms. */
 static int left_ms(const struct timer *t, uint64_t now_ns, int ms)
 {
 	uint64_t left_ns = t->due_ns > now_ns ? t->due_ns - now_ns : 0;
@@ -62,7 +66,10 @@ static int left_ms(const struct timer *t, uint64_t now_ns, int ms)
 	return t->period_ms && left_ns < (uint64_t)ms * MS ? (int)((left_ns + MS - 1) / MS) : ms;
 }
 
-/* Where pieces are to have a size, the kernel's buffers are not left to fill. */
+/*
+ * With a size limit for trace chunks the kernel's buffers are polled, because waiting until they
+ * are full would exceed it.
+ */
 static void watch_kernel(struct loop *l)
 {
 	struct collector *c = l->collector;
@@ -82,7 +89,7 @@ static int open_loop(struct loop *l, bool keep, struct diag *d)
 	sigaddset(&mask, SIGCHLD);
 	sigaddset(&mask, SIGUSR1);
 	sigaddset(&mask, SIGUSR2);
-	if (!keep) { /* else the keeper's */
+	if (!keep) { /* otherwise the supervisor receives them */
 		sigaddset(&mask, SIGINT);
 		sigaddset(&mask, SIGHUP);
 	}
@@ -108,7 +115,7 @@ static void close_loop(struct loop *l)
 		close(l->signals);
 }
 
-static void inspect_command(struct loop *l)
+static void check_command(struct loop *l)
 {
 	if (command_has_ended(l->command))
 		collector_ended(l->collector);
@@ -123,7 +130,7 @@ static void on_time(struct loop *l)
 	if (!is_due(&l->pass, now_ns))
 		return;
 	collector_pass(l->collector);
-	inspect_command(l); /* should its signal be lost */
+	check_command(l); /* in case its signal was lost */
 }
 
 static void on_signal(struct loop *l)
@@ -132,13 +139,13 @@ static void on_signal(struct loop *l)
 
 	while (read(l->signals, &s, sizeof s) == (ssize_t)sizeof s) {
 		if (s.ssi_signo == SIGCHLD)
-			inspect_command(l);
+			check_command(l);
 		else
 			collector_signal(l->collector, (int)s.ssi_signo, l->command->pid > 0);
 	}
 }
 
-/* Who waits for an answer is handed on: that he hangs up is nothing for us any more. */
+/* A connection that waits for an answer is handed over; its hang-up no longer concerns us. */
 static void read_requests(struct loop *l, int i)
 {
 	const struct connection *connection = &l->collector->session.connections[i];
@@ -147,10 +154,13 @@ static void read_requests(struct loop *l, int i)
 	collector_read(l->collector, i);
 	if (fd >= 0 && connection->fd != fd)
 		epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd,
-			  NULL); /* or it was closed, and is gone from there */
+			  NULL); /* if it was closed instead, epoll has dropped it already */
 }
 
-/* Each told of once: who has spoken is remembered until his turn. */
+/*
+ * Edge-triggered: each is reported once, and the session remembers a readable connection until its
+ * turn.
+ */
 static void on_listen(struct loop *l)
 {
 	struct session *s = &l->collector->session;
@@ -164,17 +174,18 @@ static void on_listen(struct loop *l)
 			continue;
 		read_requests(l, i);
 		if (s->connections[i].fd >= 0)
-			session_close_connection(s, i); /* what he says later nobody would hear */
+			session_close_connection(s, i); /* it could not be watched, so later
+                                                         * messages would never be read */
 	}
 }
 
-/* So many at a time: a crowd keeps nobody from the timer. */
+/* Bounded, so that many messages do not delay the timers. */
 static void read_some(struct loop *l)
 {
-	uint64_t end_ns = monotonic_ns() + HEAR_NS;
+	uint64_t end_ns = monotonic_ns() + READ_NS;
 
 	for (int n = 0, i;
-	     n < HEAR_MOST && !l->collector->stop && (i = collector_next(l->collector)) >= 0; n++) {
+	     n < READ_MOST && !l->collector->stop && (i = collector_next(l->collector)) >= 0; n++) {
 		read_requests(l, i);
 		if (monotonic_ns() >= end_ns)
 			break;
@@ -182,7 +193,7 @@ static void read_some(struct loop *l)
 	collector_end_turn(l->collector);
 }
 
-static void report(struct loop *l, uint32_t what)
+static void dispatch(struct loop *l, uint32_t what)
 {
 	if (what == ON_SIGNAL)
 		on_signal(l);
@@ -202,7 +213,7 @@ static void set_timers(struct loop *l)
 	set_period(&l->watch, l->collector->watch_ms, now_ns);
 }
 
-static int how_long(const struct loop *l)
+static int timeout_ms(const struct loop *l)
 {
 	uint64_t now_ns = monotonic_ns();
 
@@ -214,19 +225,19 @@ static int how_long(const struct loop *l)
 static int run(struct loop *l, struct diag *d)
 {
 	struct collector *c = l->collector;
-	struct epoll_event e[N_WATCHED]; /* all: else who comes waits behind a crowd's doors, some
-					    of them in each turn */
+	struct epoll_event e[N_WATCHED]; /* large enough for all: otherwise a new connection
+                                          * would wait behind many old ones, some in each turn */
 
 	set_timers(l);
 	while (!c->stop && !(l->keep && supervise_supervisor_is_gone(&c->handover->supervision))) {
-		int n = epoll_wait(l->epoll, e, N_WATCHED, how_long(l));
+		int n = epoll_wait(l->epoll, e, N_WATCHED, timeout_ms(l));
 
 		if (n < 0 && errno != EINTR)
 			return diag_errno(d, "epoll_wait");
 		if (collector_has_work(c))
 			collector_work(c);
 		for (int i = 0; i < n; i++)
-			report(l, e[i].data.u32);
+			dispatch(l, e[i].data.u32);
 		read_some(l);
 		on_time(l);
 		set_timers(l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/loop.h - the driver of a collector on a real machine: a loop over epoll and signals,
- * which does nothing but tell the collector what has happened.
+ * collect/loop.h - the driver of a collector on a real machine: a loop over epoll and signals that
+ * reports events to the collector and does nothing else.
  */
 #ifndef COLLECT_LOOP_H
 #define COLLECT_LOOP_H
@@ -13,11 +13,11 @@
 #include "collect/command.h"
 
 /*
- * loop_run - tell @c of events until it wishes to stop or, with @keep, its keeper is gone.
+ * loop_run - report events to @c until it sets `stop` or, with @keep, until its supervisor is gone.
  *
- * Signals come through a descriptor: SIGTERM, SIGCHLD (also when a keeper has died) and, unless
- * @keep (then they are the keeper's), SIGINT and SIGHUP.  They are blocked.  @command: told of its
- * end.  Returns 0 or -errno.
+ * Signals arrive through a descriptor: SIGTERM, SIGCHLD (also when a supervisor died), SIGUSR1,
+ * SIGUSR2 and, without @keep, SIGINT and SIGHUP; with @keep the supervisor receives these two.  All
+ * of them must be blocked.  @command: its end is reported.  Returns 0 or -errno.
  */
 int loop_run(struct collector *c, struct command *command, bool keep, struct diag *d);
 

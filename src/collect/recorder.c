@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/recorder.c - see recorder.h.
+ * collect/recorder.c - one recording in its process: signals and limits, the directory, the
+ * command, the supervisor, and the collector with its loop.
  *
- * The collector (collector.h) and its loop, and what is around them in a process: its signals and
- * limits, the command, the keeper, the directory.
+ * The order: recorder_open creates everything; recorder_run starts, then forks the worker, then
+ * loops; recorder_finish writes the rest and restores the process.
  */
 #include "collect/recorder.h"
 
@@ -29,20 +30,23 @@ struct recorder {
 	struct collector collector;
 	struct command command;
 	struct tenant_supervisor *tenant_supervisor; /* NULL: only this user's programs */
-	struct handover *handover;		     /* what must outlive us */
+	struct handover *handover;		     /* outlives this process */
 	struct archiver archiver;
 	sigset_t old_mask;
 	bool mask_changed;
 	struct sigaction old_file_size;
 	struct rlimit old_files;
-	bool owns_directory; /* it was empty, */
-	bool made_directory; /* or not there */
+	bool owns_directory; /* it was empty */
+	bool made_directory; /* it did not exist */
 };
 
 /* ---------------------------------------------------------------- the process */
 
-/* A file for each stream and its index: on large machines more than the usual 1024.  One that grows
- * beyond `ulimit -f` is like a full disk, not deadly.  The command gets what we had. */
+/*
+ * Each stream has a file and an index: large machines need more than the default 1024 descriptors.
+ * A file beyond `ulimit -f` must act like a full disk and not kill us.  The command gets our old
+ * limits back.
+ */
 static void raise_limits(struct recorder *r)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -61,7 +65,7 @@ static void block_signals(struct recorder *r)
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP); /* the terminal is gone: nobody can say Ctrl-C any more */
+	sigaddset(&mask, SIGHUP); /* the terminal is gone */
 	sigaddset(&mask, SIGCHLD);
 	sigaddset(&mask, SIGUSR1); /* for triggers */
 	sigaddset(&mask, SIGUSR2);
@@ -79,7 +83,7 @@ static void put_process_back(struct recorder *r)
 
 /* ---------------------------------------------------------------- the directory */
 
-/* A recording is never mixed with another: the directory is new, or empty. */
+/* A recording needs a new or an empty directory, so that two are never mixed. */
 static int make_directory(const char *path, struct diag *d)
 {
 	int err = io_make_dirs(path);
@@ -93,7 +97,7 @@ static int make_directory(const char *path, struct diag *d)
 				   path);
 }
 
-/* Nothing began: the same command, put right, finds the directory as it was. */
+/* Nothing was recorded: the same command, corrected, finds the directory as it was. */
 static void remove_files(const struct recorder *r)
 {
 	files_remove(r->o.path);
@@ -101,7 +105,7 @@ static void remove_files(const struct recorder *r)
 		rmdir(r->o.path);
 }
 
-/* ---------------------------------------------------------------- a recording's life */
+/* ---------------------------------------------------------------- phases of a recording */
 
 static int own_directory(struct recorder *r, struct diag *d)
 {
@@ -110,8 +114,7 @@ static int own_directory(struct recorder *r, struct diag *d)
 	r->made_directory = access(r->o.path, F_OK);
 	err = make_directory(r->o.path, d);
 	r->owns_directory = !err;
-	/* What others do is not everybody's to read; and they have directories in there which are
-	 * theirs. */
+	/* Other users must not read it, and some of its directories will belong to other users. */
 	if (!err && (r->o.all_users || r->o.containers) && chmod(r->o.path, 0700))
 		err = diag_errno(d, "cannot close %s to other users", r->o.path);
 	return err;
@@ -188,13 +191,13 @@ static int start(struct recorder *r, struct diag *d)
 }
 
 /*
- * A successor needs room for a new trace.  Where there is none, it dies, so that another one tries,
- * which is as safe as any death: in a while, or at once, for the last time, if the recording is to
- * end.
+ * A successor needs disk space for a new trace.  Without it, it dies so that the next one tries
+ * again, which is as safe as any death: after half a second, or at once for the last time if the
+ * recording is to end.
  */
-static void try_again_later(const struct handover *handover, int err)
+static void retry_without_space(const struct handover *handover, int err)
 {
-	struct timespec a_while = { .tv_nsec = 500000000 };
+	struct timespec pause = { .tv_nsec = 500000000 };
 	sigset_t stops;
 
 	sigemptyset(&stops);
@@ -203,11 +206,11 @@ static void try_again_later(const struct handover *handover, int err)
 	sigaddset(&stops, SIGHUP);
 	if ((err != -ENOSPC && err != -EDQUOT) || handover->supervision.is_stopping)
 		return;
-	sigtimedwait(&stops, NULL, &a_while); /* the keeper knows of it as well */
+	sigtimedwait(&stops, NULL, &pause); /* the supervisor receives it too */
 	raise(SIGKILL);
 }
 
-/* From here on, with the option, in a process of its own. */
+/* With the option `keep`, the code after this runs in a child process. */
 static int become_worker(struct recorder *r, struct diag *d)
 {
 	int incarnation = r->o.keep ? supervise_start(&r->handover->supervision, d) : 1;
@@ -216,21 +219,23 @@ static int become_worker(struct recorder *r, struct diag *d)
 				    : 0;
 
 	if (incarnation > 1)
-		try_again_later(r->handover, err);
+		retry_without_space(r->handover, err);
 	return err || !archiver_is_needed(&r->o.trace_chunks) ? err
 							      : archiver_start(&r->archiver, d);
 }
 
-/* The keeper was killed: we are the next one, and our child goes on as after any death.  What is
- * half done is ours to finish first: the child could not. */
-static int take_supervisors_place(struct recorder *r, struct diag *d)
+/*
+ * The supervisor was killed: this process becomes the supervisor, and its child continues as after
+ * any death.  Work in progress is finished first, because the child could not.
+ */
+static int become_supervisor(struct recorder *r, struct diag *d)
 {
 	while (collector_has_work(&r->collector))
 		collector_work(&r->collector);
 	session_close_connections(&r->collector.session);
 	archiver_leave(&r->archiver);
-	streams_close(
-		r->collector.streams); /* a keeper holds no file of a piece that may be removed */
+	streams_close(r->collector.streams); /* the supervisor must not hold files of a trace chunk
+                                        * that may be removed */
 	r->collector.streams = NULL;
 	fflush(NULL);
 	return become_worker(r, d);
@@ -251,7 +256,7 @@ int recorder_run(struct recorder *r, struct diag *d)
 	if (!err)
 		err = loop_run(&r->collector, &r->command, r->o.keep, d);
 	while (!err && !r->collector.stop) {
-		err = take_supervisors_place(r, d);
+		err = become_supervisor(r, d);
 		if (!err)
 			err = loop_run(&r->collector, &r->command, r->o.keep, d);
 	}

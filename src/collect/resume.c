@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/resume.c - see resume.h. */
+/*
+ * collect/resume.c - recover the files of a killed collector, and mark in each chunk how far it is
+ * in them.
+ */
 #include "collect/resume.h"
 
 #include <errno.h>
@@ -17,20 +20,19 @@
 #include "collect/chunks/chunks.h"
 #include "ctf/write/recover.h"
 
-/* ---------------------------------------------------------------- the packet that was being
- * written */
+/* ---------------------------------------------------------------- the packet in progress */
 
 struct recovering {
 	struct session *session;
 	struct handover *handover;
-	uint32_t number; /* of the trace: as in abi_slot.told */
+	uint32_t number; /* of the trace, as in abi_slot.reported */
 	int dir;
-	uint32_t n_packets; /* files that have one, at least */
+	uint32_t n_packets; /* files with at least one */
 };
 
-/* Whether the packet, at its file's end, holds just the bytes [read, pending) of the chunk. */
-static bool is_from(const struct recovering *g, const struct ctf_recovered *s,
-		    const struct abi_chunk *c, uint64_t read, uint64_t pending)
+/* Whether the last packet of a file holds exactly the bytes [read, pending) of chunk @c. */
+static bool holds_bytes_of(const struct recovering *g, const struct ctf_recovered *s,
+			   const struct abi_chunk *c, uint64_t read, uint64_t pending)
 {
 	uint64_t size = pending - read;
 	char *bytes;
@@ -62,14 +64,16 @@ static void recover_chunk(const struct recovering *g, const struct ctf_recovered
 	read = load(&c->read);
 	pending = load(&c->pending);
 	if (read < sizeof *c || pending <= read || pending > p->chunk_size ||
-	    !is_from(g, s, c, read, pending))
+	    !holds_bytes_of(g, s, c, read, pending))
 		return;
 	store(&c->cut_ns, s->end_ns);
 	store(&c->read, pending);
 	store(&c->pending, 0);
 }
 
-/* The channel whose file @name is, and what remains of the name: "cpu_3", "lane_7". */
+/*
+ * The pool whose file is @name; *@rest: the name without the channel's prefix, "cpu_3", "lane_7".
+ */
 static struct pool *pool_of(struct session *s, const char *name, const char **rest)
 {
 	for (uint32_t i = 1; i < s->n_channels; i++) {
@@ -85,7 +89,9 @@ static struct pool *pool_of(struct session *s, const char *name, const char **re
 	return strncmp(name, "cpu_", 4) && strncmp(name, "lane_", 5) ? NULL : &s->pools[0];
 }
 
-/* A flight recorder is copied at the end, and stays as it is: the successor copies all of it again.
+/*
+ * A pool in overwrite mode is copied at the end and not changed by that: the successor copies all
+ * of it again.
  */
 static void remove_copy(const struct recovering *g, const struct ctf_recovered *s)
 {
@@ -136,11 +142,11 @@ static void count_packets(void *arg, const struct ctf_recovered *s)
 }
 
 /*
- * Settles the trace at @path, if there is one.  One without a packet is taken away: its collector
- * had just begun it, and its metadata may describe nothing yet.  Returns 1 if it stays.
+ * Recovers the trace at @path, if it exists.  A trace without a packet is removed: its collector
+ * had just created it, and its metadata may be empty.  Returns 1 if it stays.
  */
-static int finalize(struct recovering *g, const char *path,
-		    void (*each)(void *arg, const struct ctf_recovered *s), struct diag *d)
+static int recover_trace(struct recovering *g, const char *path,
+			 void (*each)(void *arg, const struct ctf_recovered *s), struct diag *d)
 {
 	int err;
 
@@ -150,7 +156,7 @@ static int finalize(struct recovering *g, const char *path,
 		return errno == ENOENT ? 0 : diag_errno(d, "cannot open %s", path);
 	err = ctf_recover(path, each, g, d);
 	close(g->dir);
-	if (err && err != -ENOENT) /* it had not even an index yet */
+	if (err && err != -ENOENT) /* it did not even have an index yet */
 		return err;
 	if (!g->n_packets)
 		files_remove_trace(path);
@@ -164,7 +170,7 @@ static int recover_applications(struct recovering *g, const char *path, uint32_t
 	int err = files_application_path(trace, sizeof trace, path, g->session->tenant, incarnation,
 					 d);
 
-	return err ? err : finalize(g, trace, recover_stream, d);
+	return err ? err : recover_trace(g, trace, recover_stream, d);
 }
 
 static int recover_kernel(struct recovering *g, const char *path, uint32_t incarnation,
@@ -173,7 +179,7 @@ static int recover_kernel(struct recovering *g, const char *path, uint32_t incar
 	char trace[PATH_MAX];
 	int err = files_kernel_path(trace, sizeof trace, path, incarnation, d);
 
-	return err ? err : finalize(g, trace, count_packets, d);
+	return err ? err : recover_trace(g, trace, count_packets, d);
 }
 
 static void forget_all_pending(struct session *s)
@@ -183,8 +189,8 @@ static void forget_all_pending(struct session *s)
 }
 
 /*
- * A collector settles what is before it, then makes its own trace, then writes packets.  So only
- * the last one that is there may be in disorder; and one that died sooner left none.
+ * A collector first recovers earlier traces, then creates its own, then writes packets.  So only
+ * the last existing trace can be damaged, and a collector that died earlier left none.
  */
 int resume_files(struct session *s, struct handover *handover, const char *path,
 		 uint32_t incarnation, struct diag *d)
@@ -221,9 +227,9 @@ static int recover_trace_chunk(struct recovering *g, const char *path, uint64_t 
 }
 
 /*
- * The same in pieces.  A finished one is in order, and may be anything by now.  The one that was
- * being written is finished here; the next one may have been begun already.  The older first: what
- * it tells as lost is added once, also if that was done before (drain_add_reported).
+ * The same for trace chunks.  A finished one is intact and may have been changed by others.  The
+ * one being written is finished here; the next one may exist already.  The older goes first: the
+ * losses that it reports are added once, even if that was done before (drain_add_reported).
  */
 int resume_trace_chunks(struct session *s, struct handover *handover, const char *path,
 			uint64_t now_ns, struct diag *d)
@@ -264,7 +270,7 @@ int resume_session(struct session *s, bool is_stopping, struct diag *d)
 	if (err)
 		return err;
 	for (int i = 0; i < SESSION_CONNECTIONS; i++)
-		s->connections[i].fd = -1; /* who stood there was turned away */
+		s->connections[i].fd = -1; /* its peer has reconnected or given up */
 	session_recount(s);
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/resume.h - going on where a killed collector ended.
+ * collect/resume.h - continue where a killed collector ended.
  *
- * The pools are as it left them.  Its files are settled (ctf/write/recover.h) and stay; what
- * follows goes into a trace beside them.  What may be in both, the packet that was being written,
- * is told by the chunk it came from: abi_chunk.pending.  So each event is in one of them, once.
+ * The pools are as it left them.  Its files are recovered (ctf/write/recover.h) and stay; new data
+ * goes into a trace beside them.  Only the packet that it was writing could be in both.  The chunk
+ * it came from identifies it: abi_chunk.pending.  So each event is in exactly one of the traces.
  */
 #ifndef COLLECT_RESUME_H
 #define COLLECT_RESUME_H
@@ -16,20 +16,26 @@
 #include "collect/session/session.h"
 
 /*
- * resume_files - settle what the collectors before life @life left in the recording @path, and say
- * in each chunk how far it is in there.
+ * resume_files - recover what the collectors before number @incarnation left in the recording
+ * @path, and mark in each chunk how far it is in these files.
  *
- * Nobody else collects.  May be interrupted by death, and done again.  Returns 0 or -errno.
+ * No other collector may run.  May be killed at any point and repeated.  Returns 0 or -errno.
  */
 int resume_files(struct session *s, struct handover *handover, const char *path,
 		 uint32_t incarnation, struct diag *d);
-/* resume_trace_chunks - the same in a recording in pieces: what was being written is finished, as
- * of @now_ns since the Epoch. */
+/*
+ * resume_trace_chunks - the same in a recording with trace chunks: finishes the one that was being
+ * written, as of @now_ns since the Epoch.
+ */
 int resume_trace_chunks(struct session *s, struct handover *handover, const char *path,
 			uint64_t now_ns, struct diag *d);
 
-/* resume_session - what the collector that died may have changed: rules, filters, parked chunks.
- * @is_stopping: programs may find the session no more, and its rules are over. */
+/*
+ * resume_session - read again what the killed collector may have changed: rules, filters, parked
+ * chunks.
+ *
+ * @is_stopping: programs no longer find the session, and its rules have ended.
+ */
 int resume_session(struct session *s, bool is_stopping, struct diag *d);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/start.c - how a collector comes to run: made from nothing, or resumed where another one
- * was killed.  See collector.h.
+ * collect/start.c - open and start a collector, or resume the work of a killed one: see
+ * collector.h.
  *
- * Order matters: programs find the session when their questions will be answered at once; the
- * kernel records before they are let go.
+ * The order matters.  Programs may find the session only when their messages will be answered at
+ * once. The kernel records before a command is released.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ enum { FIRST_PERIOD_MS = 20 };
 
 /* ---------------------------------------------------------------- opening */
 
-/* A program whose code's addresses are recorded, although it has not joined. */
+/* A process with recorded code addresses that has not joined. */
 static void on_sampled(void *arg, pid_t pid, uint64_t at_ns)
 {
 	struct collector *c = arg;
@@ -41,7 +41,7 @@ static void on_mapped(void *arg, const struct kernel_mapped *m)
 	maps_add(c->maps, m);
 }
 
-/* Who came into a cgroup that is recorded: what is wanted of it is asked anew. */
+/* A process entered a recorded cgroup: evaluate the rules for it again. */
 static void on_entered(void *arg, pid_t pid)
 {
 	struct collector *c = arg;
@@ -82,7 +82,7 @@ static int open_kernel(struct collector *c)
 	if (snprintf(path, sizeof path, "%s/kernel", c->place) >= (int)sizeof path)
 		return diag_fail(&c->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
 	err = kernel_open(&c->kernel, &k, &c->result.kernel_reason);
-	if (!err && c->result.kernel_reason.text[0]) { /* it was told beside */
+	if (!err && c->result.kernel_reason.text[0]) { /* it was reported by another way */
 		collector_note(c, &c->result.kernel_reason);
 		c->result.kernel_reason.text[0] = 0;
 	}
@@ -101,8 +101,8 @@ static int open_kernel(struct collector *c)
 	return err;
 }
 
-/* What was asked for by name is missed with an error, the default with a note. */
-static int want_kernel(struct collector *c, struct diag *d)
+/* A missing kernel is an error if the user asked for kernel data by name, otherwise a note. */
+static int open_kernel_if_possible(struct collector *c, struct diag *d)
 {
 	int err = open_kernel(c);
 
@@ -113,8 +113,10 @@ static int want_kernel(struct collector *c, struct diag *d)
 	return 0;
 }
 
-/* An event that no filter lets pass is not lost, but somebody waits for it in vain.  Who joins is
- * looked at before it goes on: it may be gone in a millisecond, and its page with it. */
+/*
+ * Notes a filter that no event of a program can pass.  A program that joins is checked before it
+ * continues: it may end within a millisecond, and its page with it.
+ */
 static void check_filters(void *arg, pid_t pid)
 {
 	struct collector *c = arg;
@@ -128,7 +130,8 @@ static int open_session(struct collector *c, struct diag *d)
 {
 	struct session_channel channels[ABI_CHANNELS];
 	struct session_options so = { .name = c->o->session,
-				      .is_private = c->o->command, /* it alone belongs to it */
+				      .is_private = c->o->command, /* it belongs to the command
+                                                                    * alone */
 				      .channels = channels,
 				      .n_channels = (uint32_t)c->o->n_channels,
 				      .clock_kind = c->o->clock_kind,
@@ -152,7 +155,10 @@ static int open_session(struct collector *c, struct diag *d)
 	return 0;
 }
 
-/* The files of life @life; of the first, @life is 1.  In pieces each life has its own. */
+/*
+ * Opens the application traces of collector number @incarnation, from 1.  Each trace chunk has its
+ * own.
+ */
 static int open_streams(struct collector *c, uint32_t incarnation, struct diag *d)
 {
 	const struct streams_options more = { .clock_offset_ns = c->clock_offset_ns,
@@ -189,7 +195,7 @@ int collector_open(struct collector *c, struct diag *d)
 	c->maps = maps_open(c->place, o->tenant);
 	err = open_streams(c, 1, d);
 	if (!err && o->kernel)
-		err = want_kernel(c, d);
+		err = open_kernel_if_possible(c, d);
 	if (!err)
 		err = trigger_watch_open(c, d);
 	c->snapshot = (struct snapshot_maker){ .session = &c->session,
@@ -222,12 +228,12 @@ static int start_kernel(struct collector *c, pid_t command, struct diag *d)
 	return err;
 }
 
-/* In programs that run. */
-static int enable_wanted(struct collector *c, struct diag *d)
+/* Enables events in running programs. */
+static int enable_default_events(struct collector *c, struct diag *d)
 {
 	int err = 0;
 
-	if (c->o->whole) { /* what is wanted is in its rules, and not what it was started for */
+	if (c->o->whole) { /* a tenant collector follows its rules, not the recording's options */
 		programs_follow(c->session.dir, 0, &c->session.file, true);
 		return 0;
 	}
@@ -242,18 +248,19 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 {
 	int err = start_kernel(c, command, d);
 
-	/* From here on programs ask for the pool, and do not wait long. */
+	/* From here on programs request the session memory and do not wait long for it. */
 	if (!err)
 		err = session_publish(c->session.dir, &c->session.file, d);
 	if (!err && !c->handover->triggers.is_paused)
-		err = enable_wanted(c, d);
+		err = enable_default_events(c, d);
 	if (!err)
 		err = session_announce(&c->session, d);
 	if (err)
 		return err;
 	c->begin_ns = c->partial_ns = collector_now_ns(c);
 	if (c->o->whole)
-		err = catch_up_run(c, d); /* once more, as it can be found now */
+		err = catch_up_run(c, d); /* once more, now that requests can reach this
+                                           * collector */
 	check_filters(c, 0);
 	collector_record_clocks(c, 0);
 	return err ? err : trigger_watch_start(c, d);
@@ -261,7 +268,9 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 
 /* ---------------------------------------------------------------- resuming */
 
-/* The programs that live, for the new trace: who joined and was not written down is among them. */
+/*
+ * Records the names of live programs in the new trace, including those whose join was not written.
+ */
 static int note_program(void *arg, struct program *a)
 {
 	struct collector *c = arg;
@@ -290,8 +299,10 @@ static int resume_kernel(struct collector *c, uint32_t incarnation, struct diag 
 	return !err && c->trace_chunk ? kernel_state(c->kernel, d) : err;
 }
 
-/* What the one before us held is as the keeper had it at the start, what it wrote lies there, and
- * what it knew is in shared memory. */
+/*
+ * This process has the state of the supervisor, from before the first worker.  All later state is
+ * in shared memory, and in the files of the killed collector.
+ */
 int collector_resume(struct collector *c, struct diag *d)
 {
 	uint32_t incarnation = c->handover->supervision.n;

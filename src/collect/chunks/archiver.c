@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/chunks/archiver.c - see archiver.h. */
+/*
+ * collect/chunks/archiver.c - the archiver process: compress, sync and remove trace chunks, one
+ * step at a time, and read the collector's messages in between.
+ *
+ * nftw(3) has no context argument, so its callbacks use file-scope variables; the process has one
+ * thread.
+ */
 #include "collect/chunks/archiver.h"
 
 #include <dirent.h>
@@ -29,12 +35,12 @@
 enum { DEEP = 16, RETRY_MS = 1000 };
 enum { WAKE = 'w', END = 'e' };
 
-/* The process's own. */
+/* State of the archiver process. */
 struct archiving {
 	const struct archiver *t;
 	int control;
 	bool is_ending;
-	bool is_orphan;	 /* nobody waits for us: another one will go on */
+	bool is_orphan;	 /* the collector is gone: another archiver will continue */
 	bool has_failed; /* in this round */
 	uint64_t sync_due_ns;
 };
@@ -57,23 +63,23 @@ static void note(struct archiving *g, const struct diag *d)
 	g->has_failed = true;
 }
 
-/* Takes what we were told; waits for it up to @timeout_ms, -1: as long as it takes. */
-static void listen_for(struct archiving *g, int timeout_ms)
+/* Reads messages; waits up to @timeout_ms for one, -1: without limit. */
+static void read_messages(struct archiving *g, int timeout_ms)
 {
 	struct pollfd p = { .fd = g->control, .events = POLLIN };
-	char said[64];
+	char messages[64];
 	ssize_t n;
 
 	if (g->is_ending || poll(&p, 1, timeout_ms) <= 0)
 		return;
-	n = read(g->control, said, sizeof said);
-	if (n > 0 && memchr(said, END, (size_t)n))
+	n = read(g->control, messages, sizeof messages);
+	if (n > 0 && memchr(messages, END, (size_t)n))
 		g->is_ending = true;
 	else if (!n)
 		g->is_orphan = true;
 }
 
-/* ---------------------------------------------------------------- forced onto the disk */
+/* ---------------------------------------------------------------- synced */
 
 static int sync_error; /* for nftw */
 
@@ -87,14 +93,14 @@ static int sync_one(const char *path, const struct stat *st, int type, struct FT
 		return 0;
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return 0; /* gone meanwhile */
+		return 0; /* removed meanwhile */
 	if (fsync(fd) && errno != EINVAL && !sync_error)
 		sync_error = -errno;
 	close(fd);
 	return 0;
 }
 
-/* Files first, then the directories that name them. */
+/* Syncs files first, then the directories that name them. */
 static int sync_tree(const char *path, struct diag *d)
 {
 	sync_error = 0;
@@ -142,7 +148,7 @@ static int sync_file(int dir, const char *name)
 	return err;
 }
 
-/* NAME into .NAME.zst, that into NAME.zst, and NAME is gone. */
+/* Compresses NAME into .NAME.zst, renames that to NAME.zst, and removes NAME. */
 static int pack_file(int dir, const char *name, uint64_t size)
 {
 	const struct trace_chunks_options *o = compressing.g->t->o;
@@ -153,7 +159,7 @@ static int pack_file(int dir, const char *name, uint64_t size)
 	int err;
 
 	if (snprintf(hidden, sizeof hidden, ".%s" COMPRESSED_SUFFIX, name) >= (int)sizeof hidden)
-		return 0; /* none of ours */
+		return 0; /* not a file that we wrote */
 	strcpy(packed, hidden + 1);
 	err = compressed_write(dir, name, hidden, o->pack_level, &out, &d);
 	if (!err && (o->sync_trace_chunks || o->sync_ns) && (err = sync_file(dir, hidden)))
@@ -166,7 +172,7 @@ static int pack_file(int dir, const char *name, uint64_t size)
 		return err;
 	}
 	if ((o->sync_trace_chunks || o->sync_ns) &&
-	    fsync(dir)) /* the new name before the old one goes */
+	    fsync(dir)) /* make the new name durable before the old one is removed */
 		return 0;
 	unlinkat(dir, name, 0);
 	s->plain_bytes += size;
@@ -179,9 +185,11 @@ static int pack_one(const char *path, const struct stat *st, int type, struct FT
 	char parent[PATH_MAX];
 	int dir, err;
 
-	/* Between files: who waits for the lock, should ours be dead, need not wait for the whole
-	 * piece. */
-	listen_for(compressing.g, 0);
+	/*
+	 * Checked for each file: if our collector has died, the next archiver waits for the lock
+	 * and must not wait for the whole trace chunk.
+	 */
+	read_messages(compressing.g, 0);
 	if (compressing.g->is_orphan)
 		return 1;
 	if (type != FTW_F || !is_packable(path, path + at->base) || at->base >= (int)sizeof parent)
@@ -195,8 +203,10 @@ static int pack_one(const char *path, const struct stat *st, int type, struct FT
 	return err ? 1 : 0;
 }
 
-/* Metadata first: a piece half packed is then no trace to readers that know plain ones only, rather
- * than a damaged one. */
+/*
+ * Compresses the metadata first.  A reader that knows only plain files then sees no trace in a
+ * half-compressed trace chunk, rather than a damaged one.
+ */
 static void pack_trace_chunk(struct archiving *g, uint32_t number)
 {
 	uint64_t cpu_ns = clock_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -244,9 +254,11 @@ static int remove_old(struct archiving *g, const struct trace_chunk *p, int n)
 
 /* ---------------------------------------------------------------- the process */
 
-/* One step of work: old pieces removed first, then one that is not packed or not on the disk.
- * Whether there may be more. */
-static bool work(struct archiving *g)
+/*
+ * One step: removes old trace chunks, then compresses or syncs one.  Returns whether there may be
+ * more work.
+ */
+static bool do_one_step(struct archiving *g)
 {
 	const struct trace_chunks_options *o = g->t->o;
 	struct archiver_status *s = g->t->status;
@@ -286,7 +298,7 @@ static void sync_now(struct archiving *g)
 	g->sync_due_ns = clock_of(CLOCK_MONOTONIC) + g->t->o->sync_ns;
 }
 
-static int how_long(const struct archiving *g)
+static int timeout_ms(const struct archiving *g)
 {
 	const struct trace_chunks_options *o = g->t->o;
 	uint64_t ns = g->has_failed ? RETRY_MS * MS : UINT64_MAX,
@@ -308,26 +320,28 @@ static void run(struct archiving *g)
 	trace_chunks_sweep(g->t->path);
 	do {
 		g->has_failed = false;
-		while (work(g) && !g->has_failed && !g->is_orphan) {
-			listen_for(g, 0);
+		while (do_one_step(g) && !g->has_failed && !g->is_orphan) {
+			read_messages(g, 0);
 			sync_now(g);
 		}
 		sync_now(g);
 		more = !g->is_ending && !g->is_orphan;
 		if (more)
-			listen_for(g, how_long(g));
-		/* The last word comes after the last piece. */
+			read_messages(g, timeout_ms(g));
+		/* the final message follows the last trace chunk */
 	} while (more && !g->is_orphan);
 }
 
-static void leave_everything(int control)
+static void close_inherited(int control)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; fd < 3 && nothing >= 0; fd++)
 		dup2(nothing, fd);
-	/* What the collector holds open would outlive it: the kernel's instance, sockets, our own
-	 * pipe. */
+	/*
+	 * Descriptors of the collector must not outlive it: the kernel's instance, sockets, the
+	 * other end of our pipe.
+	 */
 	if (control != 3 && dup2(control, 3) < 0)
 		_exit(1);
 	syscall(SYS_close_range, 4u, ~0u, 0u);
@@ -339,14 +353,14 @@ static _Noreturn void become_archiver(const struct archiver *t, int control)
 	char path[PATH_MAX];
 	int lock;
 
-	leave_everything(control);
+	close_inherited(control);
 	setpriority(PRIO_PROCESS, 0, 19);
-	prctl(PR_SET_NAME, "duet-tidy"); /* for who looks at processes: it is no collector */
+	prctl(PR_SET_NAME, "duet-tidy"); /* the name seen in ps; it differs from the collector's */
 	snprintf(path, sizeof path, "%s/.duet", t->path);
 	mkdir(path, 0777);
 	strcat(path, "/tidy");
 	lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-	/* One that the collector before ours had started ends when it is done with its file. */
+	/* A predecessor's archiver ends after its current file and then releases the lock. */
 	while (lock >= 0 && flock(lock, LOCK_EX) && errno == EINTR)
 		;
 	run(&g);
@@ -380,7 +394,7 @@ int archiver_start(struct archiver *t, struct diag *d)
 	return diag_errno(d, "cannot start what looks after the pieces");
 }
 
-static void say(struct archiver *t, char what)
+static void send_message(struct archiver *t, char what)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction old;
@@ -403,7 +417,7 @@ void archiver_wake(struct archiver *t)
 {
 	archiver_poll(t);
 	if (t && t->pid > 0)
-		say(t, WAKE);
+		send_message(t, WAKE);
 }
 
 void archiver_leave(struct archiver *t)
@@ -420,6 +434,6 @@ void archiver_end(struct archiver *t)
 {
 	archiver_poll(t);
 	if (t->pid > 0)
-		say(t, END);
+		send_message(t, END);
 	archiver_leave(t);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/chunks/chunks.c - see chunks.h. */
+/*
+ * collect/chunks/chunks.c - names, list and removal of trace chunks on disk; used by the collector,
+ * the archiver and relays.
+ */
 #include "collect/chunks/chunks.h"
 
 #include <dirent.h>
@@ -75,28 +78,28 @@ bool trace_chunks_is_finished(const char *path, uint32_t n)
 	return name_inside(file, path, n, ".duet/finished") && !access(file, F_OK);
 }
 
-/* ---------------------------------------------------------------- what lies there */
+/* ---------------------------------------------------------------- listing */
 
-/* For nftw, which knows no context. */
+/* For nftw, which has no context argument. */
 static struct {
-	size_t base; /* length of the piece's own path */
+	size_t base; /* length of the trace chunk's path */
 	uint64_t bytes;
 	bool any_plain;
-} seen;
+} totals;
 
-static int on_event(const char *path, const struct stat *st, int type, struct FTW *at)
+static int add_file(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	const char *inside = path + seen.base;
+	const char *inside = path + totals.base;
 
 	(void)at;
-	seen.bytes += (uint64_t)st->st_blocks * 512;
+	totals.bytes += (uint64_t)st->st_blocks * 512;
 	if (type == FTW_F && !compressed_is_name(path) && !strstr(inside, "/.duet/") &&
 	    !strstr(inside, "/index/"))
-		seen.any_plain = true;
+		totals.any_plain = true;
 	return 0;
 }
 
-static bool session_info_read(const char *path, uint32_t n, struct trace_chunk *p)
+static bool read_trace_chunk(const char *path, uint32_t n, struct trace_chunk *p)
 {
 	char file[PATH_MAX], text[64];
 	uint64_t begin_ns;
@@ -106,14 +109,14 @@ static bool session_info_read(const char *path, uint32_t n, struct trace_chunk *
 	    io_read_file(file, text, sizeof text) < 0)
 		return false;
 	if (sscanf(text, "%" SCNu64 " %" SCNu64, &begin_ns, &p->end_ns) != 2)
-		p->end_ns = 0; /* scribbled over: old */
+		p->end_ns = 0; /* corrupted: counts as old */
 	trace_chunks_path(file, sizeof file, path, n, NULL);
-	seen.base = strlen(file);
-	seen.bytes = 0;
-	seen.any_plain = false;
-	nftw(file, on_event, 16, FTW_PHYS);
-	p->bytes = seen.bytes;
-	p->is_packed = !seen.any_plain;
+	totals.base = strlen(file);
+	totals.bytes = 0;
+	totals.any_plain = false;
+	nftw(file, add_file, 16, FTW_PHYS);
+	p->bytes = totals.bytes;
+	p->is_packed = !totals.any_plain;
 	return true;
 }
 
@@ -127,7 +130,7 @@ static int by_number(const void *a, const void *b)
 int trace_chunks_list(const char *path, struct trace_chunk **trace_chunks)
 {
 	DIR *dir = opendir(path);
-	struct trace_chunk *list = NULL, *bigger;
+	struct trace_chunk *list = NULL, *grown;
 	struct dirent *e;
 	int n = 0, err = 0;
 
@@ -139,13 +142,13 @@ int trace_chunks_list(const char *path, struct trace_chunk **trace_chunks)
 
 		if (!number)
 			continue;
-		bigger = realloc(list, (size_t)(n + 1) * sizeof *list);
-		if (!bigger)
+		grown = realloc(list, (size_t)(n + 1) * sizeof *list);
+		if (!grown)
 			err = -ENOMEM;
 		else
-			list = bigger;
+			list = grown;
 		if (!err)
-			n += session_info_read(path, number, &list[n]);
+			n += read_trace_chunk(path, number, &list[n]);
 	}
 	closedir(dir);
 	if (err) {

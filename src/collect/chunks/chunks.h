@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/chunks/chunks.h - a recording in pieces: names on disk, and what is asked of them.
+ * collect/chunks/chunks.h - a recording divided into trace chunks: names on disk and options.
  *
- *	PATH/piece-000001/          ust, kernel, .duet: a recording of its own
- *	PATH/piece-000001/.duet/finished
- *	PATH/piece-000002/          the same; without that file it is being written
- *	PATH/.piece-000001          being removed
+ * 	PATH/piece-000001/          ust, kernel, .duet: a recording of its own
+ * 	PATH/piece-000001/.duet/finished
+ * 	PATH/piece-000002/          the same; without that file it is being written
+ * 	PATH/.piece-000001          being removed
  *
- * Numbers only grow.  All of a piece but the last one is finished.  Who sees the file `finished`
- *sees a piece to which no event is added any more: it may be copied, packed or removed.
+ * Numbers only grow.  All trace chunks except the last one are finished.  The file `finished` means
+ * that no event is added any more: the trace chunk may be copied, compressed or removed.
  */
 #ifndef COLLECT_CHUNKS_CHUNKS_H
 #define COLLECT_CHUNKS_CHUNKS_H
@@ -19,53 +19,64 @@
 
 #include "base/diag.h"
 
-/* What is asked for on the command line; zeros: nothing of it. */
+/* From the command line; zero means no. */
 struct trace_chunks_options {
-	bool rotate; /* the recording is in pieces; without a limit only when somebody asks */
+	bool rotate; /* divide the recording; without limits below only on request */
 	uint64_t rotate_bytes,
-		rotate_ns;	      /* a new piece when the last has so much, or so long a time */
-	uint64_t keep_bytes, keep_ns; /* finished pieces beyond are removed, the oldest first */
+		rotate_ns;	      /* begin a new trace chunk at this size or after this time */
+	uint64_t keep_bytes, keep_ns; /* remove finished trace chunks beyond these limits, the
+                                       * oldest first */
 	uint32_t keep_count;
-	bool remove_all;	/* they are removed as soon as they may be */
-	int pack_level;		/* finished pieces are compressed: 1 .. 19 */
-	bool sync_trace_chunks; /* finished pieces are forced onto the disk */
-	uint64_t sync_ns;	/* and the one being written, each time so much time has passed */
-	const uint32_t *n_arrived; /* pieces up to this number are where they are sent; NULL: they
-				      are not sent */
+	bool remove_all;	   /* remove them as soon as possible */
+	int pack_level;		   /* compress finished trace chunks: 1 .. 19 */
+	bool sync_trace_chunks;	   /* sync finished trace chunks */
+	uint64_t sync_ns;	   /* sync the whole recording at this interval */
+	const uint32_t *n_arrived; /* trace chunks up to this number have been sent; NULL: none
+                                    * are sent */
 };
 
-/* trace_chunks_path - of number @n.  0 or -ENAMETOOLONG. */
+/* trace_chunks_path - the path of trace chunk @n.  0 or -ENAMETOOLONG. */
 int trace_chunks_path(char *to, size_t size, const char *path, uint32_t n, struct diag *d);
-/* trace_chunks_number - the number a name tells, or 0. */
+/* trace_chunks_number - the number in a directory name, or 0. */
 uint32_t trace_chunks_number(const char *name);
 
-/* trace_chunks_finish - write `finished`: from @begin_ns to @end_ns since the Epoch.  0 or -errno.
+/*
+ * trace_chunks_finish - write the file `finished`; @begin_ns and @end_ns since the Epoch.
+ *
+ * 0 or -errno.
  */
 int trace_chunks_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_ns,
 			struct diag *d);
 bool trace_chunks_is_finished(const char *path, uint32_t n);
 
-/* One as it lies there. */
+/* A trace chunk on disk. */
 struct trace_chunk {
 	uint32_t number;
 	uint64_t end_ns; /* since the Epoch */
-	uint64_t bytes;	 /* of disk */
+	uint64_t bytes;	 /* on disk */
 	bool is_packed;
 };
 
-/* trace_chunks_list - the finished ones, the oldest first, in new memory.  Returns how many, or
- * -errno. */
+/*
+ * trace_chunks_list - the finished ones, the oldest first, in new memory.  Returns their number, or
+ * -errno.
+ */
 int trace_chunks_list(const char *path, struct trace_chunk **trace_chunks);
 
-/* trace_chunks_count_old - of these, the oldest first, how many of the oldest are beyond what is to
- * be kept. */
+/*
+ * trace_chunks_count_old - of @n trace chunks, the oldest first, the number that exceed the limits.
+ */
 int trace_chunks_count_old(const struct trace_chunks_options *o, const struct trace_chunk *p,
 			   int n);
 
-/* trace_chunks_remove - take piece @n away.  At no moment it is there in part: its name goes first.
- * 0 or -errno. */
+/*
+ * trace_chunks_remove - remove trace chunk @n.  It is renamed first, so readers never see a part of
+ * it.
+ *
+ * 0 or -errno.
+ */
 int trace_chunks_remove(const char *path, uint32_t n);
-/* trace_chunks_sweep - what a removal that was interrupted has left. */
+/* trace_chunks_sweep - complete removals that were interrupted. */
 void trace_chunks_sweep(const char *path);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/chunks/retention.c - see retention.h. */
+/*
+ * collect/chunks/retention.c - the relay's retention process: scan the output directory, find what
+ * exceeds the limits, and remove it.
+ */
 #include "collect/chunks/retention.h"
 
 #include <dirent.h>
@@ -23,19 +26,21 @@
 #include "base/io.h"
 #include "collect/files.h"
 
-/* A look takes this part of a CPU at most; and others first, but not for ever: the disk would be
- * full. */
-enum { LOOK_MS = 1000, LOOK_PART = 20, NICE = 10, ALIVE = 3 };
+/*
+ * Scans use at most 1/SCAN_SHARE of a CPU.  The priority is low but not the lowest, because the
+ * disk would fill.
+ */
+enum { SCAN_MS = 1000, SCAN_SHARE = 20, NICE = 10, ALIVE = 3 };
 
-/* A piece, or with the number 0 a whole recording. */
+/* A trace chunk, or with number 0 a whole recording. */
 struct unit {
 	char *path; /* of the recording */
 	struct trace_chunk trace_chunk;
 };
 
-struct look {
+struct scan {
 	struct unit *units;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static uint64_t cpu_ms(void)
@@ -46,9 +51,9 @@ static uint64_t cpu_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* ---------------------------------------------------------------- what lies there */
+/* ---------------------------------------------------------------- scanning */
 
-/* When it came to be here: hosts' clocks differ. */
+/* The time of arrival here, because clocks of hosts differ. */
 static uint64_t changed_ns(const char *path)
 {
 	struct stat st;
@@ -58,16 +63,16 @@ static uint64_t changed_ns(const char *path)
 		       : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 }
 
-static void add(struct look *l, const char *path, struct trace_chunk p)
+static void add(struct scan *l, const char *path, struct trace_chunk p)
 {
-	struct unit *bigger;
+	struct unit *grown;
 
-	if (l->n == l->room) {
-		bigger = reallocarray(l->units, l->room ? 2 * l->room : 64, sizeof *bigger);
-		if (!bigger)
-			return; /* seen in the next look */
-		l->units = bigger;
-		l->room = l->room ? 2 * l->room : 64;
+	if (l->n == l->capacity) {
+		grown = reallocarray(l->units, l->capacity ? 2 * l->capacity : 64, sizeof *grown);
+		if (!grown)
+			return; /* the next scan finds it */
+		l->units = grown;
+		l->capacity = l->capacity ? 2 * l->capacity : 64;
 	}
 	l->units[l->n] = (struct unit){ strdup(path), p };
 	l->n += l->units[l->n].path != NULL;
@@ -84,7 +89,7 @@ static int add_bytes(const char *path, const struct stat *st, int type, struct F
 	return 0;
 }
 
-/* Its last line says so. */
+/* Whether the relay's file ends with the line "complete". */
 static bool is_complete(const char *path)
 {
 	static const char complete[] = "complete\n";
@@ -114,7 +119,9 @@ static bool has_trace_chunks(const char *path)
 	return has;
 }
 
-/* Those that a sender finds at once come in any order: none is older than one with a lower number.
+/*
+ * Trace chunks sent together arrive in any order: none counts as older than one with a lower
+ * number.
  */
 static void age_trace_chunks(const char *path, struct trace_chunk *p, int n)
 {
@@ -128,7 +135,7 @@ static void age_trace_chunks(const char *path, struct trace_chunk *p, int n)
 	}
 }
 
-static void add_recording(struct look *l, const char *path)
+static void add_recording(struct scan *l, const char *path)
 {
 	char file[PATH_MAX + 32];
 	struct trace_chunk *p;
@@ -136,8 +143,8 @@ static void add_recording(struct look *l, const char *path)
 
 	snprintf(file, sizeof file, "%s/.duet/relay", path);
 	if (access(file, F_OK))
-		return;		  /* it was not received */
-	trace_chunks_sweep(path); /* of one before us */
+		return;		  /* not received by a relay */
+	trace_chunks_sweep(path); /* left by a killed predecessor */
 	n = trace_chunks_list(path, &p);
 	age_trace_chunks(path, p, n);
 	for (int i = 0; i < n; i++)
@@ -150,8 +157,8 @@ static void add_recording(struct look *l, const char *path)
 	add(l, path, (struct trace_chunk){ .bytes = bytes_below, .end_ns = changed_ns(file) });
 }
 
-/* OUTPUT/HOST/RECORDING.  A hidden one is being removed: that was interrupted. */
-static void look_below(struct look *l, const char *path, int depth)
+/* Scans OUTPUT/HOST/RECORDING.  A hidden name is an interrupted removal. */
+static void scan_below(struct scan *l, const char *path, int depth)
 {
 	DIR *dir = opendir(path);
 	char below[PATH_MAX];
@@ -162,7 +169,7 @@ static void look_below(struct look *l, const char *path, int depth)
 		    snprintf(below, sizeof below, "%s/%s", path, e->d_name) >= (int)sizeof below)
 			continue;
 		if (!depth && *e->d_name != '.')
-			look_below(l, below, 1);
+			scan_below(l, below, 1);
 		else if (depth && !strncmp(e->d_name, ".removed-", 9))
 			files_remove_trace(below);
 		else if (depth && *e->d_name != '.')
@@ -183,9 +190,12 @@ static int by_age(const void *a, const void *b)
 		       : x->trace_chunk.number > y->trace_chunk.number;
 }
 
-/* ---------------------------------------------------------------- removed */
+/* ---------------------------------------------------------------- removal */
 
-/* That pieces up to @n went.  One with a lower number may have been finished later. */
+/*
+ * Records that trace chunks up to @n are removed.  One with a lower number may have been finished
+ * later.
+ */
 static int note_removed(const char *path, uint32_t n)
 {
 	char file[PATH_MAX], fresh[PATH_MAX], text[32];
@@ -206,7 +216,7 @@ static int note_removed(const char *path, uint32_t n)
 	return err;
 }
 
-/* Its name goes first, and only if nobody receives or follows it. */
+/* Renames it first, and only if no process receives or follows it. */
 static void remove_whole(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -217,7 +227,7 @@ static void remove_whole(const char *path)
 	    snprintf(hidden, sizeof hidden, "%.*s.removed-%s", (int)(name - path), path, name) <
 		    (int)sizeof hidden &&
 	    !rename(path, hidden)) {
-		close(dir); /* who waited finds it gone */
+		close(dir); /* a process that waited for the lock finds it gone */
 		files_remove_trace(hidden);
 	} else if (dir >= 0) {
 		close(dir);
@@ -230,10 +240,10 @@ static void remove_unit(const struct unit *u)
 		remove_whole(u->path);
 	else if (!note_removed(u->path, u->trace_chunk.number))
 		(void)trace_chunks_remove(u->path,
-					  u->trace_chunk.number); /* else in the next look */
+					  u->trace_chunk.number); /* retried in the next scan */
 }
 
-static void remove_old(const struct retention *r, const struct look *l)
+static void remove_old(const struct retention *r, const struct scan *l)
 {
 	struct trace_chunk *trace_chunks = reallocarray(NULL, l->n + 1, sizeof *trace_chunks);
 	int n = trace_chunks ? (int)l->n : 0;
@@ -246,11 +256,11 @@ static void remove_old(const struct retention *r, const struct look *l)
 		remove_unit(&l->units[i]);
 }
 
-static void look(const struct retention *r)
+static void scan(const struct retention *r)
 {
-	struct look l = { .n = 0 };
+	struct scan l = { .n = 0 };
 
-	look_below(&l, r->output, 0);
+	scan_below(&l, r->output, 0);
 	if (l.n)
 		qsort(l.units, l.n, sizeof *l.units, by_age);
 	remove_old(r, &l);
@@ -269,15 +279,15 @@ static _Noreturn void become_retention(const struct retention *r, int alive)
 	if (alive != ALIVE && dup2(alive, ALIVE) < 0)
 		_exit(1);
 	syscall(SYS_close_range, ALIVE + 1u, ~0u,
-		0u); /* senders' sockets would outlive the relay */
+		0u); /* senders' sockets must not outlive the relay */
 	setpriority(PRIO_PROCESS, 0, NICE);
-	prctl(PR_SET_NAME, "duet-tidy"); /* for who looks at processes */
+	prctl(PR_SET_NAME, "duet-tidy"); /* the name seen in ps */
 	do {
 		begin_ms = cpu_ms();
-		look(r);
+		scan(r);
 		took_ms = cpu_ms() - begin_ms;
-	} while (
-		!poll(&p, 1, took_ms * LOOK_PART > LOOK_MS ? (int)(took_ms * LOOK_PART) : LOOK_MS));
+	} while (!poll(&p, 1,
+		       took_ms * SCAN_SHARE > SCAN_MS ? (int)(took_ms * SCAN_SHARE) : SCAN_MS));
 	_exit(0);
 }
 
@@ -290,7 +300,7 @@ void retention_poll(struct retention *r)
 		return;
 	retention_end(r);
 	if (pipe2(pipe, O_CLOEXEC))
-		return; /* a moment later, perhaps */
+		return; /* the next call tries again */
 	r->pid = fork();
 	if (!r->pid)
 		become_retention(r, pipe[0]);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/chunks/rotate.c - see rotate.h. */
+/*
+ * collect/chunks/rotate.c - move a running collector from one trace chunk to the next, and keep
+ * track of which are finished.
+ */
 #include "collect/chunks/rotate.h"
 
 #include <errno.h>
@@ -13,7 +16,7 @@
 #include "collect/resume.h"
 #include "collect/tenant/tenant.h"
 
-#define AGAIN_NS 100000000ull /* after a failure */
+#define AGAIN_NS 100000000ull /* next attempt after a failure */
 
 static uint64_t realtime_ns(void)
 {
@@ -23,7 +26,7 @@ static uint64_t realtime_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t bytes_here(const struct collector *c)
+static uint64_t recording_bytes(const struct collector *c)
 {
 	struct kernel_counts k = { 0 };
 
@@ -32,7 +35,7 @@ static uint64_t bytes_here(const struct collector *c)
 	return streams_bytes(c->streams) + k.bytes;
 }
 
-/* The next number, never used before whatever happens; its directory. */
+/* Creates the next directory; its number was never used before, even by a killed collector. */
 static int make_output_directory(struct collector *c, char place[PATH_MAX], struct diag *d)
 {
 	int err = trace_chunks_path(place, PATH_MAX, c->base, ++c->handover->trace_chunk, d);
@@ -42,7 +45,7 @@ static int make_output_directory(struct collector *c, char place[PATH_MAX], stru
 	return err;
 }
 
-static void move_in(struct collector *c, const char *place)
+static void enter_trace_chunk(struct collector *c, const char *place)
 {
 	snprintf(c->place, sizeof c->place, "%s", place);
 	c->trace_chunk = c->handover->writing = c->handover->trace_chunk;
@@ -64,7 +67,7 @@ int rotate_first(struct collector *c, struct diag *d)
 	err = make_output_directory(c, place, d);
 	if (err)
 		return err;
-	move_in(c, place);
+	enter_trace_chunk(c, place);
 	c->trace_chunk_clock = files_open_clock(c->place, &c->session.clock);
 	return 0;
 }
@@ -78,8 +81,8 @@ static void close_clock(struct collector *c)
 	c->trace_chunk_clock = NULL;
 }
 
-/* Clocks and mappings: helps for people, the recording is whole without. */
-static void move_helps(struct collector *c)
+/* Clocks and mappings help readers; the trace is complete without them. */
+static void begin_clock_and_maps(struct collector *c)
 {
 	c->trace_chunk_clock = files_open_clock(c->place, &c->session.clock);
 	collector_record_clocks(c, 0);
@@ -96,15 +99,16 @@ int rotate_resume(struct collector *c, struct diag *d)
 		err = make_output_directory(c, place, d);
 	if (err)
 		return err;
-	move_in(c, place);
+	enter_trace_chunk(c, place);
 	if (c->trace_chunk_clock)
-		fclose(c->trace_chunk_clock); /* of the first piece, as the keeper has it */
-	move_helps(c);
-	c->rotated_bytes = 0; /* as the streams to come */
+		fclose(c->trace_chunk_clock); /* of the first trace chunk, inherited from the
+                                               * supervisor */
+	begin_clock_and_maps(c);
+	c->rotated_bytes = 0; /* like the new streams */
 	return 0;
 }
 
-/* ---------------------------------------------------------------- from one to the next */
+/* ---------------------------------------------------------------- rotation */
 
 static int finish_old(struct collector *c, struct streams *next, const char *place, struct diag *d)
 {
@@ -112,35 +116,37 @@ static int finish_old(struct collector *c, struct streams *next, const char *pla
 	struct diag note = { "" };
 	int err;
 
-	streams_names(next, c->streams, 0); /* those of flight recorders, before they are written */
+	streams_names(next, c->streams, 0); /* in overwrite mode: before names are written */
 	err = streams_finish_names(c->streams, c->handover->lost_outside, d);
 	if (!err && c->kernel)
 		err = files_kernel_path(kernel, sizeof kernel, place, 1, d);
 	if (!err && c->kernel)
 		err = kernel_rotate(c->kernel, kernel, d);
 	if (!err && streams_finish_cpus(c->streams, &note))
-		collector_note(c, &note); /* the next piece tells it */
+		collector_note(c, &note); /* the next trace chunk reports the losses */
 	return err;
 }
 
-/* The old one is closed; no error leads back from here.  One that cannot be marked is marked later.
+/*
+ * Closes the old trace chunk; from here on errors do not lead back.  If it cannot be marked as
+ * finished, that is retried.
  */
-static void take_over(struct collector *c, struct streams *next, const char *place)
+static void switch_to_next(struct collector *c, struct streams *next, const char *place)
 {
 	uint32_t old = c->trace_chunk;
 
 	streams_reported(c->streams, next, old, &c->handover->reported);
 	streams_close(c->streams);
 	c->streams = next;
-	c->pass.is_open = false; /* it was gone through to its end */
+	c->pass.is_open = false; /* it was carried through to its end */
 	c->snapshot.names = next;
 	streams_limit(c->streams, c->o->quota);
 	c->unmarked = old;
 	c->unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
-	move_in(c, place);
+	enter_trace_chunk(c, place);
 }
 
-static int mark(struct collector *c, struct diag *d)
+static int mark_finished(struct collector *c, struct diag *d)
 {
 	int err = trace_chunks_finish(c->base, c->unmarked, c->unmarked_begin_ns,
 				      c->handover->trace_chunk_begin_ns, d);
@@ -157,12 +163,12 @@ static void begin_new(struct collector *c)
 {
 	struct diag d = { "" };
 
-	move_helps(c);
+	begin_clock_and_maps(c);
 	if (!streams_any_overwrite(c->streams))
 		collector_note_programs(c);
 	if (c->kernel && kernel_state(c->kernel, &d))
 		collector_note(c, &d);
-	c->rotated_bytes = bytes_here(c);
+	c->rotated_bytes = recording_bytes(c);
 }
 
 static int rotate(struct collector *c, struct diag *d)
@@ -182,8 +188,8 @@ static int rotate(struct collector *c, struct diag *d)
 		return err;
 	}
 	close_clock(c);
-	take_over(c, next, place);
-	err = mark(c, d);
+	switch_to_next(c, next, place);
+	err = mark_finished(c, d);
 	if (err)
 		collector_note(c, d);
 	begin_new(c);
@@ -196,21 +202,21 @@ int rotate_now(struct collector *c, struct diag *d)
 
 	if (snapshot_is_open(&c->snapshot))
 		return diag_fail(d, -EBUSY, "a snapshot is being written");
-	err = c->unmarked ? mark(c, d) : 0;
+	err = c->unmarked ? mark_finished(c, d) : 0;
 	if (err)
 		return err;
-	/* What has happened is in the old one, what happens from now on in the new one. */
+	/* Earlier data goes into the old trace chunk, later data into the new one. */
 	err = streams_pass(c->streams, true, d);
 	if (err >= 0 && c->kernel && !c->o->flight_recorder)
 		err = kernel_poll(c->kernel, collector_now_ns(c), d);
 	return err < 0 ? err : rotate(c, d);
 }
 
-/* Time alone makes no pieces of nothing. */
+/* The time limit alone does not produce empty trace chunks. */
 static bool is_due(const struct collector *c, uint64_t now_ns)
 {
 	const struct trace_chunks_options *o = &c->o->trace_chunks;
-	uint64_t bytes = bytes_here(c) - c->rotated_bytes;
+	uint64_t bytes = recording_bytes(c) - c->rotated_bytes;
 
 	if (c->unmarked)
 		return true;
@@ -252,15 +258,15 @@ int rotate_last(struct collector *c, struct diag *d)
 	if (!c->o->trace_chunks.rotate || !c->begin_ns)
 		return 0;
 	if (c->unmarked)
-		err = mark(c, d);
-	c->finished = c->handover->writing; /* not always ours: who is the successor of one that
-					       died at its end */
+		err = mark_finished(c, d);
+	c->finished = c->handover->writing; /* a predecessor that died while it finished may have
+                                             * written the last one */
 	if (c->handover->is_closed || trace_chunks_is_finished(c->base, c->finished))
 		return err;
 	c->unmarked = c->finished;
 	c->unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
 	c->handover->trace_chunk_begin_ns = realtime_ns();
-	last_err = mark(c, err ? NULL : d);
+	last_err = mark_finished(c, err ? NULL : d);
 	c->handover->is_closed = !last_err;
 	return err ? err : last_err;
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/request/dispatch.c - see dispatch.h. */
+/*
+ * collect/request/dispatch.c - parse a request, find its verb in a table, carry it out and answer.
+ *
+ * Handlers return true if they keep the descriptors to answer later.
+ */
 #include "collect/request/dispatch.h"
 
 #include <errno.h>
@@ -25,8 +29,8 @@
 struct asked {
 	const struct requests *r;
 	const struct json_line *line;
-	int fd;	    /* who gets the answer */
-	int passed; /* a descriptor that came with it, or -1 */
+	int fd;	    /* receives the answer */
+	int passed; /* a descriptor passed with it, or -1 */
 };
 
 static void refuse(const struct asked *a, const char *why)
@@ -41,7 +45,7 @@ static void begin_answer(struct text *t)
 
 static void send_answer(const struct asked *a, struct text *t)
 {
-	json_line_send(a->fd, t, -1); /* who does not wait gets nothing */
+	json_line_send(a->fd, t, -1); /* a client that does not read gets no answer */
 	text_fini(t);
 }
 
@@ -65,7 +69,7 @@ static bool snapshot(const struct asked *a)
 		json_line_refuse(a->fd, true, "another snapshot is being written");
 	else {
 		snapshot_begin(a->r->snapshot, a->line, a->fd, a->passed);
-		return true; /* answers, and closes, later */
+		return true; /* answers and closes later */
 	}
 	return false;
 }
@@ -93,7 +97,7 @@ static bool disable(const struct asked *a)
 
 /* ---------------------------------------------------------------- flush */
 
-enum { POLLS = 64 }; /* of what the kernel records meanwhile there is no end */
+enum { POLLS = 64 }; /* the kernel may record without end meanwhile */
 
 static bool flush(const struct asked *a)
 {
@@ -196,7 +200,7 @@ static void report_trace_chunks(struct text *t, const struct collector *c)
 		json_line_add_text(t, "pieces_trouble", s->text);
 }
 
-/* The sender may be writing its texts, or be killed over it: they are for people. */
+/* The sender may be writing these texts or be killed while it does; they are only displayed. */
 static void report_link(struct text *t, const struct recorder_options *o)
 {
 	const struct sender_status *s = o->sent ? o->sent->status : NULL;
@@ -312,7 +316,7 @@ static bool watch(const struct asked *a)
 
 /* ---------------------------------------------------------------- verbs */
 
-/* Does it; true if the descriptors are not ours any more. */
+/* Carries out the request; true if it keeps the descriptors. */
 static const struct {
 	const char *name;
 	bool (*answer)(const struct asked *a);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/request/dispatch.h - what people ask a running collector, by verb.
+ * collect/request/dispatch.h - the requests that clients send to a running collector, by verb.
  *
- *	snapshot          collect/drain/snapshot.h
- *	enable, disable   events of running programs and of those to come, with a filter and a
- *channel flush             what was recorded before is in the files rotate collect/chunks/rotate.h
- *	stop              end the session: answered when the trace is whole, collect/request/stop.h
- *	trigger, watch    collect/trigger/request.h
- *	status            what the session, or one of its channels, has done and holds
+ * 	snapshot          collect/drain/snapshot.h
+ * 	enable, disable   events of running and future programs, with a filter and a channel
+ * 	flush             write everything recorded before the request to the files
+ * 	rotate            collect/chunks/rotate.h
+ * 	stop              end the session; answered when the trace is complete, collect/request/stop.h
+ * 	trigger, watch    collect/trigger/request.h
+ * 	status            activity and memory of the session, or of one of its channels
  *
- * Only the collector changes its session: rules, filters and their numbers are in one hand, so
- *commands given at the same time need no lock.  Specification: docs/formats/control.md.
+ * Only the collector changes its session: rules, filters and their numbers.  So concurrent commands
+ * need no lock.  Specification: docs/formats/control.md.
  *
  * One thread.
  */
@@ -47,7 +48,10 @@ struct requests {
 	bool *stop; /* set: the collector ends, and then answers */
 };
 
-/* dispatch_request - do what @m (SESSION_ASKED) says, and answer.  Takes its descriptors. */
+/*
+ * dispatch_request - carry out the request @m (SESSION_ASKED) and answer it.  Takes its
+ * descriptors.
+ */
 void dispatch_request(const struct requests *r, const struct session_message *m);
 
 #endif

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/request/enable.c - see enable.h. */
+/*
+ * collect/request/enable.c - parse `enable` and `disable`, change the session's rules, and update
+ * running programs in batches.
+ *
+ * Equal requests of one turn share an entry in the batch, so that many clients cost one visit.
+ */
 #include "collect/request/enable.h"
 
 #include <errno.h>
@@ -12,26 +17,26 @@
 #include "collect/session/selectors.h"
 #include "collect/collector.h"
 
-/* ---------------------------------------------------------------- what is asked */
+/* ---------------------------------------------------------------- parsing */
 
 struct enable_item {
 	bool enable;
 	char pattern[512];
 	char filter[4096];		      /* "": none */
-	char channel[ABI_CHANNEL_NAME_BYTES]; /* "": as ruled */
+	char channel[ABI_CHANNEL_NAME_BYTES]; /* "": as the rules say */
 	char selector[1024];		      /* conditions: rules/selector.h */
-	uint64_t pid;			      /* 0: all programs, and those to come */
+	uint64_t pid;			      /* 0: all programs, including future ones */
 };
 
-/* A text that need not be there.  False: it is there, and too long, or no text. */
+/* Reads an optional text.  False: it is present and too long, or not a text. */
 static bool optional_text(const struct json_line *l, const char *key, char *value, size_t size)
 {
 	*value = 0;
 	return !json_line_has(l, key) || json_line_text(l, key, value, size);
 }
 
-/* For whom: members called as selector_keys. */
-static const char *read_who(const struct json_line *l, struct enable_item *w, struct diag *d)
+/* Reads the conditions; members are named as in selector_keys. */
+static const char *read_conditions(const struct json_line *l, struct enable_item *w, struct diag *d)
 {
 	char list[512];
 	struct text selector = { 0 };
@@ -53,7 +58,7 @@ static const char *read_who(const struct json_line *l, struct enable_item *w, st
 	return why;
 }
 
-/* NULL, or why it makes no sense. */
+/* NULL, or the reason to refuse it. */
 static const char *read_request(const struct json_line *l, struct enable_item *w, struct diag *d)
 {
 	if (!json_line_text(l, "pattern", w->pattern, sizeof w->pattern) || !*w->pattern)
@@ -70,7 +75,7 @@ static const char *read_request(const struct json_line *l, struct enable_item *w
 		return "\"pid\" is not a process number";
 	if (!w->enable && (*w->filter || *w->channel))
 		return "what is disabled goes through no filter and to no channel";
-	return read_who(l, w, d);
+	return read_conditions(l, w, d);
 }
 
 static uint32_t find_channel(const struct session *s, const char *name)
@@ -81,7 +86,7 @@ static uint32_t find_channel(const struct session *s, const char *name)
 	return SESSION_ANY_CHANNEL;
 }
 
-/* Rules as they are to be, in @fresh.  0 or -errno. */
+/* Makes the new rules in @fresh.  0 or -errno. */
 static int change_rules(struct abi_session *fresh, const struct session *s,
 			const struct enable_item *w, uint32_t filter, struct diag *d)
 {
@@ -102,14 +107,19 @@ static int change_rules(struct abi_session *fresh, const struct session *s,
 					 w->channel);
 		err = session_add_rule(fresh, &where, d);
 	}
-	/* Of one program nothing is to be known to the next; but where its events go is read there.
+	/*
+	 * A rule for one process must not reach others; but the channel of its events is read from
+	 * the rules.
 	 */
 	return err || w->pid ? err : session_add_rule(fresh, &what, d);
 }
 
-/* Programs that start later are told at once.  The filter's number, 0 for none, or -errno. */
-static int report_later_ones(struct collector *c, const struct enable_item *w,
-			     struct abi_session *fresh, struct diag *d)
+/*
+ * Changes the rules for programs that start later.  Returns the filter's number, 0 for none, or
+ * -errno.
+ */
+static int change_rules_for_later_programs(struct collector *c, const struct enable_item *w,
+					   struct abi_session *fresh, struct diag *d)
 {
 	int filter = *w->filter ? filters_add(&c->filters, &c->session, w->filter, d) : 0, err;
 
@@ -149,14 +159,16 @@ static void send_answer(int fd, const struct answer *a)
 	json_line_add_number(&t, "strict", a->done.strict);
 	if (a->is_filter_mismatch)
 		json_line_add_text(&t, "unfit", a->why.text);
-	json_line_send(fd, &t, -1); /* who does not wait gets nothing */
+	json_line_send(fd, &t, -1); /* a client that does not read gets no answer */
 	text_fini(&t);
 }
 
-/* ---------------------------------------------------------------- together */
+/* ---------------------------------------------------------------- batches */
 
-/* The same one that is kept already, if those after it agree with it about the events they share.
- * -1: there is none. */
+/*
+ * The index of an equal request, if all requests after it have the same effect on the events they
+ * share; or -1.
+ */
 static int find_request(const struct enable_batch *s, const struct enable_request *w)
 {
 	for (int i = (int)s->n_requests - 1; i >= 0; i--) {
@@ -170,7 +182,7 @@ static int find_request(const struct enable_batch *s, const struct enable_reques
 	return -1;
 }
 
-/* Its texts are copied.  Its index, or -1: no memory. */
+/* Copies its texts.  Returns its index; -1 without memory. */
 static int keep_request(struct enable_batch *s, const struct enable_request *w)
 {
 	size_t pattern = strlen(w->pattern) + 1, selector = strlen(w->selector) + 1;
@@ -221,7 +233,7 @@ static void switch_one(struct collector *c, pid_t pid, struct enable_request *w,
 {
 	struct answer answer;
 
-	enable_flush_batch(c); /* what was asked before comes before */
+	enable_flush_batch(c); /* earlier requests come first */
 	programs_switch_all(c->session.dir, pid, w, 1, fresh);
 	answer = answer_for(c, pid, w);
 	send_answer(fd, &answer);
@@ -249,7 +261,7 @@ bool enable_request_read(struct collector *c, const struct json_line *l, bool en
 	struct abi_session fresh;
 	struct diag d = { "" };
 	const char *why = read_request(l, &asked, &d);
-	int filter = why ? -EINVAL : report_later_ones(c, &asked, &fresh, &d);
+	int filter = why ? -EINVAL : change_rules_for_later_programs(c, &asked, &fresh, &d);
 	struct enable_request w = { .selector = asked.selector,
 				    .pattern = asked.pattern,
 				    .filter = (uint32_t)filter,

@@ -2,10 +2,10 @@
 /*
  * collect/request/enable.h - the requests `enable` and `disable`: docs/formats/control.md.
  *
- * Programs that start are told when such a request is heard.  Those that run are all looked at,
- * which is dear, so it is done once for all requests that are heard in a turn, and answered after
- * that: who has his answer has his events. What is asked of one program by its number is done at
- * once, after what was asked before it.
+ * Programs that start later get the new rules as soon as a request is read.  Running programs must
+ * all be visited, which is expensive.  So that is done once for all requests read in a turn, and
+ * they are answered after it: a client with an answer has its events.  A request for one process is
+ * carried out at once, after all requests before it.
  *
  * One thread.
  */
@@ -22,11 +22,10 @@ struct collector;
 
 enum { SWITCHES_ASKERS = 64 };
 
-/* What is to be done yet.  Begins as zeroes. */
+/* Requests not carried out yet.  Initially zero. */
 struct enable_batch {
-	struct enable_request
-		requests[PROGRAMS_REQUESTS]; /* in the order in which they were asked */
-	char *texts[PROGRAMS_REQUESTS];	     /* theirs */
+	struct enable_request requests[PROGRAMS_REQUESTS]; /* in the order of arrival */
+	char *texts[PROGRAMS_REQUESTS];			   /* owns their strings */
 	uint32_t n_requests, n_askers;
 	struct {
 		int fd;
@@ -34,12 +33,18 @@ struct enable_batch {
 	} askers[SWITCHES_ASKERS];
 };
 
-/* enable_request_read - hear one.  True: @fd is not the caller's any more, and is answered by
- * enable_flush_batch; false: it is answered. */
+/*
+ * enable_request_read - read one request.
+ *
+ * True: it took @fd, and enable_flush_batch answers it.  False: it is answered.
+ */
 bool enable_request_read(struct collector *c, const struct json_line *l, bool enable, int fd);
 
-/* enable_flush_batch - carry out and answer what waits; to be called when a turn is over, and
- * before anything else is written into programs. */
+/*
+ * enable_flush_batch - carry out and answer the collected requests.
+ *
+ * Call it at the end of a turn, and before anything else is written into programs.
+ */
 void enable_flush_batch(struct collector *c);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/request/stop.c - see stop.h. */
+/*
+ * collect/request/stop.c - write and parse the answer to `stop`: the members of a recorder_result.
+ */
 #include "collect/request/stop.h"
 
 #include <limits.h>

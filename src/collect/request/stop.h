@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/request/stop.h - who asked a session to end, and waits to hear how it went.
+ * collect/request/stop.h - clients that asked a session to end and wait for the result.
  *
- * The request `stop` is answered when the trace is whole: by whoever finished the recording, with
- * stopping_answer.  A collector that is killed meanwhile answers nobody; its successor is asked
- * again.
+ * The request `stop` is answered when the trace is complete, with stopping_answer, by the process
+ * that finished the recording.  A collector killed before that answers no client; the clients
+ * repeat the request to its successor.
  */
 #ifndef COLLECT_REQUEST_STOP_H
 #define COLLECT_REQUEST_STOP_H
@@ -25,13 +25,13 @@ struct stopping {
 	int n;
 };
 
-/* stopping_add - @fd is answered, and closed, at the end.  False: there are too many. */
+/* stopping_add - answer and close @fd at the end.  False: too many clients. */
 bool stopping_add(struct stopping *s, int fd);
-/* stopping_answer - tell all of them, and close.  @error: why the recording failed, or "". */
+/* stopping_answer - send the result to all and close.  @error: why the recording failed, or "". */
 void stopping_answer(struct stopping *s, const struct recorder_options *o,
 		     const struct recorder_result *r, const char *error);
 
-/* An answer, read: all of it strings of its own. */
+/* A parsed answer; it owns its strings. */
 struct stopped {
 	char path[4096];
 	char failed[1024]; /* why the recording failed, or "" */
@@ -40,7 +40,7 @@ struct stopped {
 	bool wants_kernel, leaves; /* struct recorder_options */
 };
 
-/* stopping_read - @r as far as it is told. */
+/* stopping_read - parse an answer; @r gets the members that it has. */
 void stopping_read(const struct json_line *l, struct stopped *s, struct recorder_result *r);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/accept.c - who stands at a session's doors, and whose turn it is: see session.h.
+ * collect/session/accept.c - a session's connections, and the order in which they are served: see
+ * session.h.
  *
- * A client is a process.  Its requests wait for its own: the first is for the round that is being
- * heard, or the next one, each further one for the round after that of the one before.  Rounds are
- * heard in their order, and in a round who spoke first.  So however many connections somebody has,
- * between two requests of anybody else there is one of his (fair queueing: Nagle, RFC 970, 1985).
+ * A client is a process.  Its requests queue behind each other: the first one joins the current or
+ * the next round, each further one the round after that.  Rounds are served in order, and within a
+ * round the earliest request first.  So a client with many connections gets at most one request
+ * served between two requests of any other client (fair queueing: Nagle, RFC 970, 1985).
  *
- * There are more doors than the socket's queue has room for: else a crowd would wait in there, in
- * its own order.
+ * There are more connection slots than the socket's backlog holds; otherwise a crowd would wait in
+ * the backlog, in its own order.
  */
 #include "collect/session/session.h"
 
@@ -18,7 +19,7 @@
 
 #define CONNECTION_TIMEOUT_NS 1000000000u
 
-/* Doors of which one may be given to somebody else: what comes from them is all heard. */
+/* Returns the oldest connection without unread data, which may be replaced; or -1. */
 static int find_silent(const struct session *s)
 {
 	struct pollfd p[SESSION_CONNECTIONS];
@@ -35,8 +36,10 @@ static int find_silent(const struct session *s)
 	return found;
 }
 
-/* A free door, or that of the oldest who says nothing: such a crowd does not keep others out.  -1:
- * all are to be heard first. */
+/*
+ * A free slot, or the oldest silent connection, so that silent clients do not keep others out.  -1:
+ * all have data to read first.
+ */
 static int find_connection(const struct session *s)
 {
 	for (int i = 0; i < SESSION_CONNECTIONS; i++)
@@ -69,7 +72,7 @@ int session_accept(struct session *s, uint64_t now_ns)
 	s->connections[i] = (struct connection){
 		.fd = fd, .may_ask = may_ask, .client = client_of(fd), .since_ns = now_ns
 	};
-	session_readable(s, i); /* who connects asks at once */
+	session_readable(s, i); /* a client sends at once after it connects */
 	return i;
 }
 

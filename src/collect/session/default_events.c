@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/default_events.c - see default_events.h. */
+/*
+ * collect/session/default_events.c - turn the recording's options into rules, and enable them in
+ * running programs.
+ */
 #include "collect/session/default_events.h"
 
 #include <errno.h>
@@ -50,7 +53,7 @@ static int add_channels(struct default_events *w, struct diag *d)
 	return err;
 }
 
-/* For whom event @i is wanted. */
+/* Appends the conditions under which event @i is recorded. */
 static int add_selector(struct default_events *w, int i, struct diag *d)
 {
 	const struct recorder_options *o = w->options;
@@ -81,7 +84,9 @@ int default_events_rules(struct default_events *w, struct diag *d)
 		w->filter_of[i] = (uint32_t)number;
 		err = add_selector(w, i, d);
 		rule.selector = w->selector_of[i].bytes;
-		/* Of more there would be no room; then what a process loads later is not reached.
+		/*
+		 * More pids would not fit into the rules.  Without a rule, libraries that such a
+		 * process loads later are not reached.
 		 */
 		if (!err && w->options->n_pids <= PIDS_IN_RULES)
 			err = session_add_rule(&w->session->file, &rule, d);
@@ -89,8 +94,9 @@ int default_events_rules(struct default_events *w, struct diag *d)
 	return err;
 }
 
-/* Of one program: why nothing is recorded. */
-static int complain(const struct enable_result *total, pid_t pid, bool has_kernel, struct diag *d)
+/* The reason why nothing of one program would be recorded, or 0. */
+static int explain_nothing_recorded(const struct enable_result *total, pid_t pid, bool has_kernel,
+				    struct diag *d)
 {
 	if (total->strict)
 		return diag_fail(d, -EPERM,
@@ -113,7 +119,7 @@ int default_events_enable(const struct default_events *w, pid_t pid, bool has_ke
 {
 	struct enable_result total = { 0 };
 
-	for (int i = 0; i < w->n_events; i++) { /* in order: the last that matches decides */
+	for (int i = 0; i < w->n_events; i++) { /* in order: the last match decides */
 		const char *p = w->events[i].pattern;
 		bool excludes = *p == '!';
 		struct enable_result s =
@@ -129,5 +135,5 @@ int default_events_enable(const struct default_events *w, pid_t pid, bool has_ke
 					 "its events)",
 					 p, (int)pid, (int)pid);
 	}
-	return pid ? complain(&total, pid, has_kernel, d) : 0;
+	return pid ? explain_nothing_recorded(&total, pid, has_kernel, d) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/default_events.h - the events a recording is started for: as rules for programs
- * that come, and switched on in those that run.
+ * collect/session/default_events.h - the events that a recording is started with: as rules for
+ * future programs, and enabled in running ones.
  *
  * One thread.
  */
@@ -19,14 +19,14 @@
 #include "collect/session/session.h"
 
 struct default_events {
-	const struct recorder_options *options; /* these four are lent */
+	const struct recorder_options *options; /* these four are borrowed */
 	const struct recorder_event *events;
 	struct session *session;
 	struct filters *filters;
 	int n_events;
-	bool all;		  /* by default, not by name */
-	uint32_t *filter_of;	  /* an event's: its number, 0 for none */
-	struct text *selector_of; /* an event's: its conditions, rules/selector.h */
+	bool all;		  /* the default of all events, not a request by name */
+	uint32_t *filter_of;	  /* for each event: the filter's number, 0 for none */
+	struct text *selector_of; /* for each event: its conditions, rules/selector.h */
 };
 
 /* default_events_open - 0 or -ENOMEM. */
@@ -34,15 +34,17 @@ int default_events_open(struct default_events *w, const struct recorder_options 
 			struct session *s, struct filters *f, struct diag *d);
 void default_events_close(struct default_events *w);
 
-/* default_events_rules - give filters and rules to the session, before it is published; once.  0 or
- * -errno. */
+/*
+ * default_events_rules - add filters and rules to the session, once, before it is published.  0 or
+ * -errno.
+ */
 int default_events_rules(struct default_events *w, struct diag *d);
 
 /*
- * default_events_enable - switch on what is wanted in one running program; 0: in all.
+ * default_events_enable - enable the events in running program @pid; 0: in all programs.
  *
- * Returns 0, or, of one program, why nothing of it would be recorded: -ENOENT, -EPERM, -EBUSY.
- * @has_kernel: then at least its kernel events are.
+ * @has_kernel: kernel events of @pid are recorded, so an absence of other events is no error.
+ *   Returns 0; for one program, -ENOENT, -EPERM or -EBUSY if nothing of it would be recorded.
  */
 int default_events_enable(const struct default_events *w, pid_t pid, bool has_kernel,
 			  struct diag *d);

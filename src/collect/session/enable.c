@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/enable.c - events of running programs, switched on and off from outside: see
- * programs.h.
+ * collect/session/enable.c - enable and disable events in the control pages of running programs:
+ * see programs.h.
  *
- * Of a page only what belongs to the session's seat is written: what becomes of an event first,
- * then that it is on.
+ * In a page only the session's own slot is written.  The event's routing is written before it is
+ * enabled, so a program never records with an old routing.
  */
 #include <dirent.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 
 enum { EVENT_NAME_BYTES = 512 };
 
-/* A schema begins with its level. */
+/* A schema begins with the log level. */
 static uint32_t level_of(const struct program_event *e)
 {
 	return (uint32_t)strtoul(e->schema, NULL, 10);
@@ -65,8 +65,10 @@ static struct status read_status(const char *path)
 	return s;
 }
 
-/* Whether a thread of the process is in SECCOMP_MODE_STRICT and may not even read a clock: an
- * enabled event would kill it. */
+/*
+ * Whether a thread of the process is in SECCOMP_MODE_STRICT, where even reading the clock kills: an
+ * enabled event would kill it.
+ */
 static bool has_strict_thread(pid_t pid)
 {
 	struct status s;
@@ -89,7 +91,7 @@ static bool has_strict_thread(pid_t pid)
 	return s.seccomp == 1;
 }
 
-/* What becomes of the event first, then that it is on. */
+/* Writes the routing first, then enables the event. */
 static void enable_event(const struct program *a, uint32_t index, uint16_t routing,
 			 const struct abi_session *f)
 {
@@ -101,7 +103,7 @@ static void enable_event(const struct program *a, uint32_t index, uint16_t routi
 		program_set_enabled(a, index, f->session_slot, ABI_GENERATION(f->epoch));
 }
 
-/* Of no session: of all. */
+/* With an epoch of 0: in all sessions. */
 static void disable_event(const struct program *a, const struct program_event *e,
 			  const struct abi_session *f)
 {
@@ -110,7 +112,7 @@ static void disable_event(const struct program *a, const struct program_event *e
 			program_set_enabled(a, e->index, i, 0);
 }
 
-/* What was lost in the seat before was the one's that had it. */
+/* Losses counted in the slot before belong to its previous session. */
 static bool take_session_slot(struct program *a, const struct abi_session *f)
 {
 	struct abi_control_slot ours = { .epoch = f->epoch };
@@ -123,51 +125,51 @@ static bool take_session_slot(struct program *a, const struct abi_session *f)
 	return pwrite(a->fd, &ours, sizeof ours, at) == (ssize_t)sizeof ours;
 }
 
-/* Whether something of a program may be enabled for a session. */
-enum may { MAY_NOT, MAY_LIMITED, MAY_STRICT, MAY };
+/* Whether events of a program may be enabled for a session. */
+enum permission { NOT_ALLOWED, OTHER_SESSION, STRICT_SECCOMP, ALLOWED };
 
-/* @by_pid: asked for by number; then it need not belong to a private session. */
-static enum may may_enable(const struct abi_session *f, bool by_pid, struct program *a)
+/* @by_pid: the request names the process; it then need not belong to a private session. */
+static enum permission get_permission(const struct abi_session *f, bool by_pid, struct program *a)
 {
-	/* Of a private session nobody expects that it takes what others run. */
+	/* A private session is not expected to record other programs: no error. */
 	if (!member_of(a->page.sessions, f->name, f->is_private && !by_pid))
-		return f->is_private && !by_pid ? MAY_NOT : MAY_LIMITED;
+		return f->is_private && !by_pid ? NOT_ALLOWED : OTHER_SESSION;
 	if (has_strict_thread(program_pid(a)))
-		return MAY_STRICT;
-	return take_session_slot(a, f) ? MAY : MAY_NOT;
+		return STRICT_SECCOMP;
+	return take_session_slot(a, f) ? ALLOWED : NOT_ALLOWED;
 }
 
 struct switching {
 	const struct abi_session *session;
 	struct enable_request *requests;
 	uint32_t n;
-	uint32_t letters; /* that wishes and rules ask for */
+	uint32_t letters; /* of conditions in requests and rules */
 	bool by_pid;
 };
 
-struct switching_app {
+struct program_switch {
 	const struct switching *s;
-	struct program *app;
+	struct program *target;
 	struct selector_program program;
-	uint32_t met; /* a bit for each wish that has met an event */
+	uint32_t matched; /* a bit for each request that matched an event */
 	bool is_judged;
-	enum may may; /* if it is */
+	enum permission permission; /* valid if is_judged */
 };
 
-/* Counts that wish @i has met an event.  False if nothing comes of it. */
-static bool meet(struct switching_app *p, uint32_t i)
+/* Counts that request @i matched an event.  False if the event may not be enabled. */
+static bool count_match(struct program_switch *p, uint32_t i)
 {
 	struct enable_request *w = &p->s->requests[i];
-	bool is_first = !(p->met & 1u << i);
+	bool is_first = !(p->matched & 1u << i);
 
-	p->met |= 1u << i;
+	p->matched |= 1u << i;
 	if (w->enable && !p->is_judged) {
-		p->may = may_enable(p->s->session, p->s->by_pid, p->app);
+		p->permission = get_permission(p->s->session, p->s->by_pid, p->target);
 		p->is_judged = true;
 	}
-	if (w->enable && p->may != MAY) {
-		w->done.other_session += is_first && p->may == MAY_LIMITED;
-		w->done.strict += is_first && p->may == MAY_STRICT;
+	if (w->enable && p->permission != ALLOWED) {
+		w->done.other_session += is_first && p->permission == OTHER_SESSION;
+		w->done.strict += is_first && p->permission == STRICT_SECCOMP;
 		return false;
 	}
 	w->done.programs += is_first;
@@ -175,8 +177,8 @@ static bool meet(struct switching_app *p, uint32_t i)
 	return true;
 }
 
-/* The last wish for the event leaves nothing of those before it.  NULL: there is none. */
-static const struct enable_request *last_request(struct switching_app *p,
+/* The last matching request overrides those before it.  NULL: none matches. */
+static const struct enable_request *last_request(struct program_switch *p,
 						 const struct program_event *e, const char *name)
 {
 	const struct enable_request *last = NULL;
@@ -185,13 +187,13 @@ static const struct enable_request *last_request(struct switching_app *p,
 		const struct enable_request *w = &p->s->requests[i];
 
 		if (rules_pattern_matches(w->pattern, w->pattern + strlen(w->pattern), name) &&
-		    conditions_hold(w->selector, e, &p->program.selector) && meet(p, i))
+		    conditions_hold(w->selector, e, &p->program.selector) && count_match(p, i))
 			last = w;
 	}
 	return last;
 }
 
-static void switch_event(const struct switching_app *p, const struct program_event *e,
+static void switch_event(const struct program_switch *p, const struct program_event *e,
 			 const char *name, const struct enable_request *w)
 {
 	const struct abi_session *f = p->s->session;
@@ -200,20 +202,20 @@ static void switch_event(const struct switching_app *p, const struct program_eve
 			.routing;
 
 	if (w->enable)
-		enable_event(p->app, e->index,
+		enable_event(p->target, e->index,
 			     ABI_ROUTING(ABI_ROUTING_CHANNEL(routing), w->filter) |
 				     (routing & ABI_ROUTING_TRIGGER),
 			     f);
 	else if (routing & ABI_ROUTING_TRIGGER) /* a trigger waits for it */
-		enable_event(p->app, e->index, routing | ABI_ROUTING_TRIGGER_ONLY, f);
+		enable_event(p->target, e->index, routing | ABI_ROUTING_TRIGGER_ONLY, f);
 	else
-		disable_event(p->app, e, f);
+		disable_event(p->target, e, f);
 }
 
-static int switch_app(void *arg, struct program *a)
+static int switch_program(void *arg, struct program *a)
 {
 	const struct switching *s = arg;
-	struct switching_app p = { .s = s, .app = a };
+	struct program_switch p = { .s = s, .target = a };
 	char name[EVENT_NAME_BYTES];
 	const struct enable_request *w;
 	struct program_event e;
@@ -225,15 +227,18 @@ static int switch_app(void *arg, struct program *a)
 	return 0;
 }
 
-struct following {
+struct rule_update {
 	const struct abi_session *session;
 	bool all;
 	bool by_pid;
-	uint32_t letters; /* that its rules ask for */
+	uint32_t letters; /* of conditions in the rules */
 };
 
-/* As the rules say, or only as far as triggers are concerned.  Returns whether it is to be on. */
-static bool follow_event(const struct following *w, const struct program_event *e, bool is_on,
+/*
+ * Follows the rules fully, or only as far as triggers are concerned.  Returns whether the event
+ * must be enabled.
+ */
+static bool decide_event(const struct rule_update *w, const struct program_event *e, bool is_on,
 			 struct rules_verdict v, uint16_t *routing)
 {
 	uint16_t was = e->routing[w->session->session_slot];
@@ -246,9 +251,9 @@ static bool follow_event(const struct following *w, const struct program_event *
 	return is_on && (v.routing & ABI_ROUTING_TRIGGER || !(was & ABI_ROUTING_TRIGGER_ONLY));
 }
 
-static int follow_app(void *arg, struct program *a)
+static int update_program(void *arg, struct program *a)
 {
-	const struct following *w = arg;
+	const struct rule_update *w = arg;
 	const struct abi_session *f = w->session;
 	char name[EVENT_NAME_BYTES];
 	struct selector_program program;
@@ -262,7 +267,7 @@ static int follow_app(void *arg, struct program *a)
 
 		if (!name_of(&e, name))
 			continue;
-		if (!follow_event(w, &e, is_on,
+		if (!decide_event(w, &e, is_on,
 				  rules_judge(f->rules, f->rules_size, name, level_of(&e),
 					      &program.selector),
 				  &routing)) {
@@ -272,7 +277,7 @@ static int follow_app(void *arg, struct program *a)
 		}
 		if (is_on && e.routing[f->session_slot] == routing)
 			continue;
-		if (!ours && may_enable(f, w->by_pid, a) != MAY)
+		if (!ours && get_permission(f, w->by_pid, a) != ALLOWED)
 			return 0;
 		ours = true;
 		enable_event(a, i, routing, f);
@@ -282,12 +287,12 @@ static int follow_app(void *arg, struct program *a)
 
 void programs_follow(int dir, pid_t pid, const struct abi_session *session, bool all)
 {
-	struct following w = { .session = session,
-			       .all = all,
-			       .by_pid = pid != 0,
-			       .letters = selector_letters(session->rules, session->rules_size) };
+	struct rule_update w = { .session = session,
+				 .all = all,
+				 .by_pid = pid != 0,
+				 .letters = selector_letters(session->rules, session->rules_size) };
 
-	programs_each(dir, pid, follow_app, &w);
+	programs_each(dir, pid, update_program, &w);
 }
 
 void programs_switch_all(int dir, pid_t pid, struct enable_request *requests, uint32_t n,
@@ -302,7 +307,7 @@ void programs_switch_all(int dir, pid_t pid, struct enable_request *requests, ui
 	for (uint32_t i = 0; i < s.n; i++)
 		s.letters |= selector_letters(requests[i].selector,
 					      (uint32_t)strlen(requests[i].selector));
-	programs_each(dir, pid, switch_app, &s);
+	programs_each(dir, pid, switch_program, &s);
 }
 
 struct enable_result programs_switch(int dir, pid_t pid, const char *selector, const char *pattern,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/filters.c - see filters.h. */
+/*
+ * collect/session/filters.c - compile filters, store their texts for successors, and check them
+ * against programs' events.
+ */
 #include "collect/session/filters.h"
 
 #include <errno.h>
@@ -13,7 +16,7 @@
 #include "filter/payload.h"
 
 struct filters_one {
-	bool is_known; /* else nobody asks whether it fits */
+	bool is_known; /* false: its text does not compile here, and it is not checked */
 	struct filter_code code;
 };
 
@@ -27,7 +30,7 @@ static int make_room(struct filters *f, uint32_t n, struct diag *d)
 	return 0;
 }
 
-/* The text first: who comes after us finds it for each filter that programs have. */
+/* Stores the text first: a successor finds a text for each filter that programs have. */
 int filters_add(struct filters *f, struct session *s, const char *text, struct diag *d)
 {
 	struct filters_one *one;
@@ -51,7 +54,7 @@ int filters_add(struct filters *f, struct session *s, const char *text, struct d
 	strcpy(f->handover->text[f->n], text);
 	err = session_add_filter(s, one->code.bytes, one->code.size, d);
 	if (err > 0)
-		store_release(&f->handover->n, ++f->n); /* numbers are the session's */
+		store_release(&f->handover->n, ++f->n); /* the numbers are those of the session */
 	return err;
 }
 
@@ -84,15 +87,15 @@ struct checking {
 static bool fits(const struct filters_one *one, const struct program_event *e,
 		 struct filter_problem *why)
 {
-	static uint64_t room[FILTER_LINKED_BYTES_MAX / 8];
+	static uint64_t buffer[FILTER_LINKED_BYTES_MAX / 8];
 
 	return !one->is_known ||
-	       filter_payload_link((struct filter *)room, sizeof room, one->code.bytes,
+	       filter_payload_link((struct filter *)buffer, sizeof buffer, one->code.bytes,
 				   one->code.size, e->schema, strlen(e->schema),
 				   (1u << FILTER_CONTEXTS) - 1, why);
 }
 
-static int check_app(void *arg, struct program *a)
+static int check_program(void *arg, struct program *a)
 {
 	struct checking *c = arg;
 	struct filter_problem why;
@@ -121,6 +124,6 @@ int filters_check(const struct filters *f, const struct session *s, pid_t pid, u
 	struct checking c = { .filters = f, .session = &s->file, .only = number, .diag = d };
 
 	if (f->n)
-		programs_each(s->dir, pid, check_app, &c);
+		programs_each(s->dir, pid, check_program, &c);
 	return c.err;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/liveness.c - see liveness.h. */
+/*
+ * collect/session/liveness.c - find the process that maps a control page, by locks, by name and by
+ * /proc/PID/maps.
+ */
 #include "collect/session/liveness.h"
 
 #include <dirent.h>
@@ -11,10 +14,12 @@
 
 #include "base/runtime.h"
 
-#define IMPRECISION_NS 20000000u /* of a process's start, as told */
+#define IMPRECISION_NS 20000000u /* of a process's start time in /proc */
 
-/* A number as libduet writes it: digits alone, no zero before others.  Where it ends; NULL if it is
- * none. */
+/*
+ * Parses a number as libduet writes it: digits only, no leading zero.  Returns its end; NULL if it
+ * is malformed.
+ */
 static const char *take_number(const char *p, uint32_t max, uint32_t *value)
 {
 	uint64_t v = 0;
@@ -69,7 +74,7 @@ bool liveness_page_of(const struct liveness *l, pid_t pid, char page[ABI_PAGE_NA
 	while (f && !found && fgets(line, sizeof line, f)) {
 		char *name = strchr(line, '/');
 
-		/* A page whose file is gone ends with " (deleted)", which is no page's name. */
+		/* A removed page ends in " (deleted)", which page_name_parse refuses. */
 		line[strcspn(line, "\n")] = 0;
 		if (!name || strncmp(name, l->directory, n) || name[n] != '/' ||
 		    !page_name_parse(name + n + 1, &parsed))
@@ -93,25 +98,25 @@ static void add_user(struct liveness *l, const char *page, pid_t pid)
 {
 	struct liveness_user *more;
 
-	if (l->n_users == l->room) {
-		more = realloc(l->users, (l->room * 2 + 64) * sizeof *more);
+	if (l->n_users == l->capacity) {
+		more = realloc(l->users, (l->capacity * 2 + 64) * sizeof *more);
 		if (!more)
-			return; /* it cannot be told who it is */
+			return; /* its user stays unknown */
 		l->users = more;
-		l->room = l->room * 2 + 64;
+		l->capacity = l->capacity * 2 + 64;
 	}
 	l->users[l->n_users].pid = pid;
 	snprintf(l->users[l->n_users++].page, ABI_PAGE_NAME_BYTES, "%s", page);
 }
 
-/* What every process maps, once. */
-static void inspect_all(struct liveness *l)
+/* Reads the mappings of all processes, once. */
+static void read_all_processes(struct liveness *l)
 {
 	DIR *proc = opendir("/proc");
 	char page[ABI_PAGE_NAME_BYTES];
 	struct dirent *e;
 
-	l->looked = true;
+	l->has_read_all = true;
 	while (proc && (e = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
@@ -128,8 +133,8 @@ static pid_t find_user(struct liveness *l, const char *name)
 {
 	struct liveness_user wanted = { .pid = 0 }, *found = NULL;
 
-	if (!l->looked)
-		inspect_all(l);
+	if (!l->has_read_all)
+		read_all_processes(l);
 	snprintf(wanted.page, sizeof wanted.page, "%s", name);
 	if (l->n_users)
 		found = bsearch(&wanted, l->users, l->n_users, sizeof *l->users, by_page);
@@ -143,8 +148,8 @@ bool liveness_is_used(int fd)
 	return !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type != F_UNLCK;
 }
 
-/* When process @pid began, by CLOCK_BOOTTIME; UINT64_MAX if there is none. */
-static uint64_t began_ns(pid_t pid)
+/* Start time of process @pid, by CLOCK_BOOTTIME; UINT64_MAX if it does not exist. */
+static uint64_t start_time_ns(pid_t pid)
 {
 	char path[64], text[1024];
 	unsigned long long ticks = 0;
@@ -158,7 +163,8 @@ static uint64_t began_ns(pid_t pid)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = 0;
-	/* The name, in parentheses, may contain anything; the start is the 20th number behind it.
+	/*
+	 * The name in parentheses may contain anything; the start time is the 20th number after it.
 	 */
 	p = strrchr(text, ')');
 	for (int i = 0; p && i < 20; i++)
@@ -175,7 +181,7 @@ pid_t liveness_user_of(struct liveness *l, const char *name, uint64_t registered
 
 	if (!page_name_parse(name, &n))
 		return -1;
-	ns = n.proc == l->proc ? began_ns(n.pid) : UINT64_MAX;
+	ns = n.proc == l->proc ? start_time_ns(n.pid) : UINT64_MAX;
 	if (ns != UINT64_MAX && ns <= registered_ns + IMPRECISION_NS)
 		return n.pid;
 	return find_user(l, name);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/liveness.h - which process a control page belongs to, if any.
+ * collect/session/liveness.h - which process uses a control page, if any.
  *
- * A page is called "app-<pid>-<proc>": what the process that made it is called in the /proc it
- * sees, and which /proc that is (base/runtime.h). It lives as long as a process maps it: that one,
- * or a child forked from it.  Asked in this order, as each step costs more:
+ * A page is named "app-<pid>-<proc>": the pid of the process that made it, in its own /proc, and
+ * the identity of that /proc (base/runtime.h).  It is in use while a process maps it: that one, or
+ * a child forked from it.  The steps, each more expensive than the one before:
  *
- *   (1) does anybody map it?              the lock that mappings keep: inproc/page.c
- *   (2) who does?  its namesake           where its /proc is ours, and the process is not younger
- *   (3) which pages does every process map?   all /proc/<pid>/maps, read once for all questions
+ *   (1) is it mapped at all?   the lock that a mapping holds: inproc/page.c
+ *   (2) by its namesake?       if its /proc is ours and the process is not younger than the page
+ *   (3) by any process?        /proc/<pid>/maps of all processes, read once for all questions
  */
 #ifndef COLLECT_SESSION_LIVENESS_H
 #define COLLECT_SESSION_LIVENESS_H
@@ -22,10 +22,10 @@
 
 struct page_name {
 	pid_t pid;
-	uint32_t proc; /* which /proc calls it so: base/runtime.h */
+	uint32_t proc; /* identity of the /proc in which this pid is valid: base/runtime.h */
 };
 
-/* page_name_parse - false if @name is no page's. */
+/* page_name_parse - false if @name is not a page's name. */
 bool page_name_parse(const char *name, struct page_name *n);
 
 struct liveness_user {
@@ -33,29 +33,36 @@ struct liveness_user {
 	pid_t pid;
 };
 
-/* A look at the machine; what it has seen of all processes it does not look at again. */
+/* Caches what was read of all processes. */
 struct liveness {
-	char directory[512];	     /* the runtime directory, as maps show it */
-	uint32_t proc;		     /* the one we look into; 0: none */
-	bool looked;		     /* at all processes: */
-	struct liveness_user *users; /* by page */
-	size_t n_users, room;
+	char directory[512];	     /* the runtime directory, as it appears in maps */
+	uint32_t proc;		     /* identity of our /proc; 0: unknown */
+	bool has_read_all;	     /* all processes were read: */
+	struct liveness_user *users; /* sorted by page */
+	size_t n_users, capacity;
 };
 
-/* liveness_open - begin to look, for pages in @dir.  False if it cannot be seen where that is.
- * liveness_close frees what it holds. */
+/*
+ * liveness_open - start, for pages in directory @dir.  False if its path cannot be read.
+ * liveness_close - free the cache.
+ */
 bool liveness_open(struct liveness *l, int dir);
 void liveness_close(struct liveness *l);
 
-/* liveness_page_of - the page that process @pid maps.  False if it maps none, or does not let us
- * see. */
+/*
+ * liveness_page_of - the page that process @pid maps.  False if there is none, or it cannot be
+ * read.
+ */
 bool liveness_page_of(const struct liveness *l, pid_t pid, char page[ABI_PAGE_NAME_BYTES]);
 
-/* liveness_is_used - step (1): whether any process maps the page that is open as @fd. */
+/* liveness_is_used - step (1): whether any process maps the page open as @fd. */
 bool liveness_is_used(int fd);
 
-/* liveness_user_of - the process that uses page @name, whose program registered at @registered_ns
- * of CLOCK_BOOTTIME, as we call it; -1 if we do not see it. */
+/*
+ * liveness_user_of - the pid, in our namespace, of the process that uses page @name.
+ *
+ * @registered_ns: its program's registration, of CLOCK_BOOTTIME.  -1 if it cannot be seen.
+ */
 pid_t liveness_user_of(struct liveness *l, const char *name, uint64_t registered_ns);
 
 #endif

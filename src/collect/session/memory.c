@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/memory.c - see memory.h. */
+/*
+ * collect/session/memory.c - allocate and release memory of single chunks with fallocate(2), while
+ * programs use the others.
+ */
 #include "collect/session/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-enum { CALM_LOOKS = 10 };
+enum { CALM_SECONDS = 10 };
 
 static uint64_t chunk_offset(const struct pool_memory *s, uint32_t i)
 {
@@ -105,11 +108,11 @@ void pool_memory_rest(struct pool_memory *s)
 
 	s->calm = s->most_used < have / 4 ? s->calm + 1 : 0;
 	s->most_used = 0;
-	if (s->calm < CALM_LOOKS)
+	if (s->calm < CALM_SECONDS)
 		return;
 	s->calm = 0;
 	s->is_short = false;
-	/* Half of it, from the end: writers take the first ones. */
+	/* Parks half of them, from the end, because writers take the first ones. */
 	for (uint32_t i = s->pool->n_chunks, n = have / 2; i-- > 0 && n && have > s->n_least;)
 		if (ABI_STATE_OF(load(&s->pool->states[i])) == ABI_FREE) {
 			park(s, i);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/memory.h - how much of a pool has memory.
+ * collect/session/memory.h - how much of a pool is backed by memory.
  *
- * A pool is as large as it may ever become; it begins with a part of that, and grows and shrinks
- * with the load.  A chunk without memory is parked: BUSY, owned by us.  So no writer can take it,
- * and its first touch is never a writer's: memory is found here, by fallocate, where failing is
- * harmless, and is charged to us, not to the container of a traced program.
+ * A pool has the address space of its largest size.  It starts with a part of the memory, and grows
+ * and shrinks with the load.  A chunk without memory is parked: BUSY, owned by us.  So no writer
+ * can take it, and no writer is the first to touch its pages.  Memory is allocated here, by
+ * fallocate, where a failure is harmless, and it is charged to us, not to the container of a traced
+ * program.
  *
  *   (1) a parked chunk is ours alone: by the exchange that made it BUSY
- *   (2) memory is there before the chunk is FREE, and goes after it is BUSY
+ *   (2) memory is allocated before the chunk becomes FREE, and released after it is BUSY
  *
  * One thread.
  */
@@ -22,38 +23,39 @@
 #include "ring/pool.h"
 
 struct pool_memory {
-	struct pool *pool; /* lent */
-	int fd;		   /* the memory, lent */
+	struct pool *pool; /* borrowed */
+	int fd;		   /* the memory, borrowed */
 	uint64_t offset;   /* of the pool in it */
 	uint32_t n_parked;
 	uint32_t n_least;   /* chunks that always have memory */
-	uint32_t most_used; /* since pool_memory_rest looked last */
-	uint64_t order;	    /* the pool's, when pool_memory_is_calm looked last */
-	uint32_t calm;	    /* times in a row that little was used */
-	bool is_short;	    /* no more memory was to be had; tried again when calm */
+	uint32_t most_used; /* since the last pool_memory_rest */
+	uint64_t order;	    /* the pool's order at the last pool_memory_is_calm */
+	uint32_t calm;	    /* consecutive seconds with little use */
+	bool is_short;	    /* allocation failed; tried again when calm */
 };
 
-/* pool_memory_begin - give memory to what the pool needs besides chunks, and to @n_least of them;
- * park the others.  Before programs see the pool.  0 or -errno. */
+/*
+ * pool_memory_begin - allocate the pool's header and @n_least chunks, and park the others, before
+ * programs see the pool.  0 or -errno.
+ */
 int pool_memory_begin(struct pool_memory *s, uint32_t n_least, struct diag *d);
 
-/* pool_memory_adjust - before a pass: with more than half of the memory in use, give as much again.
- */
+/* pool_memory_adjust - before a pass: if more than half of the memory is in use, double it. */
 void pool_memory_adjust(struct pool_memory *s);
 
-/* Whether no chunk was closed since the last call: then hardly more are in use. */
+/* Whether no chunk was closed since the last call: then hardly more of them are in use. */
 bool pool_memory_is_calm(struct pool_memory *s);
 
-/* Chunks: all there may be, those that have memory, of these those in use. */
+/* Chunks: of the pool; with memory; of these, in use. */
 struct pool_memory_counts {
 	uint32_t chunks, backed, used;
 };
 void pool_memory_count(const struct pool_memory *s, struct pool_memory_counts *c);
 
-/* pool_memory_rest - once a second: take back what was not needed for a while. */
+/* pool_memory_rest - call it once a second: releases memory that was not needed for a while. */
 void pool_memory_rest(struct pool_memory *s);
 
-/* pool_memory_recount - another process has parked and unparked in our name. */
+/* pool_memory_recount - count again after another process has parked and unparked for us. */
 void pool_memory_recount(struct pool_memory *s);
 
 #endif

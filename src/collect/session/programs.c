@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/programs.c - see programs.h. */
+/*
+ * collect/session/programs.c - walk over the control pages of a runtime directory: read them,
+ * remove unused ones, and release slots of ended sessions.
+ */
 #include "collect/session/programs.h"
 
 #include <dirent.h>
@@ -18,14 +21,14 @@
 #include "collect/session/slots.h"
 #include "collect/session/session.h"
 
-enum { MAKING_S = 10 }; /* a page that is not complete by then never will be */
+enum { MAKING_S = 10 }; /* seconds until an incomplete page counts as abandoned */
 
 static int open_page(int dir, const char *name)
 {
 	return openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* False if what is open as @fd is no page. */
+/* False if @fd is not a valid page. */
 static bool read_page(int dir, int fd, struct program *a)
 {
 	struct stat st;
@@ -41,8 +44,8 @@ static bool read_page(int dir, int fd, struct program *a)
 	return true;
 }
 
-/* What is called like a page and is none: it may become one now, or its program died over it. */
-static void remove_old(int dir, const char *name)
+/* Removes an old file with a page's name but no valid page: its program died while it made it. */
+static void remove_if_abandoned(int dir, const char *name)
 {
 	struct stat st;
 
@@ -62,9 +65,11 @@ bool program_event_is_of(const struct program *a, const struct program_event *e,
 	       ABI_ENABLED(e->enabled, f->session_slot) == ABI_GENERATION(f->epoch);
 }
 
-/* Whether a dead program's page tells of losses that a session other than @session has yet to
- * count. */
-static bool is_awaited(const struct program *a, const struct abi_session *session)
+/*
+ * Whether a dead program's page has losses that a live session other than @session must still
+ * count.
+ */
+static bool has_uncounted_losses(const struct program *a, const struct abi_session *session)
 {
 	struct abi_session_slots s = { 0 };
 
@@ -83,7 +88,7 @@ static bool is_awaited(const struct program *a, const struct abi_session *sessio
 	return false;
 }
 
-/* The program of page @name: visited if it lives, else swept up. */
+/* Visits the program of page @name if it is in use; otherwise removes the page. */
 static int visit_page(int dir, struct liveness *l, const char *name,
 		      int (*visit)(void *arg, struct program *a), void *arg)
 {
@@ -92,13 +97,13 @@ static int visit_page(int dir, struct liveness *l, const char *name,
 
 	if (fd < 0 || !read_page(dir, fd, &a)) {
 		if (fd < 0 || !liveness_is_used(fd))
-			remove_old(dir, name);
+			remove_if_abandoned(dir, name);
 	} else {
 		a.name = name;
 		a.liveness = l;
 		if (liveness_is_used(fd))
 			result = visit(arg, &a);
-		else if (!is_awaited(&a, NULL))
+		else if (!has_uncounted_losses(&a, NULL))
 			unlinkat(dir, name, 0);
 	}
 	if (fd >= 0)
@@ -153,8 +158,8 @@ int programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct program *a)
 	return result;
 }
 
-/* What the page counts as lost for the session, told once. */
-static uint64_t take_lost(const struct program *a, const struct abi_session *f)
+/* The losses that the page counts for the session; resets them, so that they are counted once. */
+static uint64_t take_losses(const struct program *a, const struct abi_session *f)
 {
 	const off_t at = (off_t)(offsetof(struct abi_control, session_slots) +
 				 f->session_slot * sizeof(struct abi_control_slot) +
@@ -167,9 +172,11 @@ static uint64_t take_lost(const struct program *a, const struct abi_session *f)
 	return lost;
 }
 
-/* Removes page @name, if nobody uses it.  Returns the events that its program could not deliver to
- * @session. */
-static uint64_t bury_page(int dir, const char *name, const struct abi_session *session,
+/*
+ * Removes page @name unless it is in use.  Returns the losses that its program counted for
+ * @session.
+ */
+static uint64_t reap_page(int dir, const char *name, const struct abi_session *session,
 			  struct reaping *b)
 {
 	int fd = open_page(dir, name);
@@ -177,12 +184,12 @@ static uint64_t bury_page(int dir, const char *name, const struct abi_session *s
 	struct program a;
 
 	if (fd < 0 || liveness_is_used(fd)) {
-		b->n_liveness++; /* or no page: programs_each sees to that */
+		b->n_liveness++; /* or not a page: programs_each handles those */
 	} else if (!read_page(dir, fd, &a)) {
-		remove_old(dir, name);
+		remove_if_abandoned(dir, name);
 	} else {
-		lost = take_lost(&a, session);
-		if (!is_awaited(&a, session))
+		lost = take_losses(&a, session);
+		if (!has_uncounted_losses(&a, session))
 			unlinkat(dir, name, 0);
 	}
 	if (fd >= 0)
@@ -198,10 +205,10 @@ uint64_t programs_reap(int dir, const struct abi_session *session, struct reapin
 	uint64_t lost = 0;
 
 	if (list && b->at)
-		seekdir(list, b->at); /* where pages came and went meanwhile some are missed, until
-					 the next walk */
+		seekdir(list, b->at); /* if pages came and went meanwhile some are missed until
+                                       * the next walk */
 	while (b->n_liveness - first < most && (name = next_page(list)))
-		lost += bury_page(dir, name, session, b);
+		lost += reap_page(dir, name, session, b);
 	if (name)
 		b->at = telldir(list);
 	else
@@ -213,7 +220,7 @@ uint64_t programs_reap(int dir, const struct abi_session *session, struct reapin
 
 void programs_joined(struct reaping *b)
 {
-	b->n_liveness++; /* its page may be one that this walk has passed */
+	b->n_liveness++; /* its page may lie before the position of this walk */
 	b->no_program_lives = false;
 }
 
@@ -249,7 +256,7 @@ bool program_event(const struct program *a, uint32_t index, struct program_event
 	return pread(a->fd, e->schema, n, (off_t)raw.schema) == (ssize_t)n;
 }
 
-/* The seat's byte alone: the others are other collectors'. */
+/* Writes only the slot's byte; the others belong to other collectors. */
 void program_set_enabled(const struct program *a, uint32_t index, uint32_t session_slot,
 			 uint8_t byte)
 {
@@ -264,7 +271,7 @@ struct counting {
 	uint64_t lost;
 };
 
-static int count_app(void *arg, struct program *a)
+static int count_program(void *arg, struct program *a)
 {
 	struct counting *c = arg;
 
@@ -277,11 +284,11 @@ uint64_t programs_lost(int dir, const struct abi_session *session)
 {
 	struct counting c = { .session = session };
 
-	programs_each(dir, 0, count_app, &c);
+	programs_each(dir, 0, count_program, &c);
 	return c.lost;
 }
 
-/* Whatever is on in the seat: with its session gone it is nobody's. */
+/* Disables all events in the slot: its session has ended. */
 static void empty_session_slot(const struct program *a, uint32_t session_slot)
 {
 	struct abi_control_event line;
@@ -301,13 +308,13 @@ uint64_t programs_release(int dir, const struct abi_session *session)
 	uint64_t lost = 0;
 	const char *name;
 
-	/* Living or dead: that is dearer to find out than to write. */
+	/* Writing to dead programs' pages is cheaper than checking which are alive. */
 	while ((name = next_page(list))) {
 		int fd = open_page(dir, name);
 
 		if (fd >= 0 && read_page(dir, fd, &a)) {
 			empty_session_slot(&a, session->session_slot);
-			lost += take_lost(&a, session);
+			lost += take_losses(&a, session);
 		}
 		if (fd >= 0)
 			close(fd);
@@ -317,14 +324,14 @@ uint64_t programs_release(int dir, const struct abi_session *session)
 	return lost + programs_reap(dir, session, &all, UINT32_MAX);
 }
 
-static int keep(void *arg, struct program *a)
+static int visit_nothing(void *arg, struct program *a)
 {
 	(void)arg;
 	(void)a;
 	return 0;
 }
 
-/* The names of a session whose collector was killed, perhaps while it ended. */
+/* Removes the names of a session after its collector was killed, perhaps while it ended. */
 static void sweep_names(int dir, const char *name)
 {
 	char file[ABI_NAME_BYTES + 16];
@@ -337,7 +344,7 @@ static void sweep_names(int dir, const char *name)
 	unlinkat(dir, file, 0);
 }
 
-/* The events that it left enabled. */
+/* Disables the events that it left enabled. */
 static void sweep_session_slot(int dir, const struct abi_session_slot *s, uint32_t session_slot)
 {
 	struct abi_session gone = { .session_slot = session_slot, .epoch = s->epoch };
@@ -349,7 +356,7 @@ static void sweep_session_slot(int dir, const struct abi_session_slot *s, uint32
 	session_slots_leave(dir, session_slot, s->epoch);
 }
 
-/* Its file goes first: programs that start find none. */
+/* The session file is removed first, so that programs that start do not find it. */
 void programs_sweep_sessions(int dir)
 {
 	DIR *list = list_directory(dir);
@@ -374,10 +381,10 @@ void programs_sweep(int dir)
 {
 	int lock = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	/* Whoever holds the lock begins a session, or does this already. */
+	/* The holder of the lock is starting a session, or sweeps already. */
 	if (lock >= 0 && !flock(lock, LOCK_EX | LOCK_NB))
 		programs_sweep_sessions(dir);
 	if (lock >= 0)
 		close(lock);
-	programs_each(dir, 0, keep, NULL);
+	programs_each(dir, 0, visit_nothing, NULL);
 }

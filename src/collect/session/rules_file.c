@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/rules_file.c - the file that tells programs of a session, and the rules in it:
- * see session.h. */
+/*
+ * collect/session/rules_file.c - edit the rules of a session, and write and read the session file
+ * that programs find it by: see session.h.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,10 +13,12 @@
 #include "rules/rules.h"
 #include "collect/session/session.h"
 
-/* Whether all that the rule [@rule, @end) says is said anew by one of @pattern that is @to_channel,
- * or is not, for @who. */
-static bool is_about(const char *rule, const char *end, bool to_channel, const char *selector,
-		     const char *pattern)
+/*
+ * Whether a new rule with @to_channel, @selector and @pattern replaces all of the rule [@rule,
+ * @end).
+ */
+static bool is_replaced_by(const char *rule, const char *end, bool to_channel, const char *selector,
+			   const char *pattern)
 {
 	const char *tab = memrchr(rule, '\t', (size_t)(end - rule)), *p;
 	size_t n = tab ? (size_t)(tab + 1 - rule) : 0;
@@ -30,7 +34,7 @@ static bool is_about(const char *rule, const char *end, bool to_channel, const c
 	return !strcmp(p, pattern);
 }
 
-/* What a rule said of the same pattern is over with the next: so rules do not pile up. */
+/* Removes rules on the same pattern that a new one replaces, so that rules do not accumulate. */
 static void drop_superseded(struct abi_session *f, bool to_channel, const char *selector,
 			    const char *pattern)
 {
@@ -41,7 +45,7 @@ static void drop_superseded(struct abi_session *f, bool to_channel, const char *
 		if (!end)
 			return;
 		size = (uint32_t)(end - rule) + 1;
-		if (is_about(rule, end, to_channel, selector, pattern)) {
+		if (is_replaced_by(rule, end, to_channel, selector, pattern)) {
 			memmove(rule, end + 1, f->rules_size - i - size);
 			f->rules_size -= size;
 		} else {
@@ -50,7 +54,7 @@ static void drop_superseded(struct abi_session *f, bool to_channel, const char *
 	}
 }
 
-/* What a rule says: its kind and, of a filter or channel, the number. */
+/* The effect of a rule: its kind and, for a filter or channel, the number. */
 static uint32_t verdict_of(const char *rule, const char *end)
 {
 	const char *p = rule, *tab;
@@ -64,16 +68,15 @@ static uint32_t verdict_of(const char *rule, const char *end)
 	       (kind == '?' || kind == '@' ? rules_number(&p, end) : 0);
 }
 
-/* Whether it matters which of both is the later one: what goes where, and what is recorded, is
- * decided apart. */
-static bool disagree(uint32_t a, uint32_t b)
+/* Whether the order of two rules matters: routing and recording are decided separately. */
+static bool order_matters(uint32_t a, uint32_t b)
 {
 	char x = (char)(a >> 24), y = (char)(b >> 24);
 
 	return a != b && x != '^' && y != '^' && (x == '@') == (y == '@');
 }
 
-/* Whether @rule is there, and would say no more as the last one. */
+/* Whether @rule exists and would have no further effect as the last one. */
 static bool is_given(const struct abi_session *f, const char *rule)
 {
 	uint32_t verdict = verdict_of(rule, rule + strlen(rule));
@@ -86,7 +89,7 @@ static bool is_given(const struct abi_session *f, const char *rule)
 			return false;
 		if (!strcmp(other, rule))
 			found = true;
-		else if (disagree(verdict, verdict_of(other, end)))
+		else if (order_matters(verdict, verdict_of(other, end)))
 			found = false;
 		i += (uint32_t)(end - other) + 1;
 	}
@@ -130,10 +133,10 @@ int session_add_rule(struct abi_session *f, const struct session_rule *r, struct
 
 /* ---------------------------------------------------------------- triggers */
 
-#define PAUSED "!**" /* nobody else says all events in this way */
+#define PAUSED "!**" /* no other rule selects all events in this way */
 
-/* Those that begin with @begin. */
-static void drop(struct abi_session *f, const char *begin)
+/* Removes the rules that begin with @begin. */
+static void drop_beginning(struct abi_session *f, const char *begin)
 {
 	for (uint32_t i = 0; i < f->rules_size;) {
 		char *rule = f->rules + i, *end = memchr(rule, 0, f->rules_size - i);
@@ -163,12 +166,12 @@ int session_add_trigger_rule(struct abi_session *f, const char *pattern, uint32_
 
 void session_drop_trigger_rules(struct abi_session *f)
 {
-	drop(f, "^");
+	drop_beginning(f, "^");
 }
 
 int session_pause_rules(struct abi_session *f, bool pause, struct diag *d)
 {
-	drop(f, PAUSED);
+	drop_beginning(f, PAUSED);
 	return pause ? append(f, PAUSED, PAUSED, d) : 0;
 }
 
@@ -228,7 +231,7 @@ int session_find(int dir, const char *name, struct abi_session *f, struct diag *
 	int fd;
 
 	session_file_name(file, sizeof file, name);
-	/* What lies there may be anything, a FIFO that nobody writes to among them. */
+	/* The file may be anything, including a FIFO without a writer. */
 	fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return diag_errno(d, "session %s", name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/selectors.c - see selectors.h. */
+/*
+ * collect/session/selectors.c - turn the user's lists of programs, users, containers and levels
+ * into the conditions of rules, and read these properties of running programs.
+ */
 #include "collect/session/selectors.h"
 
 #include <ctype.h>
@@ -83,7 +86,7 @@ static int add_user(struct text *selector, bool excludes, const char *item, stru
 
 /* ---------------------------------------------------------------- containers */
 
-/* The number of a namespace of a process; 0 if it cannot be known. */
+/* The number of a process's namespace; 0 if it cannot be read. */
 static uint32_t namespace_of(const char *pid, const char *kind)
 {
 	char path[64];
@@ -93,7 +96,10 @@ static uint32_t namespace_of(const char *pid, const char *kind)
 	return stat(path, &st) ? 0 : (uint32_t)st.st_ino;
 }
 
-/* Those of its programs that run: what they are called in their own namespaces does not matter. */
+/*
+ * Adds the mount namespaces of the container's running programs; names inside the container do not
+ * matter.
+ */
 static void add_running(struct text *selector, bool excludes, const char *id)
 {
 	uint32_t found[CONTAINERS_MAX], ours = namespace_of("self", "mnt"), one;
@@ -171,7 +177,7 @@ int selector_add(struct text *selector, enum selector_kind what, const char *lis
 	return err;
 }
 
-/* Its number in its own pid namespace: the last of "NSpid:". */
+/* The process's pid in its own pid namespace: the last one of "NSpid:". */
 static unsigned pid_inside(pid_t pid)
 {
 	char path[64], status[4096];
@@ -194,11 +200,13 @@ void selector_add_pid(struct text *selector, pid_t pid)
 	text_addf(selector, "p%u:%u\t", pid_inside(pid), namespace_of(number, "pid"));
 }
 
-/* ---------------------------------------------------------------- programs that run */
+/* ---------------------------------------------------------------- running programs */
 
-/* What the program sees as its host's name.  Of another host there is no asking but where it is
- * written. */
-static void look_for_host(struct selector_program *c, const char *pid)
+/*
+ * Sets the host name that the program sees.  In another UTS namespace only /etc/hostname is
+ * readable.
+ */
+static void read_host_name(struct selector_program *c, const char *pid)
 {
 	char path[64];
 	struct utsname u;
@@ -211,7 +219,7 @@ static void look_for_host(struct selector_program *c, const char *pid)
 		return;
 	}
 	snprintf(path, sizeof path, "/proc/%.20s/root/etc/hostname", pid);
-	/* It is the container's: it may be anything, a FIFO that nobody writes to among them. */
+	/* The container controls it: it may be anything, including a FIFO without a writer. */
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -246,5 +254,5 @@ void selector_inspect(struct selector_program *c, const struct program *a, uint3
 	if (!(asked & SELECTOR_LETTER('c')))
 		return;
 	c->selector.mount_namespace = namespace_of(pid, "mnt");
-	look_for_host(c, pid);
+	read_host_name(c, pid);
 }

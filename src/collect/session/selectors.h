@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/selectors.h - the programs and levels that a rule is for, as people say it:
- * rules/selector.h is what comes of it.
+ * collect/session/selectors.h - the user's choice of programs and levels for a rule;
+ * rules/selector.h is the compiled form.
  *
  * One thread.
  */
@@ -16,7 +16,7 @@
 #include "rules/selector.h"
 #include "collect/session/programs.h"
 
-/* What may be asked for; also the keys of a request (docs/formats/control.md). */
+/* Kinds of conditions; their names are the keys of a request (docs/formats/control.md). */
 enum selector_kind {
 	SELECTOR_PROGRAM,
 	SELECTOR_UID,
@@ -28,14 +28,16 @@ enum selector_kind {
 extern const char *const selector_keys[N_SELECTOR_KINDS];
 
 /*
- * selector_add - append conditions to @who: @list has items between commas, "!" before one
- * excludes.
+ * selector_add - append conditions to @selector.
+ *
+ * @list: items separated by commas; "!" before an item excludes.
  *
  *   program     a glob on its name
  *   uid         a number, or a user's name
- *   container   what collect/tenant/container.h calls it now, or its host name then; or a
- * namespace's number cgroup      of the unified hierarchy, by its path or directory: those in it
- * and below level       one name or number: as important as this, or more
+ *   container   its name now (collect/tenant/container.h), or its host name later; or the number of a
+ *               namespace
+ *   cgroup      of the unified hierarchy, by path or directory: processes in it and below
+ *   level       one name or number: this important, or more
  *
  * Returns 0 or -errno.
  */
@@ -43,13 +45,15 @@ int selector_add(struct text *selector, enum selector_kind what, const char *lis
 /* selector_add_pid - only this process. */
 void selector_add_pid(struct text *selector, pid_t pid);
 
-/* What is known of a program that runs. */
+/* Properties of a running program. */
 struct selector_program {
 	struct selector selector;
 	char cgroup[PATH_MAX];
 	char host[sizeof((struct utsname *)0)->nodename];
 };
-/* selector_inspect - as far as @letters (selector_letters) ask for it.  @a is lent. */
+/*
+ * selector_inspect - read the properties that @letters (selector_letters) ask for.  @a is borrowed.
+ */
 void selector_inspect(struct selector_program *c, const struct program *a, uint32_t letters);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/session.c - see session.h. */
+/*
+ * collect/session/session.c - create the shared memory and the socket of a session, and answer
+ * programs that join.
+ */
 #include "collect/session/session.h"
 
 #include <errno.h>
@@ -21,11 +24,13 @@
 #include "collect/session/programs.h"
 #include "collect/session/slots.h"
 
-/* Flight recorders keep this much; others begin with the second, and grow to the third. */
+/*
+ * A pool in overwrite mode has the first size; others begin with the second and grow to the third.
+ */
 #define FLIGHT_BYTES (64ull << 20)
 #define BEGIN_BYTES (64ull << 20)
 #define MOST_BYTES (256ull << 20)
-/* For tenants: there may be many, most of them with little to say. */
+/* For tenants: there may be many, and most record little. */
 #define BEGIN_TENANT_BYTES (4ull << 20)
 enum { LOCK_TRIES = 100, LOCK_TRY_US = 10000 };
 
@@ -53,7 +58,7 @@ static struct abi_pool shape_of(const struct session_channel *c, const struct ab
 	return shape;
 }
 
-/* What triggers read while it is written: see collect/trigger/scan.h. */
+/* The pool that triggers scan while it is written: see collect/trigger/scan.h. */
 static const struct session_channel trigger_channel = {
 	.name = "trigger",
 	.chunk_bytes = TRIGGER_CHUNK_BYTES,
@@ -66,7 +71,7 @@ static uint32_t count_pools(const struct session *s)
 	return s->n_channels + s->has_trigger_pool;
 }
 
-/* The board as it will be; the sizes of the pools follow from their shapes. */
+/* Computes the header of the memory; the sizes of the pools follow from their shapes. */
 static void lay_out(struct session *s, struct abi_session_memory *session_memory,
 		    struct abi_pool *shapes)
 {
@@ -185,7 +190,7 @@ void session_recount(struct session *s)
 	while (s->n_filters < ABI_FILTERS && (size = load(&f[s->n_filters].size))) {
 		at = load(&f[s->n_filters].offset);
 		if (size > ABI_FILTER_TEXT_BYTES || at > ABI_FILTER_TEXT_BYTES - size)
-			break; /* scribbled over: what follows takes its place */
+			break; /* corrupted: new filters replace what follows */
 		s->n_filters++;
 		if (((at + size + 7) & ~7u) > s->filter_text_used)
 			s->filter_text_used = (at + size + 7) & ~7u;
@@ -207,8 +212,7 @@ int session_add_filter(struct session *s, const void *code, size_t size, struct 
 	return (int)++s->n_filters;
 }
 
-/* By the directory's descriptor: it need have no path, nor a short one, that leads there from here.
- */
+/* By the directory's descriptor: its path may be too long, or not resolve from here. */
 static struct sockaddr_un socket_address(int dir, const char *name)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -239,14 +243,16 @@ bool session_is_live(int dir, const char *name)
 
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return true; /* cannot tell: do not take it away */
+		return true; /* unknown: do not remove it */
 	live = !connect(fd, (struct sockaddr *)&a, sizeof a) || errno == EAGAIN;
 	close(fd);
 	return live;
 }
 
-/* With the directory locked: of two that begin at once one is told so, and nobody sweeps up a
- * socket between bind and listen. */
+/*
+ * Called with the directory locked: of two sessions that start at once, one fails, and no sweep
+ * removes a socket between bind and listen.
+ */
 static int listen_in(int dir, const char *name, bool only_joining, int *listen_fd, struct diag *d)
 {
 	struct sockaddr_un a = socket_address(dir, name);
@@ -259,7 +265,8 @@ static int listen_in(int dir, const char *name, bool only_joining, int *listen_f
 	unlink(a.sun_path);
 	*listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (only_joining)
-		io_refuse_descriptors(*listen_fd); /* who only joins passes none */
+		io_refuse_descriptors(*listen_fd); /* a program that only joins passes no
+                                                    * descriptors */
 	before = owner_begin(dir);
 	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) ||
 	      listen(*listen_fd, SESSION_QUEUE);
@@ -268,7 +275,7 @@ static int listen_in(int dir, const char *name, bool only_joining, int *listen_f
 		   : 0;
 }
 
-/* A directory of somebody else's he may keep locked: then it goes without. */
+/* Another user may keep its directory locked: continue without the lock after a while. */
 static void lock_directory(int dir)
 {
 	if (owner_of(dir) == geteuid())
@@ -287,9 +294,11 @@ static int open_socket(int dir, const char *name, int *listen_fd, struct diag *d
 	return err;
 }
 
-/* A tenant's programs join in his directory; what is asked about them is asked in ours, by us
- * alone. */
-static int open_unanswered(struct session *s, struct diag *d)
+/*
+ * A tenant's programs join in the tenant's directory.  Requests about it arrive in ours, only from
+ * us.
+ */
+static int open_client_socket(struct session *s, struct diag *d)
 {
 	struct rights before = rights_take((struct rights){ geteuid(), getegid() });
 	int err;
@@ -316,9 +325,11 @@ int session_announce(const struct session *s, struct diag *d)
 	return session_publish(s->client_dir, &f, d);
 }
 
-/* Name and seat.  With the directory locked, so that nobody else gets them as well; what the dead
- * left under either is gone first. */
-static int take_place(struct session *s, struct diag *d)
+/*
+ * Takes the name and a slot.  The directory is locked, so that no other session gets them, and
+ * leftovers under either are removed first.
+ */
+static int take_name_and_slot(struct session *s, struct diag *d)
 {
 	int err;
 
@@ -330,12 +341,12 @@ static int take_place(struct session *s, struct diag *d)
 	if (!err)
 		session_slots_repair(
 			s->dir, &s->file,
-			&s->session_slots_file); /* it is in order: so this one it was */
+			&s->session_slots_file); /* it is valid, and this records its identity */
 	flock(s->dir, LOCK_UN);
 	return err;
 }
 
-static void give_up_place(struct session *s)
+static void release_name_and_slot(struct session *s)
 {
 	char name[ABI_NAME_BYTES + 16];
 
@@ -347,7 +358,7 @@ static void give_up_place(struct session *s)
 	flock(s->dir, LOCK_UN);
 }
 
-/* In his directory his own sessions have names, too. */
+/* The tenant's own sessions have names in its directory, too. */
 static int name_for_tenant(struct session *s, const struct session_options *o, struct diag *d)
 {
 	size_t size = sizeof s->file.name;
@@ -388,15 +399,15 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 	else
 		err = create_channels(s, o, d);
 	if (!err)
-		err = take_place(s, d);
+		err = take_name_and_slot(s, d);
 	if (!err && s->tenant)
-		err = open_unanswered(s, d);
+		err = open_client_socket(s, d);
 	if (err)
 		session_close(s);
 	return err;
 }
 
-static void close_unanswered(struct session *s)
+static void close_client_socket(struct session *s)
 {
 	char file[ABI_NAME_BYTES + 16];
 
@@ -415,8 +426,8 @@ static void close_unanswered(struct session *s)
 void session_close(struct session *s)
 {
 	if (s->listen_fd >= 0)
-		give_up_place(s);
-	close_unanswered(s);
+		release_name_and_slot(s);
+	close_client_socket(s);
 	for (int i = 0; i < SESSION_CONNECTIONS; i++)
 		if (s->connections[i].fd >= 0)
 			close(s->connections[i].fd);
@@ -425,7 +436,7 @@ void session_close(struct session *s)
 	if (s->session_memory)
 		munmap(s->session_memory, s->memory_size);
 	if (s->memory_fd >= 0) {
-		/* Programs keep their mapping; the pages under it need not stay. */
+		/* Programs keep their mapping, but the pages need not stay. */
 		fallocate(s->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
 			  (off_t)s->memory_size);
 		close(s->memory_fd);
@@ -436,7 +447,7 @@ void session_close(struct session *s)
 	s->session_memory = NULL;
 }
 
-/* False if nobody takes it: a program does not wait for ever, and asks again. */
+/* False if it is not received: a program does not wait forever, and asks again. */
 static bool send_answer(const struct session *s, int fd, const struct ucred *peer, int error)
 {
 	struct abi_attach_answer a = { .magic = ABI_ATTACH_MAGIC,
@@ -466,7 +477,8 @@ static bool send_answer(const struct session *s, int fd, const struct ucred *pee
 	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof a;
 }
 
-/* Receives a message and at most one descriptor.  Returns its size, 0 if it is too long, or -errno.
+/*
+ * Receives a message and at most one descriptor.  Returns its size; 0 if it is too long; or -errno.
  */
 static ssize_t receive(int fd, struct session_message *m)
 {
@@ -475,8 +487,10 @@ static ssize_t receive(int fd, struct session_message *m)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec v = { m->text, sizeof m->text - 1 };
-	/* CMSG_LEN, not CMSG_SPACE: in the padding there is room for a second one, which nobody
-	 * would close. */
+	/*
+	 * CMSG_LEN, not CMSG_SPACE: the padding would have room for a second descriptor, which
+	 * would leak.
+	 */
 	struct msghdr h = { .msg_iov = &v,
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
@@ -495,7 +509,7 @@ static ssize_t receive(int fd, struct session_message *m)
 	return h.msg_flags & MSG_TRUNC ? 0 : n;
 }
 
-static bool is_of(uid_t uid, const struct ucred *peer)
+static bool is_same_user_or_root(uid_t uid, const struct ucred *peer)
 {
 	return peer->uid == uid || !peer->uid;
 }
@@ -503,7 +517,8 @@ static bool is_of(uid_t uid, const struct ucred *peer)
 static enum session_event answer_join(struct session *s, int fd, struct abi_attach *q,
 				      const struct ucred *peer)
 {
-	bool joined = q->version == ABI_SESSION_MEMORY_VERSION && is_of(s->uid, peer);
+	bool joined =
+		q->version == ABI_SESSION_MEMORY_VERSION && is_same_user_or_root(s->uid, peer);
 
 	if (joined && s->on_join)
 		s->on_join(s->on_join_arg, peer->pid);
@@ -529,12 +544,13 @@ enum session_event session_read_request(struct session *s, int i, struct session
 	if (n > 0 && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
 		if (n == (ssize_t)sizeof m->join && m->join.magic == ABI_ATTACH_MAGIC)
 			e = answer_join(s, fd, &m->join, &peer);
-		else if (m->text[0] == '{' && s->connections[i].may_ask && is_of(geteuid(), &peer))
+		else if (m->text[0] == '{' && s->connections[i].may_ask &&
+			 is_same_user_or_root(geteuid(), &peer))
 			e = SESSION_ASKED;
 		m->pid = peer.pid;
 	}
 	if (e == SESSION_ASKED) {
-		s->connections[i].fd = -1; /* the caller's now */
+		s->connections[i].fd = -1; /* the caller owns it now */
 		return e;
 	}
 	if (m->passed >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/slots.c - see slots.h. */
+/* collect/session/slots.c - read, take, release and repair session slots in the file `seats`. */
 #include "collect/session/slots.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 #include "collect/session/session.h"
 #include "collect/tenant/tenant.h"
 
-/* What lies there may be anything, a FIFO that nobody writes to among them. */
+/* The file may be anything, including a FIFO without a writer. */
 static int open_session_slots(int dir, int flags)
 {
 	struct rights before = owner_begin(dir);
@@ -61,7 +61,9 @@ static int write_at(int fd, off_t at, const void *bytes, size_t n)
 	return done == (ssize_t)n ? 0 : done < 0 ? -errno : -ENOSPC;
 }
 
-/* The generation follows the last one's, so that what that one left behind is not taken for ours.
+/*
+ * Advances the generation, so that events enabled by the slot's previous session do not count as
+ * ours.
  */
 static int draw_epoch(uint64_t last, uint64_t *epoch)
 {
@@ -75,7 +77,7 @@ static int draw_epoch(uint64_t last, uint64_t *epoch)
 	return 0;
 }
 
-/* The name first: whoever finds an epoch finds the name that belongs to it. */
+/* Writes the name first: a reader that finds an epoch finds its name, too. */
 static int write_line(int fd, uint32_t session_slot, const char *session, uint64_t epoch)
 {
 	char name[ABI_NAME_BYTES] = { 0 };
@@ -88,7 +90,7 @@ static int write_line(int fd, uint32_t session_slot, const char *session, uint64
 	return err ? err : write_at(fd, offset_of(session_slot), &epoch, sizeof epoch);
 }
 
-static int take(int fd, struct abi_session *f, const struct abi_session_slots *s)
+static int take_free_slot(int fd, struct abi_session *f, const struct abi_session_slots *s)
 {
 	uint32_t i = 0;
 	int err;
@@ -104,8 +106,8 @@ static int take(int fd, struct abi_session *f, const struct abi_session_slots *s
 	return err;
 }
 
-/* Those who sit already: there was a file. */
-static void find_sitting(int dir, struct abi_session_slots *s)
+/* Restores the slots of live sessions when the file was lost. */
+static void find_live_sessions(int dir, struct abi_session_slots *s)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
@@ -115,7 +117,9 @@ static void find_sitting(int dir, struct abi_session_slots *s)
 	if (!list && fd >= 0)
 		close(fd);
 	while (list && (e = readdir(list))) {
-		/* Of a tenant's session the file beside ours tells where it sits in his directory.
+		/*
+		 * For a tenant's session, the file in our directory names a slot in the tenant's
+		 * directory: skip it.
 		 */
 		if (strncmp(e->d_name, "session-", 8) || strchr(e->d_name, '@') ||
 		    session_find(dir, e->d_name + 8, &f, NULL) || !session_is_live(dir, f.name))
@@ -127,19 +131,19 @@ static void find_sitting(int dir, struct abi_session_slots *s)
 		closedir(list);
 }
 
-/* A file that is new, or in place of what was none.  The descriptor, or -errno. */
+/* Creates the file, or replaces an invalid one.  Returns a descriptor, or -errno. */
 static int make_session_slots(int dir, struct abi_session_slots *s)
 {
 	int fd, err;
 
 	*s = (struct abi_session_slots){ .magic = ABI_SESSION_SLOTS_MAGIC,
 					 .version = ABI_SESSION_SLOTS_VERSION };
-	find_sitting(dir, s);
+	find_live_sessions(dir, s);
 	unlinkat(dir, "seats", 0);
 	fd = open_session_slots(dir, O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return -errno;
-	fchmod(fd, 0600); /* a strange umask */
+	fchmod(fd, 0600); /* independent of the umask */
 	err = write_at(fd, 0, s, sizeof *s);
 	if (!err)
 		return fd;
@@ -157,7 +161,7 @@ int session_slots_take(int dir, struct abi_session *f, struct diag *d)
 			close(fd);
 		fd = make_session_slots(dir, &s);
 	}
-	err = fd < 0 ? fd : take(fd, f, &s);
+	err = fd < 0 ? fd : take_free_slot(fd, f, &s);
 	if (fd >= 0)
 		close(fd);
 	if (err == -EBUSY)
