@@ -149,9 +149,13 @@ void collector_watch(struct collector *c);
  */
 int collector_accept(struct collector *c);
 /*
- * collector_readable - connection @i is readable. collector_next - the connection to read next; -1:
- * none. collector_read - read from connection @i. collector_end_turn - end of a turn: carry out the
- * requests that were collected in a batch.
+ * collector_readable - connection @i is readable.
+ *
+ * collector_next - the connection to read next; -1: none.
+ *
+ * collector_read - read from connection @i.
+ *
+ * collector_end_turn - end of a turn: carry out the requests that were collected in a batch.
  */
 void collector_readable(struct collector *c, int i);
 int collector_next(const struct collector *c);
@@ -166,8 +170,9 @@ void collector_signal(struct collector *c, int signal, bool command);
 /* collector_ended - the command has ended. */
 void collector_ended(struct collector *c);
 /*
- * collector_has_work - a pass or a snapshot is in progress. collector_work - continue it for some
- * milliseconds.
+ * collector_has_work - a pass or a snapshot is in progress.
+ *
+ * collector_work - continue it for some milliseconds.
  */
 bool collector_has_work(const struct collector *c);
 void collector_work(struct collector *c);

@@ -45,7 +45,11 @@ struct handover {
 	struct archiver_status archiver;
 };
 
-/* handover_memory - a zeroed struct handover; NULL without memory. handover_forget - unmap it. */
+/*
+ * handover_memory - a zeroed struct handover; NULL without memory.
+ *
+ * handover_forget - unmap it.
+ */
 struct handover *handover_memory(void);
 void handover_forget(struct handover *k);
 

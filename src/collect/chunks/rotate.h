@@ -34,8 +34,9 @@ int rotate_resume(struct collector *c, struct diag *d);
  */
 int rotate_now(struct collector *c, struct diag *d);
 /*
- * rotate_if_due - call it after a pass. rotate_due_ms - when to call it next, in ms; UINT32_MAX:
- * after the next pass.
+ * rotate_if_due - call it after a pass.
+ *
+ * rotate_due_ms - when to call it next, in ms; UINT32_MAX: after the next pass.
  */
 void rotate_if_due(struct collector *c);
 uint32_t rotate_due_ms(const struct collector *c, uint64_t now_ns);

@@ -5,7 +5,7 @@
  * Bytes go from the chunks to the file unchanged.  A chunk, or the part added to it since the last
  * pass, becomes one packet.  The chunks of one CPU form one stream, in the order of their sequence
  * numbers.  Chunks of the exclusive path have no order among each other: they are distributed over
- * exclusive-path streams, in each of which a chunk begins after the one before has ended.
+ * exclusive-path streams, where a chunk begins after the one before has ended.
  *
  * Invariants:
  *

@@ -24,7 +24,7 @@ struct output {
 	bool is_open;
 	uint64_t end_ns; /* of its last packet */
 	uint64_t next;	 /* CPU: sequence number of the next chunk */
-	uint32_t stuck;	 /* CPU: passes in which only later chunks appeared */
+	uint32_t stuck;	 /* CPU: passes that saw only later chunks */
 	uint64_t lost;	 /* losses reported so far */
 	uint32_t chunk;	 /* exclusive path: index + 1 of the chunk assigned to it; 0: free */
 };

@@ -161,7 +161,7 @@ bool procnames_many(const struct procnames *n)
 	return n->text.size > NAMES_BYTES && n->text.size > n->forget_above_bytes;
 }
 
-/* The criteria by which stored events are dropped. */
+/* Criteria for dropping stored events. */
 struct dropping {
 	uint64_t oldest_ns;
 	size_t from; /* events before this offset count as older than oldest_ns */

@@ -44,6 +44,7 @@ struct liveness {
 
 /*
  * liveness_open - start, for pages in directory @dir.  False if its path cannot be read.
+ *
  * liveness_close - free the cache.
  */
 bool liveness_open(struct liveness *l, int dir);

@@ -55,8 +55,9 @@ pid_t program_pid(const struct program *a);
 bool program_event(const struct program *a, uint32_t index, struct program_event *e);
 
 /*
- * program_is_of - whether session @f has recorded the program in its slot. program_event_is_of -
- * whether session @f records the event.
+ * program_is_of - whether session @f has recorded the program in its slot.
+ *
+ * program_event_is_of - whether session @f records the event.
  */
 bool program_is_of(const struct program *a, const struct abi_session *f);
 bool program_event_is_of(const struct program *a, const struct program_event *e,
@@ -143,8 +144,9 @@ uint64_t programs_reap(int dir, const struct abi_session *session, struct reapin
 void programs_joined(struct reaping *b);
 
 /*
- * programs_sweep - remove what killed programs and collectors left behind. programs_sweep_sessions
- * - only what collectors left; the directory is locked (flock).
+ * programs_sweep - remove what killed programs and collectors left behind.
+ *
+ * programs_sweep_sessions - only what collectors left; the directory is locked (flock).
  */
 void programs_sweep(int dir);
 void programs_sweep_sessions(int dir);

@@ -181,8 +181,11 @@ bool session_is_live(int dir, const char *name);
 int session_accept(struct session *s, uint64_t now_ns);
 
 /*
- * session_readable - connection @i is readable. session_next - the connection to read next, in fair
- * order; -1: none. session_turn_ended - for session_read_request.
+ * session_readable - connection @i is readable.
+ *
+ * session_next - the connection to read next, in fair order; -1: none.
+ *
+ * session_turn_ended - for session_read_request.
  */
 void session_readable(struct session *s, int i);
 int session_next(const struct session *s);

@@ -54,12 +54,10 @@ struct rights {
 };
 
 /*
- * rights_take - set this thread's file system identity to @r; works for root only.
+ * rights_take - set this thread's file system identity to @r; works for root only.  * Returns the
+ * identity before.  Keeps errno.  * owner_begin - take the identity of the owner of directory @dir.
  *
- * Returns the identity before.  Keeps errno.
- *
- * owner_begin - take the identity of the owner of directory @dir. owner_end - restore the identity
- * @before.
+ * owner_end - restore the identity @before.
  */
 struct rights rights_take(struct rights r);
 struct rights owner_begin(int dir);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/worker.c - run one tenant's collector and its sender, in the order in which rights
+ * collect/tenant/worker.c - run one tenant's collector and its sender, in the order that rights
  * are given up.
  *
  * The sender is forked first, while the process holds nothing of the tenant.  Then the process

@@ -19,7 +19,11 @@
  */
 int trigger_add(struct collector *c, const char *text, uint32_t number, struct diag *d);
 
-/* trigger_request - answer the request on @fd. watch_request - the same; true: it took @fd. */
+/*
+ * trigger_request - answer the request on @fd.
+ *
+ * watch_request - the same; true: it took @fd.
+ */
 void trigger_request(struct collector *c, const struct json_line *l, int fd);
 bool watch_request(struct collector *c, int fd);
 

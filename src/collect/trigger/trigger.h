@@ -94,8 +94,9 @@ int trigger_parse(struct trigger *t, const char *text, struct diag *d);
 const char *trigger_kernel_pattern(const char *pattern);
 
 /*
- * trigger_has_events - whether its condition uses application events. trigger_has_kernel - whether
- * it uses kernel events.
+ * trigger_has_events - whether its condition uses application events.
+ *
+ * trigger_has_kernel - whether it uses kernel events.
  */
 static inline bool trigger_has_events(const struct trigger *t)
 {
