@@ -54,8 +54,11 @@ struct rights {
 };
 
 /*
- * rights_take - set this thread's file system identity to @r; works for root only.  * Returns the
- * identity before.  Keeps errno.  * owner_begin - take the identity of the owner of directory @dir.
+ * rights_take - set this thread's file system identity to @r; works for root only.
+ *
+ * Returns the identity before.  Keeps errno.
+ *
+ * owner_begin - take the identity of the owner of directory @dir.
  *
  * owner_end - restore the identity @before.
  */

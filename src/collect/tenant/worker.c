@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/worker.c - run one tenant's collector and its sender, in the order that rights
- * are given up.
+ * collect/tenant/worker.c - run one tenant's collector and its sender, and give up rights
+ * in the right order.
  *
  * The sender is forked first, while the process holds nothing of the tenant.  Then the process
  * takes the tenant's file system identity, opens the recorder, and enters the sandbox when it is
