@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ctf/decode/class.h"
+#include "ctf/decode/link.h"
 
 /* The position of a number of the packet context. */
 struct ctf_location {

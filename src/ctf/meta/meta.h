@@ -179,12 +179,6 @@ struct ctf_meta {
  */
 int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
 
-/*
- * ctf_meta_open - read a metadata file, plain or packetised.
- *
- * Returns 0; 1 if it is damaged but usable, with the damage in @d; or -errno.
- */
-int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d);
 void ctf_meta_close(struct ctf_meta *m);
 
 /* ctf_meta_text - read the text of a metadata file.  The caller frees it.  *@is_damaged is set if
@@ -192,23 +186,8 @@ void ctf_meta_close(struct ctf_meta *m);
 int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged, struct diag *d);
 /* ctf_meta_read - parse text of either kind. */
 int ctf_meta_read(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
-/* ctf_meta_link - compile the classes that were parsed since the last call, so that events can be
- * decoded.  0, -EINVAL, -ENOMEM. */
-int ctf_meta_link(struct ctf_meta *m, struct diag *d);
 /* ctf_meta_add_gap - note a skipped part.  False if there are too many, or no memory: then stop. */
 bool ctf_meta_add_gap(struct ctf_meta *m, size_t from, size_t to);
-/*
- * ctf_meta_append - read the text that was added to a metadata file since the last call; at first
- * all of it.
- *
- * @m: zeroes before the first call.  Complete blocks are parsed; the rest is left for the next
- *     call.  Everything in @m keeps its address.  Metadata other than plain TSDL is read once and
- *     does not grow.
- *
- * Returns 1 if there was more, 0 if not, -EAGAIN if no trace and stream is described yet; or
- * -errno: then nothing more can be read.
- */
-int ctf_meta_append(struct ctf_meta *m, const char *path, struct diag *d);
 /* ctf_meta_read_file - read @size bytes of the file from @from on, fewer at its end.  The caller
  * frees them.  If the plain file does not exist, a compressed one is read
  * (ctf/compressed/compressed.h). */
@@ -221,7 +200,6 @@ size_t ctf_meta_unpack(char *bytes, size_t size, bool *is_damaged);
 const char *ctf_meta_env(const struct ctf_meta *m, const char *key); /* NULL: none, or a number */
 const struct ctf_clock *ctf_meta_clock(const struct ctf_meta *m, const char *name);
 struct ctf_stream_class *ctf_meta_stream(const struct ctf_meta *m, uint64_t id);
-struct ctf_event_class *ctf_stream_event(const struct ctf_stream_class *s, uint32_t id);
 
 /* ctf_meta_alloc - zeroed memory that lives as long as the metadata; NULL if there is none. */
 void *ctf_meta_alloc(struct ctf_meta *m, size_t size);

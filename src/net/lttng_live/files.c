@@ -17,19 +17,12 @@
 
 #include "abi/ctf.h"
 #include "base/io.h"
+#include "base/monotonic.h"
 
 enum { RECORDINGS_MAX = 1024, DEEP_MAX = 8 };
 #define UPDATE_NS 20000000ull
 #define SCAN_NS 500000000ull
 #define MARGIN_NS 20000000ull /* for writers that were interrupted: see trace/refresh.c */
-
-uint64_t live_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* Makes room for one more element. */
 static bool grow(void *list_streams, uint32_t n, uint32_t most, size_t size)
@@ -147,7 +140,7 @@ static void search_directory(struct live_files *f, const char *path, int depth)
 
 void live_files_scan(struct live_files *f)
 {
-	uint64_t now_ns = live_now_ns();
+	uint64_t now_ns = monotonic_ns();
 
 	if (f->scanned_ns && now_ns - f->scanned_ns < SCAN_NS)
 		return;
@@ -257,7 +250,7 @@ static void list_streams(struct live_files *f, uint32_t recording, const char *p
 void live_files_update(struct live_files *f, uint32_t number)
 {
 	struct live_recording *r = &f->recordings[number];
-	uint64_t now_ns = live_now_ns(), before_ns = r->progress.written_ns;
+	uint64_t now_ns = monotonic_ns(), before_ns = r->progress.written_ns;
 	bool is_first = !r->checked_ns;
 
 	if (!is_first &&

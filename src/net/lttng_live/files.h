@@ -85,6 +85,5 @@ long live_files_metadata(struct live_files *f, uint32_t stream, uint64_t from, u
 			 char **text);
 /* live_files_metadata_size - its size now, complete blocks or not. */
 uint64_t live_files_metadata_size(const struct live_files *f, uint32_t stream);
-uint64_t live_now_ns(void);
 
 #endif

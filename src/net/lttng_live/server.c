@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "net/lttng_live/protocol.h"
 
 enum { VIEWERS = 64, LISTENERS = 8, EVENTS = 16, READ_BYTES = 512, TURNS = 64 };
@@ -74,7 +75,7 @@ static void accept_viewer(struct live_server *s, int listener)
 		close(fd);
 		return;
 	}
-	*v = (struct viewer){ .fd = fd, .last_read_ns = live_now_ns() };
+	*v = (struct viewer){ .fd = fd, .last_read_ns = monotonic_ns() };
 	v->connection.files = &s->files;
 	v->connection.from_begin = s->from_begin;
 }
@@ -104,7 +105,7 @@ static bool read_some(struct viewer *v)
 
 	if (n <= 0)
 		return n < 0 && (errno == EAGAIN || errno == EINTR);
-	v->last_read_ns = live_now_ns();
+	v->last_read_ns = monotonic_ns();
 	taken = live_connection_process(&v->connection, bytes, (uint32_t)n);
 	return recv(v->fd, bytes, taken, 0) == (ssize_t)taken && !v->connection.is_over;
 }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "net/send/connection.h"
@@ -252,7 +253,7 @@ static int write_first(struct forwarder *s, struct diag *d)
 
 static void check_end(struct forwarder *s)
 {
-	uint64_t now_ns = connection_now_ns();
+	uint64_t now_ns = monotonic_ns();
 	struct progress p;
 
 	if (now_ns < s->check_due_ns)

@@ -14,10 +14,10 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/monotonic.h"
 
 enum {
 	CLIENTS_MAX = 1024, /* clients at once */
@@ -30,14 +30,6 @@ enum {
 #define LEAVING_LIMIT_NS 2000000000ull
 /* The user data of an epoll event: the number of a slot, or one of these. */
 enum { ON_SIGNAL = CLIENTS_MAX, ON_LISTEN };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 void relay_report(const struct relay *r, enum relay_event what, const char *who, const char *text)
 {
@@ -105,7 +97,7 @@ static void accept_client(struct relay *r, int fd, const struct sockaddr_storage
 		return;
 	}
 	name_address(c, a, size);
-	c->active_ns = now_ns();
+	c->active_ns = monotonic_ns();
 	c->events = EPOLLIN;
 	e.data.u32 = (uint32_t)(c - r->clients);
 	if (tls_open(&c->tls, r->keys, fd, "", NULL) ||
@@ -179,7 +171,7 @@ static int read_some(struct relay *r, struct relay_client *c, struct diag *d)
 	if (n < 0)
 		return (int)n;
 	if (c->is_welcome)
-		c->active_ns = now_ns();
+		c->active_ns = monotonic_ns();
 	process(r, c, (size_t)n);
 	c->is_buffered = tls_has_more(&c->tls);
 	return 0;
@@ -232,7 +224,7 @@ void relay_leave(struct relay *r, struct relay_client *c, const char *why)
 	if (!c->is_leaving) {
 		relay_watch_events(r, c, EPOLLIN);
 		tls_finish(&c->tls);
-		c->active_ns = now_ns();
+		c->active_ns = monotonic_ns();
 	}
 	c->is_leaving = true;
 	n = recv(c->tls.fd, scratch, sizeof scratch, MSG_DONTWAIT);
@@ -270,7 +262,7 @@ static void serve(struct relay *r, struct relay_client *c)
 
 static void on_tick(struct relay *r)
 {
-	uint64_t now = now_ns();
+	uint64_t now = monotonic_ns();
 
 	if (r->o.tick)
 		r->o.tick(r->o.context);
@@ -354,7 +346,7 @@ static void on_signal(struct relay *r)
 
 int relay_run(struct relay *r, struct diag *d)
 {
-	uint64_t ticked = now_ns();
+	uint64_t ticked = monotonic_ns();
 	bool more = false;
 
 	while (!r->stop) {
@@ -376,9 +368,9 @@ int relay_run(struct relay *r, struct diag *d)
 		}
 		serve_buffered(r);
 		relay_serve_followers(r);
-		if (now_ns() - ticked > TICK_MS * 1000000ull) {
+		if (monotonic_ns() - ticked > TICK_MS * 1000000ull) {
 			on_tick(r);
-			ticked = now_ns();
+			ticked = monotonic_ns();
 		}
 		more = any_is_buffered(r);
 	}

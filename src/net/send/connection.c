@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "net/compress.h"
 
 #define MS 1000000ull
@@ -24,17 +25,12 @@
 #define TROUBLE_NS (120000 * MS) /* the same while the relay's disk is full */
 enum { FIRST_TIMES = 8 };
 
-static uint64_t clock_ns_of(clockid_t id)
+static uint64_t wall_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(id, &t);
+	clock_gettime(CLOCK_REALTIME, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-uint64_t connection_now_ns(void)
-{
-	return clock_ns_of(CLOCK_MONOTONIC);
 }
 
 void connection_begin(struct connection *c, struct tls *t, struct spool *s,
@@ -45,7 +41,7 @@ void connection_begin(struct connection *c, struct tls *t, struct spool *s,
 	c->spool = s;
 	c->status = status;
 	c->hello = *hello;
-	c->last_read_ns = connection_now_ns();
+	c->last_read_ns = monotonic_ns();
 	spool_begin_connection(s);
 	c->n_out = (uint32_t)message_write(hello, c->out);
 }
@@ -71,7 +67,7 @@ static int on_timed(struct connection *c, const struct message *m, struct diag *
 		return diag_fail(d, -EPROTO, "the relay answers what it was not asked");
 	c->times[1] = m->timed[1];
 	c->times[2] = m->timed[2];
-	c->times[3] = clock_ns_of(CLOCK_REALTIME);
+	c->times[3] = wall_ns();
 	c->awaits_time = false;
 	note_offset(c);
 	return 0;
@@ -133,7 +129,7 @@ static int read_answers(struct connection *c, struct diag *d)
 
 	if (n < 0)
 		return n == -EAGAIN ? 0 : (int)n;
-	c->last_read_ns = connection_now_ns();
+	c->last_read_ns = monotonic_ns();
 	c->n_in += (uint32_t)n;
 	while (!err) {
 		struct message m;
@@ -167,7 +163,7 @@ static bool queue_time(struct connection *c, uint64_t now)
 		return false;
 	memcpy(m.time.t, c->times, sizeof c->times);
 	memset(c->times, 0, sizeof c->times);
-	c->times[0] = m.time.now = clock_ns_of(CLOCK_REALTIME);
+	c->times[0] = m.time.now = wall_ns();
 	c->awaits_time = true;
 	c->time_due_ns = now + (c->n_times++ < FIRST_TIMES ? FIRST_TIMES_NS : TIME_PERIOD_NS);
 	queue(c, &m);
@@ -246,7 +242,7 @@ static void note_totals(struct connection *c)
 /* 1: a message is queued; 0: nothing to send now; or -errno. */
 static int queue_next(struct connection *c, struct diag *d)
 {
-	uint64_t now = connection_now_ns();
+	uint64_t now = monotonic_ns();
 	int result;
 
 	if (!c->version || c->end_is_sent)
@@ -284,7 +280,7 @@ static int write_out(struct connection *c, struct diag *d)
 
 static int check_silence(const struct connection *c, struct diag *d)
 {
-	uint64_t silent = connection_now_ns() - c->last_read_ns;
+	uint64_t silent = monotonic_ns() - c->last_read_ns;
 
 	if (silent > (c->is_in_trouble ? TROUBLE_NS : SILENCE_NS))
 		return diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s",

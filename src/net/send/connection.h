@@ -35,8 +35,6 @@ struct connection {
 	uint64_t time_due_ns, round_due_ns, last_read_ns; /* monotonic */
 };
 
-uint64_t connection_now_ns(void); /* monotonic */
-
 /* connection_begin - start to send @hello and then @s over @t.  @t is lent, and its handshake may
  * not be complete. */
 void connection_begin(struct connection *c, struct tls *t, struct spool *s,

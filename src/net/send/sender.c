@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "net/send/connection.h"
 
 enum {
@@ -50,7 +51,7 @@ static void note_end(struct delivery *j)
 	struct sender_status *s = j->status;
 
 	if (!load(&s->is_ending)) {
-		store(&s->deadline_ns, connection_now_ns() + j->o->timeout_ns);
+		store(&s->deadline_ns, monotonic_ns() + j->o->timeout_ns);
 		store_release(&s->is_ending, 1);
 	}
 	j->is_ending = true;
@@ -79,13 +80,13 @@ static bool supervisor_is_gone(const struct delivery *j)
 
 static bool is_too_late(const struct delivery *j)
 {
-	return connection_now_ns() > j->deadline_ns;
+	return monotonic_ns() > j->deadline_ns;
 }
 
 static void note_progress(struct delivery *j, struct connection *c)
 {
 	if (c->has_progressed && j->renews_deadline)
-		j->deadline_ns = connection_now_ns() + j->o->timeout_ns;
+		j->deadline_ns = monotonic_ns() + j->o->timeout_ns;
 	c->has_progressed = false;
 }
 
@@ -124,9 +125,9 @@ static int serve_connection(struct delivery *j, int fd, struct diag *d)
 
 static void pause_for(struct delivery *j, int ms)
 {
-	uint64_t until_ns = connection_now_ns() + (uint64_t)ms * 1000000;
+	uint64_t until_ns = monotonic_ns() + (uint64_t)ms * 1000000;
 
-	while (connection_now_ns() < until_ns && !supervisor_is_gone(j)) {
+	while (monotonic_ns() < until_ns && !supervisor_is_gone(j)) {
 		struct pollfd p = { .fd = j->control, .events = POLLIN };
 
 		poll(&p, 1, ms < CHECK_MS ? ms : CHECK_MS);
@@ -424,7 +425,7 @@ enum sender_state sender_end(struct sender *s)
 	struct sender_status *status = s->status;
 
 	if (!load(&status->is_ending)) {
-		store(&status->deadline_ns, connection_now_ns() + s->timeout_ns);
+		store(&status->deadline_ns, monotonic_ns() + s->timeout_ns);
 		store_release(&status->is_ending, 1);
 	}
 	wake_sender(s);

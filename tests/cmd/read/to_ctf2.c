@@ -7,7 +7,7 @@
  */
 #include <inttypes.h>
 
-#include "ctf/meta/meta.h"
+#include "ctf/decode/link.h"
 #include "test.h"
 
 static struct ctf_meta meta;

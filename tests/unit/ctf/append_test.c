@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "ctf/decode/class.h"
+#include "ctf/decode/link.h"
 #include "test.h"
 
 static const char metadata[] =

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "ctf/meta/meta.h"
+#include "ctf/decode/link.h"
 #include "test.h"
 
 #define TRACE "trace { major = 1; minor = 8; byte_order = le; };\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/meta/append.c - parses metadata while it is written: see ctf_meta_append().
+ * ctf/decode/append.c - parses metadata while it is written: see ctf_meta_append().
  *
  * The parser stays open, with the names that it has seen, and gets the text that follows.  To
  * parse everything again would be less code.  But then every class would have a new address, and
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/meta/meta.h"
+#include "ctf/decode/link.h"
 #include "ctf/meta/tsdl.h"
 
 static const char *skip_string(const char *at, const char *end)
