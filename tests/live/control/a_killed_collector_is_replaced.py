@@ -24,17 +24,17 @@ PATIENCE_S = 300 + 5 * kills  # millions of events are read
 
 
 def collect(trace, *options):
-    return begins(start(duet, "collect", "-o", trace, "-e", "keeper:*", *options))
+    return begins(start(duet, "collect", "-o", trace, "-e", "counting:*", *options))
 
 
 def check(trace, counts):
-    status, out, err = cmd("view", "-e", "keeper:number", trace, timeout=PATIENCE_S)
+    status, out, err = cmd("view", "-e", "counting:number", trace, timeout=PATIENCE_S)
     ok("lost" not in err, "nothing is lost", err)
     all_are_there(numbers_of(out), counts)
     if len(os.listdir(trace)) > 500:
         return  # Babeltrace 2 looks at each of its streams for each event: it would take hours
     status, out, err = run("babeltrace2", trace, timeout=PATIENCE_S)
-    is_(out.count("keeper:number"), sum(counts), "babeltrace2 " + err[:200])
+    is_(out.count("counting:number"), sum(counts), "babeltrace2 " + err[:200])
 
 
 def killed_workers_are_replaced():
@@ -98,7 +98,7 @@ def a_successor_waits_for_room():
         status, _, told = c.end(signal.SIGINT)
         is_(status, 0, "it ends as ever: " + told)
         lost = re.search(r"(\d+) LOST", told)
-        out = cmd("view", "-e", "keeper:number", disk + "/trace")[1]
+        out = cmd("view", "-e", "counting:number", disk + "/trace")[1]
         found = collections.Counter(re.findall(r"thread = \d+, n = \d+", out))
         ok(found and max(found.values()) == 1, "each once")
         ok(len(found) + int(lost[1] if lost else 0) == sum(counts),

@@ -33,7 +33,7 @@ def cmd(*args, status=0):
 
 def check(trace, counts):
     """All that the threads counted is there, in order, each once."""
-    all_are_there(numbers_of(cmd("view", "-e", "keeper:number", trace)[0]), counts, trace)
+    all_are_there(numbers_of(cmd("view", "-e", "counting:number", trace)[0]), counts, trace)
 
 
 def keeper_of(session):
@@ -41,7 +41,7 @@ def keeper_of(session):
 
 
 def a_session_records_from_start_to_stop():
-    out, err = cmd("start", "-e", "keeper:*", "-o", "plain")
+    out, err = cmd("start", "-e", "counting:*", "-o", "plain")
     is_((out, err), ("session default records into %s/plain\n" % work, ""), "start")
     p = start_counting(program)
     time.sleep(0.1)
@@ -49,7 +49,7 @@ def a_session_records_from_start_to_stop():
     ok("default: " in cmd("status")[0], "status shows it")
     out, err = cmd("stop")
     is_(out, "", "stop")
-    ok("none lost" in err and "keeper:number %d" % sum(counts) in err,
+    ok("none lost" in err and "counting:number %d" % sum(counts) in err,
        "the summary of record", err)
     check("plain", counts)
     is_([n for n in os.listdir(work + "/run") if n != "seats"], [], "nothing is left in the runtime directory")
@@ -58,7 +58,7 @@ def a_session_records_from_start_to_stop():
 
 
 def status_tells_sessions_channels_and_programs():
-    cmd("start", "-o", "busy", "-e", "keeper:*", "--channel", "rare:events=keeper:none")
+    cmd("start", "-o", "busy", "-e", "counting:*", "--channel", "rare:events=counting:none")
     cmd("start", "flight", "-o", "flight", "--overwrite", "-e", "!*")
     p = start_counting(program)
 
@@ -95,7 +95,7 @@ def what_does_not_start_says_why_and_leaves_nothing():
             (("taken", "-o", "again"), "session taken is already being recorded"),
             (("a/b",), "a/b: a name of letters"),
             (("x", "y"), "one name for the session"),
-            (("-e", "keeper:*", "-f", "(", "-o", "filter"), "is missing here"),
+            (("-e", "counting:*", "-f", "(", "-o", "filter"), "is missing here"),
             (("-k", "no_such_event", "-o", "kernel"), "no_such_event|kernel events cannot be recorded"),
             (("-p", "1", "-e", "no:no", "-o", "pid"), "no such event"),
             (("-o", "/proc/no/such"), "/proc/no/such")):
@@ -107,7 +107,7 @@ def what_does_not_start_says_why_and_leaves_nothing():
 
 def sessions_run_side_by_side():
     for name in ("one", "two", "three"):
-        cmd("start", name, "-o", name, "-e", "keeper:*", *(["--overwrite"] if name == "three" else []))
+        cmd("start", name, "-o", name, "-e", "counting:*", *(["--overwrite"] if name == "three" else []))
     out = cmd("status")[0]
     is_(re.findall(r"^(\w+): ", out, re.M), ["one", "three", "two"], "status shows all")
     ok("3 sessions are recording" in cmd("stop", status=2)[1], "stop asks which")
@@ -119,7 +119,7 @@ def sessions_run_side_by_side():
 
 
 def either_process_may_be_killed_again_and_again():
-    cmd("start", "-e", "keeper:*", "-o", "killed")
+    cmd("start", "-e", "counting:*", "-o", "killed")
     p = start_counting(program)
     done = 0
     while done < kills:
@@ -150,22 +150,22 @@ def a_session_that_nobody_can_find_ends():
 
 
 def programs_are_in_all_sessions_that_want_them():
-    cmd("start", "all", "-o", "all", "-e", "keeper:*")
+    cmd("start", "all", "-o", "all", "-e", "counting:*")
     cmd("start", "none", "-o", "none", "-e", "!*")
     p = start_counting(program)
-    cmd("start", "late", "-o", "late", "-e", "keeper:*")
-    until(lambda: trial.cmd("view", "late")[1].count("keeper:number"), "it records")
+    cmd("start", "late", "-o", "late", "-e", "counting:*")
+    until(lambda: trial.cmd("view", "late")[1].count("counting:number"), "it records")
     counts = stop_counting(p)
     cmd("stop", "--all", "-q")
     check("all", counts)
-    late = cmd("view", "late")[0].count("keeper:number")
+    late = cmd("view", "late")[0].count("counting:number")
     ok(0 < late <= sum(counts), "from when it began", "%d of %d" % (late, sum(counts)))
-    is_(cmd("view", "none")[0].count("keeper:number"), 0, "nothing that was not asked for")
+    is_(cmd("view", "none")[0].count("counting:number"), 0, "nothing that was not asked for")
 
 
 def stop_outlives_the_worker_it_asked():
     """It is killed with the question in its hand; the next one is asked again."""
-    cmd("start", "-e", "keeper:*", "-o", "stopped")
+    cmd("start", "-e", "counting:*", "-o", "stopped")
     p = start_counting(program)
     time.sleep(0.1)
     counts = stop_counting(p)

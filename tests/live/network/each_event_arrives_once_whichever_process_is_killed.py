@@ -56,7 +56,7 @@ def kill_one(which):
 
 def recorded_through(relay, port, n_kills, *more):
     """-> what the threads counted, what `duet stop` says, the recording at the relay"""
-    done("start", "-o", "here", "-e", "keeper:*", "--flush-timeout", "80s", "--to", "127.0.0.1:%d" % port, *KEY, *more)
+    done("start", "-o", "here", "-e", "counting:*", "--flush-timeout", "80s", "--to", "127.0.0.1:%d" % port, *KEY, *more)
     p = start_counting(program)
     for _ in range(n_kills):
         go_on(p, times=rng.randrange(1, 30))
@@ -71,7 +71,7 @@ def recorded_through(relay, port, n_kills, *more):
 
 def all_of_it(there, counts, told):
     """A program that finds no collector when it begins records when there is one: what it missed is counted."""
-    status, out, err = cmd("view", "-e", "keeper:number", there)
+    status, out, err = cmd("view", "-e", "counting:number", there)
     is_((status, [l for l in err.splitlines() if "lost" not in l]), (0, []), "it is sound")
     found = numbers_of(out)
     the_newest_are_there(found, counts, there)
@@ -110,7 +110,7 @@ def what_a_full_spool_refuses_is_counted():
     """Nobody takes anything until the spool and the buffers are full; the count of the spool outlives who keeps it."""
     relay = Relay("full")
     relay.kill()
-    done("start", "-o", "here", "-e", "keeper:*", "-b", "1M", "--spool", "1M", "--flush-timeout", "80s",
+    done("start", "-o", "here", "-e", "counting:*", "-b", "1M", "--spool", "1M", "--flush-timeout", "80s",
          "--to", "127.0.0.1:%d" % relay.port, *KEY)
     p = start_counting(program)
     until(lambda: re.search(r"[1-9]\d* LOST", cmd("status")[1]), "events are lost")
@@ -122,7 +122,7 @@ def what_a_full_spool_refuses_is_counted():
     counts = stop_counting(p)
     told = done("stop")[1]
     there = relay.recordings()[-1]
-    status, out, err = cmd("view", "-e", "keeper:number", there)
+    status, out, err = cmd("view", "-e", "counting:number", there)
     found = numbers_of(out)
     m = re.search(r"(\d+) LOST", told)
     if ok(m, "the loss is told", told):

@@ -28,7 +28,7 @@ PATIENCE_S = 300 + 5 * kills  # millions of events are read
 
 
 def collect(trace, *options):
-    return begins(start(duet, "collect", "-o", trace, "-e", "keeper:*", *options))
+    return begins(start(duet, "collect", "-o", trace, "-e", "counting:*", *options))
 
 
 def end(c):
@@ -39,7 +39,7 @@ def end(c):
 
 
 def view(trace):
-    status, out, err = cmd("view", "-e", "keeper:number", trace, timeout=PATIENCE_S)
+    status, out, err = cmd("view", "-e", "counting:number", trace, timeout=PATIENCE_S)
     is_empty = status == 2 and "nothing recorded is called so" in err  # a short piece may have no event
     ok(is_empty or status == 0 and "lost" not in err, "%s: %s" % (trace, err[:300]))
     return numbers_of(out)
@@ -146,7 +146,7 @@ def followed_while_packed(trace):
     c = collect(trace, "--rotate", "60000", "--compress", "zstd")
     p = start_counting(program)
     until(lambda: pieces(trace), "there is something")
-    f = start(duet, "view", "--follow", "-e", "keeper:number", trace)
+    f = start(duet, "view", "--follow", "-e", "counting:number", trace)
     time.sleep(1.5)
     counts = stop_counting(p)
     end(c)
@@ -240,7 +240,7 @@ def full_disk(trace):
     lost = re.search(r"(\d+) LOST", told)
     for name in pieces(trace):
         shutil.move(trace + "/" + name, saved)
-    _, out, err = cmd("view", "-e", "keeper:number", saved)
+    _, out, err = cmd("view", "-e", "counting:number", saved)
     found = numbers_of(out)
     ok("damage" not in err and "remain" not in err, err[:500])
     here = sum(len(set(found[t])) for t in found)
@@ -248,7 +248,7 @@ def full_disk(trace):
     ok(all(found[t] == sorted(found[t]) for t in found), "in order")
     ok(lost and here + int(lost[1]) == sum(counts), "%d here and %s lost of %d\n%s" % (here, lost and lost[1], sum(counts), told))
     status, out, err = run("babeltrace2", saved, timeout=300)
-    ok(status == 0 and out.count("keeper:number") == here, "babeltrace2: " + err[:300])
+    ok(status == 0 and out.count("counting:number") == here, "babeltrace2: " + err[:300])
 
 
 def what_is_asked_for_is_finished():

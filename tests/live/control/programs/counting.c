@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that count, each its own numbers, until SIGTERM; then says how far each got.  "ready"
- * when each has begun. */
+/*
+ * tests/live/control/programs/counting.c - three threads record consecutive numbers until SIGTERM.
+ *
+ * It prints "ready" when each thread has recorded its first number, and at the end the count of
+ * each thread.
+ */
 #include <duet/duet.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-DUET_EVENT(supervisor, number, (i32, thread), (u64, n), (str, text));
+DUET_EVENT(counting, number, (i32, thread), (u64, n), (str, text));
 
 enum { THREADS = 3 };
 static volatile sig_atomic_t stop;
@@ -23,7 +27,7 @@ static void *count(void *arg)
 	uint64_t n = 0;
 
 	for (; !stop; n++) {
-		trace_supervisor_number(first + thread, n, n % 100 ? "" : large);
+		trace_counting_number(first + thread, n, n % 100 ? "" : large);
 		if (!n)
 			__atomic_add_fetch(&n_begun, 1, __ATOMIC_RELAXED);
 		if (n % 20 == 0)
