@@ -162,30 +162,40 @@ static void small_stacks(void)
 	n_steps += 3; /* the marks */
 }
 
-static void handle(int sig)
+/* The lowest address of the kernel's signal frame that a program knows; x86 keeps the registers above. */
+static const unsigned char *signal_frame;
+
+static void handle(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
+	signal_frame =
+		(unsigned char *)context < (unsigned char *)info ? context : (unsigned char *)info;
 	step(2);
 	trace_mark(life, marked, "pid %d text %s", (int)getpid(), "on a signal stack");
 }
 
-/* How deep the handler's stack was used, besides the kernel's frame. */
-static int depth(const unsigned char *stack, size_t size)
+/*
+ * How many bytes of the stack the handler used, below the kernel's frame.
+ *
+ * The frame is not as large as AT_MINSIGSTKSZ: on processors with AMX that has room for tiles, which
+ * the kernel writes only for programs that asked for them.  So the frame's address is taken.
+ */
+static int depth(const unsigned char *stack)
 {
-	size_t i = 0;
+	const unsigned char *p = stack;
 
-	while (i < size && stack[i] == 0xa5)
-		i++;
-	return (int)(size - i) - (int)getauxval(AT_MINSIGSTKSZ);
+	while (p < signal_frame && *p == 0xa5)
+		p++;
+	return (int)(signal_frame - p);
 }
 
-/* The first event of all comes in a handler on a stack of its own, of the size that libc names. */
+/* The first event comes in a handler on a signal stack of the size that libc reports. */
 static void signal_stack(void)
 {
 	size_t size = (size_t)sysconf(_SC_SIGSTKSZ);
 	unsigned char *stack =
 		mmap(NULL, size + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct sigaction a = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
+	struct sigaction a = { .sa_sigaction = handle, .sa_flags = SA_ONSTACK | SA_SIGINFO };
 	stack_t s = { .ss_size = size };
 
 	size &= ~(size_t)4095;
@@ -198,10 +208,10 @@ static void signal_stack(void)
 	sigaction(SIGUSR1, &a, NULL);
 	wait_until_enabled();
 	raise(SIGUSR1);
-	note("first_depth", depth(stack, size));
+	note("first_depth", depth(stack));
 	memset(stack, 0xa5, size);
 	raise(SIGUSR1);
-	note("later_depth", depth(stack, size));
+	note("later_depth", depth(stack));
 	n_steps += 2;
 }
 
