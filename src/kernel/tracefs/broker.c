@@ -88,7 +88,9 @@ int broker_request(struct kernel_instance *in, int *available, struct diag *d)
 		return kernel_rights_broker(d);
 	if (connection < 0)
 		return -ENOENT;
-	err = write(connection, in ? "i" : "l", 1) == 1 ? receive(connection, &a, fds) : -errno;
+	/* A broker that closed the connection already must not end this process by SIGPIPE. */
+	err = send(connection, in ? "i" : "l", 1, MSG_NOSIGNAL) == 1 ? receive(connection, &a, fds)
+								     : -errno;
 	if (!err && !a.error && (fds[0] < 0 || (in && fds[1] < 0)))
 		err = -EPROTO;
 	if (err || a.error) {
