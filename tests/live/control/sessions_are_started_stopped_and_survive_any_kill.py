@@ -75,7 +75,7 @@ def status_tells_sessions_channels_and_programs():
     is_([c["name"] for c in busy["channel"]], ["default", "rare"], "its channels")
     ok(0 < busy["disk_used"] < busy["disk_free"] + busy["disk_used"], "the disk", str(busy))
     is_((busy["lost"], busy["lives"], busy["path"]), (0, 1, work + "/busy"), "and so on")
-    until(lambda: re.search(r"^  sessions +%d +[1-9]\d* " % p.pid, cmd("status", "default")[0], re.M), "for people")
+    until(lambda: re.search(r"^  counting +%d +[1-9]\d* " % p.pid, cmd("status", "default")[0], re.M), "for people")
     ok("events/s" not in cmd("status", "flight")[0], "what is in memory alone is not counted")
     w = start(duet, "status", "default", "--json", "-w", "0.1")
     for _ in range(3):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Does things N times in functions that stacks can be asked for: `program N`.  Sleeps in
- * wait_here(), asks for its parent in client_here(), closes nothing in fail_here(), and touches
+ * wait_here(), asks for its parent in ask_here(), closes nothing in fail_here(), and touches
  * pages in touch_here(); says where the pages are.  Says "ready" before, and waits for SIGUSR1,
  * then and at the end: a program that has ended has no mappings to be looked at.
  */
@@ -14,7 +14,7 @@
 
 static volatile long done;
 
-/* libc keeps no frame pointers: whoever calls it is not seen, but who called that. */
+/* libc keeps no frame pointers: a stack has no caller of libc, but the caller of that one. */
 __attribute__((noinline)) static void call(long (*one)(void))
 {
 	done += one();
@@ -42,7 +42,7 @@ __attribute__((noinline)) static void wait_here(int n)
 	done++;
 }
 
-__attribute__((noinline)) static void client_here(int n)
+__attribute__((noinline)) static void ask_here(int n)
 {
 	while (n--)
 		call(ask);
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	sigwait(&usr1, &sig);
 	wait_here(n);
-	client_here(n);
+	ask_here(n);
 	fail_here(n);
 	touch_here(pages, n);
 	printf("%p\n", (void *)pages);
