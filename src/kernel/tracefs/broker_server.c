@@ -187,12 +187,16 @@ static bool read_requests(struct broker_server *l, struct lease *one)
 int broker_server_step(struct broker_server *l, int timeout_ms, struct diag *d)
 {
 	struct pollfd p[LOANS_MAX + 1] = { { .fd = l->listener, .events = POLLIN } };
-	int n = 0;
+	int n = 0, n_ready;
 
 	for (int i = 0; i < LOANS_MAX; i++)
 		p[i + 1] = (struct pollfd){ .fd = l->lease[i].connection, .events = POLLIN };
-	if (poll(p, LOANS_MAX + 1, timeout_ms) < 0 && errno != EINTR)
+	n_ready = poll(p, LOANS_MAX + 1, timeout_ms);
+	if (n_ready < 0 && errno != EINTR)
 		return diag_errno(d, "poll");
+	/* A recorder that outlived the broker before this one may end at any time. */
+	if (!n_ready)
+		kernel_instance_reap(l->root, NULL);
 	for (int i = 0; i < LOANS_MAX; i++) {
 		struct lease *one = &l->lease[i];
 
