@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* abi/clock.h - the map from ticks to nanoseconds that a session's parties share. */
+/*
+ * abi/clock.h - the map from ticks to nanoseconds that all parties of a session share.
+ *
+ * The collector fixes it once per session; programs copy it.  It is linear and never changes, so
+ * timestamps of one session always order the same way.
+ */
 #ifndef ABI_CLOCK_H
 #define ABI_CLOCK_H
 

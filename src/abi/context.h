@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi/context.h - values that a channel may have recorded with each of its events.
+ * abi/context.h - the contexts that a channel may record with each of its events.
  *
- * A channel's contexts are a mask of these bits.  Their values lie in each event behind vpid and
- * vtid and before the payload, packed, in the order of the bits; docs/formats/pool.md.  Bits are
- * appended, never renumbered: a program's libduet may be older than the collector.
+ * A channel's contexts are a mask of these bits.  Their values lie in each event after vpid and
+ * vtid and before the payload, packed, in the order of the bits; see docs/formats/pool.md.  Bits
+ * are appended, never renumbered: a program's libduet may be older than the collector.
  */
 #ifndef ABI_CONTEXT_H
 #define ABI_CONTEXT_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum abi_context {
-	ABI_CONTEXT_PROCNAME, /* char[17], the thread's name, NULs behind it */
+	ABI_CONTEXT_PROCNAME, /* char[17], the thread's name, padded with NULs */
 	ABI_CONTEXT_PPID,     /* i32, as all up to VEGID; -1: unknown */
 	ABI_CONTEXT_VUID,
 	ABI_CONTEXT_VEUID,
@@ -26,9 +26,9 @@ enum abi_context {
 	ABI_CONTEXT_TIME_NS,
 	ABI_CONTEXT_USER_NS,
 	ABI_CONTEXT_UTS_NS,
-	ABI_CONTEXT_IP,	       /* u64, where the site's event returns to */
-	ABI_CONTEXT_CALLSTACK, /* u32 count, at most ABI_CALLSTACK_MAX, and as many u64, innermost
-				  first */
+	ABI_CONTEXT_IP,	       /* u64, the return address of the site's event */
+	ABI_CONTEXT_CALLSTACK, /* u64, as all up to BRANCH_MISSES: of this thread in user mode,
+				  from its first such event; 0: unknown */
 	ABI_CONTEXT_SLOT,      /* 16 bytes, duet_context_set() */
 	/* u64, as all up to BRANCH_MISSES: of this thread in user mode, from its first such event;
 	   0: unknown */
@@ -48,7 +48,7 @@ enum {
 };
 
 #define ABI_CONTEXT_BIT(context) (1ull << (context))
-/* Bits of which nothing is known here are not to be asked for. */
+/* A party must not request bits that it does not know. */
 #define ABI_CONTEXT_ALL (ABI_CONTEXT_BIT(ABI_CONTEXTS) - 1)
 
 _Static_assert(ABI_CONTEXT_UTS_NS - ABI_CONTEXT_CGROUP_NS == 7, "eight namespaces");

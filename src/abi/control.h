@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi/control.h - what programs and duet tell each other, in files of the runtime directory.
+ * abi/control.h - the files of the runtime directory, through which programs and duet communicate.
  *
  *   $DUET_RUNTIME_DIR, else /dev/shm/duet-<uid>     0700, the user's own
- *     app-<pid>-<proc>   control page: one per traced program, made and mapped by it; <pid> is what
- * the program is called in the /proc it sees, <proc> the number of that /proc seats which session
- * has which seat: struct abi_session_slots session-<name>     who records, and what; made by a
- * collector, replaced as a whole sock-<name>        the collector's socket: gives out the session's
- * pool
+ *     app-<pid>-<proc>   control page, one per traced program, which creates and maps it.  <pid> is
+ *                        its pid in the /proc that it sees, <proc> the number of that /proc
+ *     seats              the session that has each session slot: struct abi_session_slots
+ *     session-<name>     the programs and events to record; a collector creates it and replaces it
+ *                        as a whole
+ *     sock-<name>        the collector's socket, which passes the session's memory
  *
- * Up to ABI_SESSIONS sessions record at once.  Each has a seat, and in each control page what
- * belongs to that seat is its alone: no two collectors ever write to the same byte.  The last seat
- * is the process's own, for its probes (duet/probe.h).
+ * Up to ABI_SESSIONS sessions record at once.  Each has a session slot.  In each control page the
+ * part of that slot is its alone: no two collectors write to the same byte.  The last slot is for
+ * the process's own probes (duet/probe.h).
  *
- * A program maps its control page shared; everybody else uses pread and pwrite, which a page cut
- * short by a hostile program cannot turn into a signal.  All words are written whole and
+ * A program maps its control page shared.  All other processes use pread and pwrite: if a hostile
+ * program truncates the page, these fail without a signal.  All words are written whole and
  * independently:
  *
  *   (1) the texts of an event are complete before n_events counts it; both only grow
- *   (2) byte k of `enabled` is 0, or the generation of the session of seat k that wants the event
- *   (3) `epoch` of a seat names that session and is written before the first such byte; a byte of
- * another generation was left behind and means nothing
+ *   (2) byte k of `enabled` is 0, or the generation of the session in slot k that wants the event
+ *   (3) `epoch` of a slot names that session and is written before the first such byte; a byte of
+ *       another generation is left over and has no meaning
  */
 #ifndef ABI_CONTROL_H
 #define ABI_CONTROL_H
@@ -51,50 +52,53 @@ enum {
 enum { ABI_DORMANT_NOT = 0, ABI_DORMANT_SECCOMP = 1, ABI_DORMANT_CLOCK = 2 };
 
 /*
- * An epoch is a session's, and no other's: 32 random bits, not all 0, then its generation, 1 to
- * 255, which counts up with each session that takes the seat.  So a byte left by the session before
- * is never taken for its own.
+ * An epoch identifies one session: 32 random bits, not all 0, then its generation, 1 to 255.  The
+ * generation increases with each session that takes the slot.  So a session never takes a byte that
+ * the session before it left for its own.
  */
 #define ABI_GENERATION(epoch) ((uint8_t)(epoch))
 #define ABI_EPOCH_IS_NONE(epoch) ((epoch) >> 8 == 0)
 
-/* What seat @seat has in an enable word, and the word with @byte there alone. */
+/* The byte of slot @session_slot in an enable word, and a word with only @byte there. */
 #define ABI_ENABLED(word, session_slot) ((uint8_t)((word) >> 8 * (session_slot)))
 #define ABI_ENABLES(byte, session_slot) ((uint64_t)(uint8_t)(byte) << 8 * (session_slot))
 
 struct abi_control_event {
-	uint64_t
-		enabled; /* one byte for each seat, in the order of addresses; each written alone */
-	uint32_t schema; /* where in the file the text of abi_schema is */
+	uint64_t enabled; /* one byte per session slot, in the order of addresses; each is written
+			    alone */
+	uint32_t schema;  /* offset in the file of the text of abi_schema */
 	uint32_t schema_size;
 	uint16_t routing
 		[ABI_SESSION_SLOTS]; /* ABI_ROUTING: channel and filter; written before the byte
-						of `enabled` */
+					of `enabled` */
 };
 
-/* What a page has for each seat. */
+/* The part of a page that belongs to a session slot. */
 struct abi_control_slot {
-	uint64_t epoch; /* of the session that has it; written by that one, or the program itself */
-	uint64_t lost;	/* events that did not reach it, for want of its memory */
+	uint64_t epoch; /* of the session that has it; written by its collector, or by the
+			   program itself */
+	uint64_t lost;	/* events that did not reach the session because its memory was not
+			   mapped */
 };
 
 /*
- * The first page of the file.  All that most programs have to tell fits in it: a page of memory
- * costs a starting program some microseconds.  Further events follow on the second page, further
- * texts at ABI_CONTROL_TEXT_OFFSET.
+ * The first page of the file.  The events of most programs fit in it: each page of memory costs a
+ * starting program some microseconds.  Further events follow on the second page, further texts at
+ * ABI_CONTROL_TEXT_OFFSET.
  */
 struct abi_control {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;		/* as the program sees itself */
-	uint64_t registered_ns; /* CLOCK_BOOTTIME: tells a reused pid */
+	uint64_t registered_ns; /* CLOCK_BOOTTIME: distinguishes a reused pid */
 	uint32_t n_events;
-	uint32_t text_end; /* where in the file the next text may begin */
+	uint32_t text_end; /* offset in the file of the next text */
 	char program[ABI_NAME_BYTES];
-	char sessions[ABI_NAME_BYTES]; /* which it belongs to, as DUET_SESSION says:
+	char sessions[ABI_NAME_BYTES]; /* the sessions it belongs to, as in DUET_SESSION:
 					  rules/membership.h */
-	uint32_t n_refused;	       /* sites that stay dormant, because nothing more fits */
-	uint32_t dormant;	       /* ABI_DORMANT_...: why it records nothing though asked to */
+	uint32_t n_refused;	       /* sites that stay dormant because the page is full */
+	uint32_t dormant;	       /* ABI_DORMANT_...: why it records nothing although events
+					  are enabled */
 	struct abi_control_slot session_slots[ABI_SESSION_SLOTS];
 	uint8_t pad[320 - 296];
 	struct abi_control_event events[ABI_FIRST_EVENTS];
@@ -105,7 +109,7 @@ _Static_assert(sizeof(struct abi_control) == 4096, "further events begin on the 
 #define ABI_CONTROL_TEXT_OFFSET                                                                    \
 	(sizeof(struct abi_control) + ABI_EVENTS * sizeof(struct abi_control_event))
 
-/* Where in the file the line of event @i < ABI_EVENTS is. */
+/* Offset in the file of the line of event @i < ABI_EVENTS. */
 static inline uint32_t abi_control_event_offset(uint32_t i)
 {
 	uint32_t begin = i < ABI_FIRST_EVENTS
@@ -116,7 +120,7 @@ static inline uint32_t abi_control_event_offset(uint32_t i)
 	return begin + i * (uint32_t)sizeof(struct abi_control_event);
 }
 
-/* seats, written by collectors only, one at a time: with the directory locked by flock. */
+/* The file seats.  Only collectors write it, one at a time: they hold the directory's flock. */
 struct abi_session_slot {
 	uint64_t epoch; /* ABI_EPOCH_IS_NONE: free; then it has the generation of the last one */
 	char session[ABI_NAME_BYTES];
@@ -128,22 +132,22 @@ struct abi_session_slots {
 	struct abi_session_slot at[ABI_SESSIONS];
 };
 
-/* session-<name>, up to the end of the rules in use.  What they say: rules/rules.h. */
+/* The file session-<name>, up to the end of the rules in use.  Their language: rules/rules.h. */
 struct abi_session {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t session_slot; /* below ABI_SESSIONS */
 	uint64_t epoch;	       /* new for each collector */
 	uint32_t collector_pid;
-	uint32_t is_private; /* 1: for programs alone that name it */
+	uint32_t is_private; /* 1: only for programs that name it */
 	uint32_t pad;
 	uint32_t rules_size;
 	char name[ABI_NAME_BYTES];
 	char rules[ABI_RULES_BYTES];
 };
 
-/* On the socket: the program asks, the collector answers with the descriptor of the session's
- * memory. */
+/* On the socket: the program sends its request, the collector answers with the descriptor of the
+ * session's memory. */
 struct abi_attach {
 	uint64_t magic;
 	uint32_t version; /* ABI_SESSION_MEMORY_VERSION */
@@ -154,9 +158,9 @@ struct abi_attach {
 struct abi_attach_answer {
 	uint64_t magic;
 	int32_t error;		/* 0, or a negative errno: no descriptor comes with it */
-	uint32_t pid_namespace; /* of the collector, which host_pid is of; 0: not known */
+	uint32_t pid_namespace; /* of the collector, in which host_pid is valid; 0: unknown */
 	uint64_t epoch;
-	uint32_t host_pid; /* of the asker: goes into state words */
+	uint32_t host_pid; /* of the program that asks: stored in state words */
 	uint32_t pad;
 	uint64_t size; /* of the memory: abi/session.h */
 };

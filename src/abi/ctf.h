@@ -2,11 +2,11 @@
 /*
  * abi/ctf.h - the fixed parts of a trace file, byte for byte (CTF 1.8, LTTng's layout).
  *
- * Everything is packed to bytes and in the machine's order (the metadata names it); the index is
- * big-endian.  What follows a packet's header and context are events:
+ * All is packed to bytes and in the machine's order, which the metadata states; the index is
+ * big-endian.  Events follow a packet's header and context:
  *
- *   application: u16 id (65535: u32 id and u64 time follow), u32 low time, s32 vpid, s32 vtid,
- * fields kernel:      u32 low time, u16 id, u8 flags, u8 preempt count, s32 tid, fields
+ *   application: u16 id (65535: u32 id, u64 time follow), u32 low time, s32 vpid, s32 vtid, fields
+ *   kernel:      u32 low time, u16 id, u8 flags, u8 preempt count, s32 tid, fields
  */
 #ifndef ABI_CTF_H
 #define ABI_CTF_H
@@ -32,8 +32,8 @@ struct abi_ctf_packet {
 } __attribute__((packed));
 _Static_assert(sizeof(struct abi_ctf_packet) == 84, "32 bytes of header, 52 of context");
 
-/* Large event header of applications.  Extended when a u32 does not tell the time since the last.
- */
+/* The large event header of applications.  It is extended if a u32 cannot hold the time since the
+ * last event. */
 struct abi_ctf_event {
 	uint16_t id;
 	uint32_t time;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi/filter.h - the byte code in which a filter goes from duet to the programs it records.
+ * abi/filter.h - the byte code of filters, which duet sends to the programs it records.
  *
  *   struct abi_filter, code[code_size], data[size - sizeof(struct abi_filter) - code_size]
  *
- * It is symbolic: fields and contexts are names in `data`, and whoever runs it links it to one
- * event first (filter/filter.h).  It holds no address, and means the same wherever it lies.
- * Operands follow their operation unaligned, in the order of the machine.  Specified in
+ * It is symbolic: fields and contexts are names in `data`.  A program links it to one event before
+ * it runs it (filter/filter.h).  It contains no address and means the same at any place.  Operands
+ * follow their operation unaligned, in the order of the machine.  Specification:
  * docs/formats/filter.md.
  */
 #ifndef ABI_FILTER_H
@@ -17,9 +17,9 @@
 #define ABI_FILTER_MAGIC 0x31746c66u /* "flt1" */
 
 enum {
-	ABI_FILTER_BYTES_MAX = 1024, /* all of it */
+	ABI_FILTER_BYTES_MAX = 1024, /* header, code and data */
 	ABI_FILTER_STEPS_MAX = 128,  /* operations */
-	ABI_FILTER_DEPTH_MAX = 16,   /* values on the stack; jumps within jumps */
+	ABI_FILTER_DEPTH_MAX = 16,   /* values on the stack; nested jumps */
 	ABI_FILTER_NAME_MAX = 127,
 };
 
@@ -31,7 +31,7 @@ struct abi_filter {
 _Static_assert(sizeof(struct abi_filter) == 8, "layout both sides agree on");
 
 enum abi_filter_op {
-	ABI_FILTER_END,	     /* the one value left says whether the event is wanted */
+	ABI_FILTER_END,	     /* the one value left is the result: whether to record the event */
 	ABI_FILTER_SMALL,    /* i8 */
 	ABI_FILTER_INT,	     /* u64 */
 	ABI_FILTER_NEGATIVE, /* i64, below 0 */
@@ -39,9 +39,9 @@ enum abi_filter_op {
 	ABI_FILTER_TEXT,     /* u16 offset in data, u16 size */
 	ABI_FILTER_FIELD,    /* u16 offset in data, u8 size */
 	ABI_FILTER_CONTEXT,  /* the same */
-	ABI_FILTER_AND_THEN, /* u16 distance: if the value is 0 keep it and go there, else drop it
-			      */
-	ABI_FILTER_OR_ELSE,  /* u16 distance: if it is not 0 make it 1 and go there, else drop it */
+	ABI_FILTER_AND_THEN, /* u16 distance: if the value is 0 keep it and jump, else drop it */
+	ABI_FILTER_OR_ELSE,  /* u16 distance: if the value is not 0 make it 1 and jump, else drop
+				it */
 	ABI_FILTER_NOT,
 	ABI_FILTER_NEGATE,
 	ABI_FILTER_TRUTH, /* 0 stays 0, any other number becomes 1 */

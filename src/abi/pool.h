@@ -8,23 +8,22 @@
  *   ..              struct abi_schema[ABI_SCHEMAS], then their text
  *   chunk-aligned   chunk[n_chunks], each a struct abi_chunk and events
  *
- * The collector creates it, with the others of its session (abi/session.h).  All programs of one
- * user write; none is trusted.  Who uses it copies the constants of page 0 once, checks them, and
- * bounds every value read later by those copies.
+ * The collector creates it together with the other channels of its session (abi/session.h).  All
+ * programs of one user write; none is trusted.  Each party copies the constants of page 0 once,
+ * checks them, and bounds every value that it reads later by these copies.
  *
- * A chunk and who may move it:
+ * The states of a chunk, and the party that changes them:
  *
- *   FREE  -> BUSY   a writer, compare-and-swap; the state word names it as owner
+ *   FREE  -> BUSY   a writer, by compare-and-swap; the state word names it as owner
  *   FULL  -> BUSY   the same, flight recorder only, oldest first
  *   BUSY  -> OWNED  its owner, when the chunk's header is valid
- *   OWNED -> FULL   who replaced it in its slot; who held it (X path); the collector for either, if
- *                   it died before
- *   OWNED -> FREE   the collector: read to the end and replaced; never used and its owner is dead
+ *   OWNED -> FULL   the writer that replaced it in its slot; on the exclusive path its holder; the
+ *                   collector for either, if that one died first
+ *   OWNED -> FREE   the collector: read to the end and replaced; or never used, its owner dead
  *   FULL  -> FREE   the collector: read to the end
  *   BUSY  -> FREE   its owner, unused; the collector if the owner is dead
  *
- * A chunk that has no memory yet, or none any more, is BUSY with the collector as its owner
- * (collect/session/memory.h).
+ * A chunk without memory is BUSY with the collector as its owner (collect/session/memory.h).
  *
  * Below the published position of an OWNED or FULL chunk all bytes are whole events.
  */
@@ -38,9 +37,7 @@
 
 #define ABI_POOL_MAGIC 0x6c6f6f7074657564ull /* "duetpool" */
 #define ABI_POOL_VERSION 2u
-#define ABI_POOL_FLIGHT_RECORDER                                                                   \
-	1u /* flags: overwrite the oldest chunk instead of losing events  \
-				     */
+#define ABI_POOL_FLIGHT_RECORDER 1u /* flags: overwrite the oldest chunk instead of losing events */
 
 enum {
 	ABI_SCHEMAS = 4096,
@@ -56,7 +53,7 @@ enum {
 };
 #define ABI_CPU_UNKNOWN UINT32_MAX
 
-/* A hint for writers: nothing was free; and somebody has waited for it in vain. */
+/* A hint for writers: no chunk was free; and a writer has waited for one until its timeout. */
 enum { ABI_POOL_EXHAUSTED = 1, ABI_POOL_GIVEN_UP = 2 };
 
 struct abi_pool {
@@ -65,33 +62,36 @@ struct abi_pool {
 	uint32_t flags;
 	uint64_t size;	      /* bytes, whole mapping */
 	uint32_t n_chunks;    /* a power of two */
-	uint32_t chunk_shift; /* log2 of a chunk's bytes */
-	uint32_t n_cpus;      /* slots below it belong to the CPU of that number */
+	uint32_t chunk_shift; /* log2 of the bytes of a chunk */
+	uint32_t n_cpus;      /* slot i < n_cpus belongs to CPU i */
 	uint32_t n_slots;
 	struct abi_clock clock;
-	uint32_t block_timeout_us; /* how long a writer waits for a free chunk; 0: not at all */
-	/* Written by programs from here on. */
-	uint64_t order __attribute__((aligned(64))); /* counts closed chunks: their age */
-	uint32_t exhausted; /* ABI_POOL_EXHAUSTED...; the collector clears it when it has made room
-			     */
+	uint32_t block_timeout_us; /* the longest wait of a writer for a free chunk; 0: it does
+				      not wait */
+	/* Programs write the members from here on. */
+	uint64_t order __attribute__((aligned(64))); /* counts closed chunks: the age of each */
+	uint32_t exhausted; /* ABI_POOL_EXHAUSTED...; the collector clears it after it freed
+			       chunks */
 	uint32_t waited;    /* events that had to wait for a chunk */
 	uint32_t n_schemas
-		__attribute__((aligned(64))); /* handed out; each valid once its size is set */
+		__attribute__((aligned(64))); /* given out; each is valid once its size is set */
 	uint32_t text_used;
 };
 
-/* One CPU's place: two cache lines, so that neighbours do not fetch each other's. */
+/* The places of one CPU: two cache lines, so that CPUs do not share a line. */
 struct abi_slot {
-	uint64_t chunk; /* W path: ABI_CHUNK_REF of the open chunk, or 0 */
-	uint64_t exclusive[ABI_EXCLUSIVE_PLACES]; /* X path: ABI_PLACE of open chunks, or 0 */
+	uint64_t chunk; /* rseq path: ABI_CHUNK_REF of the open chunk, or 0 */
+	uint64_t exclusive[ABI_EXCLUSIVE_PLACES]; /* exclusive path: ABI_PLACE of open chunks, or
+						     0 */
 	uint64_t lost;				  /* events refused here since the start */
-	uint64_t reported; /* the collector's: ABI_REPORTED of them in traces that are closed */
+	uint64_t reported; /* the collector's: ABI_REPORTED, the losses that closed traces
+			      contain */
 	uint64_t pad[9];
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
 
-/* How many events a CPU lost as the traces that are closed tell, and the number of the last of
- * these (its lower 16 bits); one store for both. */
+/* The number of lost events of a CPU that closed traces report, and the incarnation (its lower 16
+ * bits) of the collector that closed the last of them.  One store writes both. */
 #define ABI_REPORTED(incarnation, n) ((uint64_t)(incarnation) << 48 | (n))
 #define ABI_REPORTED_LOST(word) ((word) & ((1ull << 48) - 1))
 #define ABI_REPORTED_INCARNATION(word) ((uint32_t)((word) >> 48))
@@ -100,9 +100,9 @@ _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
 #define ABI_CHUNK_REF(offset) ((uint64_t)(offset) | 1)
 
 /*
- * A place of the X path: a reference and, above it, who is writing into the chunk now: his host
- * pid, ABI_HOLDER_UNKNOWN if he has none here, 0 for nobody.  While a chunk is in a place the place
- * says who holds it; at other times its state word does.
+ * A place of the exclusive path: a reference and, above it, the holder that writes into the chunk
+ * now.  The holder is a host pid, ABI_HOLDER_UNKNOWN if the writer has none here, or 0 for none.
+ * While a chunk is in a place, the place names its holder; at other times its state word does.
  */
 #define ABI_PLACE(ref, holder) ((uint64_t)(holder) << 40 | (ref))
 #define ABI_PLACE_REF(place) ((place) & ((1ull << 40) - 1))
@@ -118,8 +118,8 @@ enum abi_chunk_state { ABI_FREE = 0, ABI_BUSY = 1, ABI_OWNED = 2, ABI_FULL = 3 }
 #define ABI_ORDER_OF(word) ((word) >> 34)
 
 /*
- * The commit word: 24 bits of published bytes, this header included; 40 bits of the time of the
- * last event, nanoseconds since begin_ns.  One store of it publishes an event.
+ * The commit word: 24 bits of published bytes, this header included; 40 bits of the timestamp of
+ * the last event, in nanoseconds since begin_ns.  One store of it publishes an event.
  */
 #define ABI_POS_BITS 24
 #define ABI_POS_OF(w) ((uint32_t)((w) & ((1u << ABI_POS_BITS) - 1)))
@@ -130,26 +130,25 @@ enum abi_chunk_state { ABI_FREE = 0, ABI_BUSY = 1, ABI_OWNED = 2, ABI_FULL = 3 }
 struct abi_chunk {
 	uint64_t word;
 	uint64_t begin_ns;
-	uint64_t sequence; /* W path: the chunk's number in its CPU's stream */
-	uint32_t cpu;	   /* of all its events; ABI_CPU_UNKNOWN */
+	uint64_t sequence; /* rseq path: the chunk's number in its CPU's stream */
+	uint32_t cpu;	   /* of all its events; or ABI_CPU_UNKNOWN */
 	uint32_t path;	   /* ABI_PATH_... */
 	uint64_t pad[4];
-	/* The collector's, on a line of its own. */
-	uint64_t read;	 /* bytes already in the file */
-	uint64_t cut_ns; /* time of the last event there */
-	uint64_t
-		pending; /* bytes that will be there when what is being written is; 0: nothing is */
+	/* The collector's members, on a cache line of their own. */
+	uint64_t read;	  /* bytes already in the file */
+	uint64_t cut_ns;  /* timestamp of the last event in the file */
+	uint64_t pending; /* bytes in the file once the current write is done; 0: there is none */
 	uint64_t pad2[5];
 };
 _Static_assert(sizeof(struct abi_chunk) == 128, "layout both sides agree on");
 enum { ABI_PATH_RSEQ = 1, ABI_PATH_EXCLUSIVE = 2 };
 
-/* An event class some program registered: "LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...". */
+/* An event class that a program registered: "LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...". */
 struct abi_schema {
 	uint32_t offset; /* in the text area */
 	uint32_t size;	 /* bytes; 0 until the text is complete (store-release) */
 };
-/* Its index + 1 is the event id in the stream; id 0 is the collector's own. */
+/* Its index + 1 is the event id in the stream.  The collector uses id 0 for its own event. */
 
 static inline uint64_t abi_pool_slots_offset(void)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi/session.h - a session's memory: what holds for all its channels, then a pool for each.
+ * abi/session.h - a session's memory: a common header, then one pool per channel.
  *
  *   page 0..             struct abi_session_memory
  *   channels[i].offset   struct abi_pool (abi/pool.h), aligned to ABI_POOL_ALIGN
  *
- * A channel is a pool of its own, with its own rule for what happens when it is full, and a stream
- * class of its own in the trace.  The collector creates the whole, seals its size and gives it to
- * the user's programs.  They may all write to it, so nobody believes it: constants are copied and
- * checked once, and a filter is verified by whoever runs it.
+ * A channel is a pool of its own, with its own rule for a full pool and its own stream class in the
+ * trace.  The collector creates all of it, seals its size and passes it to the user's programs.
+ * They may all write to it, so no party trusts it: each copies and checks the constants once, and
+ * verifies a filter before it runs it.
  *
- *   (1) constants are written before the memory is given out
+ *   (1) constants are written before the memory is passed on
  *   (2) filters are only added; the text of one is complete before its size is set
  */
 #ifndef ABI_SESSION_H
@@ -31,7 +31,7 @@ enum {
 
 struct abi_channel {
 	uint64_t offset, size; /* bytes, of its pool */
-	uint64_t contexts; /* what each of its events carries after vpid and vtid: abi/context.h */
+	uint64_t contexts;     /* recorded with each event after vpid and vtid: abi/context.h */
 	char name[ABI_CHANNEL_NAME_BYTES];
 };
 
@@ -46,7 +46,7 @@ struct abi_session_memory {
 	uint32_t n_channels;
 	uint64_t size; /* bytes, whole mapping */
 	struct abi_channel channels[ABI_CHANNELS];
-	uint32_t trigger_channel; /* where events of triggers go once more; 0: none */
+	uint32_t trigger_channel; /* receives a copy of the events of triggers; 0: none */
 	uint32_t pad;
 	struct abi_session_filter filters[ABI_FILTERS]; /* filter n is at n - 1 */
 	char text[ABI_FILTER_TEXT_BYTES];
@@ -54,8 +54,8 @@ struct abi_session_memory {
 _Static_assert(sizeof(struct abi_session_memory) <= ABI_POOL_ALIGN,
 	       "the first pool lies behind it");
 
-/* What becomes of an enabled event: its channel, the number of its filter, 0 for none; and whether
- * it is written once more, for triggers, perhaps for them alone. */
+/* The routing of an enabled event: its channel and the number of its filter, 0 for none.  Two
+ * flags: the event is copied to the trigger channel, or goes to that channel only. */
 #define ABI_ROUTING(channel, filter) ((uint16_t)((filter) << 4 | (channel)))
 #define ABI_ROUTING_CHANNEL(routing) ((routing) & (ABI_CHANNELS - 1))
 #define ABI_ROUTING_FILTER(routing) ((routing) >> 4 & ABI_FILTERS)

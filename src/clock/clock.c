@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock/clock.c - choosing the counter and measuring its rate.
+ * clock/clock.c - choose the counter and measure its rate.
  *
- * The rate is taken from two bracketed readings (TSC, MONOTONIC, TSC), each the narrowest of many
- * tries, so its error is the window (about 20 ns) over the distance.  The map is then fixed: a
+ * The rate comes from two bracketed readings (TSC, MONOTONIC, TSC), each the narrowest of many
+ * tries.  So its error is the window (about 20 ns) over the distance.  The map is then fixed: a
  * better rate later would bend time inside a trace.
  */
 #include "clock/clock.h"
@@ -18,8 +18,8 @@
 
 enum { TRIES = 64, BASE_LINE_NS = 20000000 };
 
-/* The kernel has checked the TSC across CPUs and sleep states before it takes it as clock source,
- * or at least knows it constant and non-stop (guests that prefer a paravirtual source). */
+/* The kernel checks the TSC across CPUs and sleep states before it uses it as clock source.  A
+ * guest that prefers a paravirtual source still reports it as constant and non-stop. */
 static bool tsc_is_trusted(void)
 {
 	char text[16384];
@@ -67,14 +67,14 @@ void clock_read(const struct abi_clock *c, struct clock_reading *r)
 	uint64_t ticks, to_ns;
 
 	r->ticks = read_pair(c, CLOCK_MONOTONIC, &r->monotonic_ns);
-	/* The others are carried back to the same moment by the map. */
+	/* The map carries the other clocks back to the same moment. */
 	ticks = read_pair(c, CLOCK_BOOTTIME, &to_ns);
 	r->boottime_ns = to_ns - (clock_ns(c, ticks) - clock_ns(c, r->ticks));
 	ticks = read_pair(c, CLOCK_REALTIME, &to_ns);
 	r->realtime_ns = to_ns - (clock_ns(c, ticks) - clock_ns(c, r->ticks));
 }
 
-/* What one tick is, over a base line long enough for the errors of its ends. */
+/* Measures the length of a tick over a base line long enough for the errors at its ends. */
 static int measure(struct abi_clock *c, struct diag *d)
 {
 	uint64_t t0, t1, ns0, ns1;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock/clock.h - the one clock under applications and kernel.
+ * clock/clock.h - the one clock of applications and kernel.
  *
- * Ticks come from a counter that both sides can read in a few nanoseconds: the TSC where the kernel
- * itself trusts it (and tracefs offers `x86-tsc`), else CLOCK_MONOTONIC (tracefs `mono`).  A
- * session fixes one linear map from ticks to nanoseconds and uses it everywhere, so order is never
- * disturbed:
+ * Ticks come from a counter that both sides read in a few nanoseconds: the TSC if the kernel itself
+ * trusts it (and tracefs offers `x86-tsc`), else CLOCK_MONOTONIC (tracefs `mono`).  A session fixes
+ * one linear map from ticks to nanoseconds and uses it everywhere, so order is never disturbed:
  *
  *   (1) ns is a non-decreasing function of ticks, the same in every process of the session
- *   (2) at the start of the session ns equals CLOCK_MONOTONIC; later they drift apart by what NTP
- *       slews.  Pairs of both are recorded so that the drift is known.
+ *   (2) at the start of the session ns equals CLOCK_MONOTONIC; later they drift apart as NTP slews.
+ *       Pairs of both are recorded, so that the drift is known
  *
- * Nanoseconds and not ticks reach the file: readers multiply 2.6 GHz ticks in doubles and lose 0.4
- * us.
+ * Files contain nanoseconds, not ticks: readers multiply 2.6 GHz ticks in doubles and lose 0.4 us.
  */
 #ifndef CLOCK_CLOCK_H
 #define CLOCK_CLOCK_H
@@ -24,7 +22,7 @@
 #include "base/diag.h"
 #include "base/monotonic.h"
 
-/* What one moment is called on each clock. */
+/* One moment on each clock. */
 struct clock_reading {
 	uint64_t ticks;
 	uint64_t monotonic_ns;
@@ -41,21 +39,21 @@ struct clock_reading {
  */
 int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d);
 
-/* clock_read - one moment on all clocks; the best of several bracketed tries. */
+/* clock_read - read all clocks at one moment; the best of several bracketed tries. */
 void clock_read(const struct abi_clock *c, struct clock_reading *r);
 
-/* clock_pair - ticks at which CLOCK_MONOTONIC was *@monotonic_ns; the best of several bracketed
+/* clock_pair - the ticks at which CLOCK_MONOTONIC was *@monotonic_ns; the best of several bracketed
  * tries. */
 uint64_t clock_pair(const struct abi_clock *c, uint64_t *monotonic_ns);
 
-/* The name of this counter for a tracefs instance's `trace_clock`. */
+/* clock_tracefs_name - the name of this counter for a tracefs instance's `trace_clock`. */
 const char *clock_tracefs_name(const struct abi_clock *c);
 
-/* The kernel's boot id: 16 bytes, the clock's uuid in every trace.  Returns 0 or -errno. */
+/* clock_boot_id - the kernel's boot id: 16 bytes, the clock's uuid in every trace.  0 or -errno. */
 int clock_boot_id(uint8_t uuid[16]);
 
-/* Whether this process can read that counter: an emulated one of another architecture cannot read
- * the TSC its collector chose. */
+/* clock_is_readable - whether this process can read the counter.  A program under emulation of
+ * another architecture cannot read the TSC that its collector chose. */
 static inline bool clock_is_readable(const struct abi_clock *c)
 {
 #if defined __x86_64__

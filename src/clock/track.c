@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* clock/track.c - see track.h. */
+/*
+ * clock/track.c - keep the knots of a track, and interpolate between them.
+ *
+ * The knots are a ring: a new one overwrites the oldest, so lookups of times long past are clamped
+ * to the oldest knot.
+ */
 #include "clock/track.h"
 
 #include "base/atomic.h"
@@ -17,7 +22,8 @@ void clock_track_add(struct clock_track *f, struct clock_knot k)
 	if (n && (k.monotonic_ns <= knot(f, n - 1)->monotonic_ns || k.ns <= knot(f, n - 1)->ns))
 		return;
 	f->knots[n % CLOCK_KNOTS] = k;
-	store_release(&f->n, n + 1); /* the knot first: who reads it is our successor */
+	store_release(&f->n, n + 1); /* the knot first, then the count: a successor process reads
+					only whole knots */
 }
 
 uint64_t clock_track_step(struct clock_track *f)
@@ -26,7 +32,7 @@ uint64_t clock_track_step(struct clock_track *f)
 	uint64_t ticks = clock_pair(&f->clock, &k.monotonic_ns);
 
 	if (f->clock.kind == ABI_CLOCK_MONOTONIC)
-		k.monotonic_ns = ticks; /* it is that clock, exactly */
+		k.monotonic_ns = ticks; /* exact, since it is that clock */
 	k.ns = clock_ns(&f->clock, ticks);
 	clock_track_add(f, k);
 	return knot(f, f->n - 1)->monotonic_ns;
@@ -49,10 +55,10 @@ void clock_track_line(const struct clock_track *f, uint64_t monotonic_ns, struct
 	a = knot(f, i);
 	*l = (struct clock_line){ .from_ns = a->monotonic_ns, .ns = a->ns };
 	if (monotonic_ns < a->monotonic_ns) {
-		l->from_ns = monotonic_ns; /* before all that we know */
+		l->from_ns = monotonic_ns; /* before all knots */
 		l->length_ns = 1;
 	} else if (i == last) {
-		l->length_ns = 0; /* asked again: there may be another knot then */
+		l->length_ns = 0; /* callers must look again: there may be another knot then */
 	} else {
 		b = knot(f, i + 1);
 		l->length_ns = b->monotonic_ns - a->monotonic_ns;

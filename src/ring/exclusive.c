@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring/exclusive.c - the X path: a chunk that is ours while we write, committed by one store.
+ * ring/exclusive.c - the exclusive path: a writer owns a chunk while it writes one event.
  *
- * For whom restartable sequences are not: programs without rseq, events too large to restart, code
- * that a debugger steps through.  Invariants:
+ * It serves writers that cannot use restartable sequences: programs without rseq, events too large
+ * to restart, code that a debugger steps through.  Invariants:
  *
- *   (1) a chunk is in one place all its life or, before and after that, in none
- *   (2) in a place it is written by the holder that the place names, if any; else by the owner that
- *       its state word names
- *   (3) both are changed by who is named there, by the collector if that one is dead, and a place
- *       that names nobody by whoever exchanges it first
+ *   (1) while a chunk is in use it is in at most one place; before and after that in none
+ *   (2) in a place the holder that the place names writes it, if any; else the owner that its state
+ *       word names
+ *   (3) only the process named there changes both; the collector does if that one is dead; a place
+ *       that names no process belongs to the first that exchanges it
  *   (4) the commit word only grows, and only that one writer changes it
  *
- * A signal handler that interrupts a writer finds the place held and takes another, so nesting
- * needs no care.  Whoever dies, at whatever instruction, is named somewhere, and the collector
- * closes what he left.  (Taking the chunk out of the place would be simpler; but then, who dies
- * with it is named nowhere, and the one who is, the chunk's first owner, may be dead while another
- * one writes.)
+ * A signal handler that interrupts a writer finds the place held and takes another one, so nesting
+ * needs no care.  A process that dies, at whatever instruction, is named in a place or a state
+ * word, and the collector closes the chunk it left.
+ *
+ * Taking the chunk out of its place would be simpler.  But then a process that dies with it is
+ * named nowhere: the state word names the chunk's first owner, which may be dead while another one
+ * writes.
  */
 #include <string.h>
 
@@ -26,7 +28,7 @@
 #include "ring/write.h"
 #include "ring/internal.h"
 
-/* The slot of this CPU, else one of the places for writers who cannot tell. */
+/* The slot of this CPU, else one of the slots for writers that do not know their CPU. */
 static uint32_t own_slot(const struct pool *p)
 {
 	uint32_t cpu = UINT32_MAX;
@@ -48,14 +50,14 @@ static uint32_t own_holder(const struct pool *p)
 	return p->owner && p->owner < ABI_HOLDER_UNKNOWN ? p->owner : ABI_HOLDER_UNKNOWN;
 }
 
-/* Makes us the holder of the chunk in place @i of o->slot, if there is one and nobody else is. */
+/* Makes us the holder of the chunk in place @i of o->slot, if there is one without a holder. */
 static bool take(const struct pool *p, struct ring_open *o, int i)
 {
 	uint64_t place = load(&o->slot->exclusive[i]);
 
 	o->place = &o->slot->exclusive[i];
 	o->chunk = pool_chunk(p, place);
-	return o->chunk && !ABI_HOLDER_OF(place) && /* pairs with [G], give() */
+	return o->chunk && !ABI_HOLDER_OF(place) && /* pairs with [G], put_back() */
 	       compare_exchange(o->place, &place, ABI_PLACE(place, own_holder(p)));
 }
 
@@ -72,8 +74,7 @@ static void close_own(struct pool *p, struct abi_chunk *c)
 	pool_close(p, c, load(pool_state(p, c)));
 }
 
-/* Closes a full chunk that we hold.  Its state word tells that it is ours before its place is
- * empty. */
+/* Closes a full chunk that we hold.  Its state word names us before its place is empty. */
 static void retire(struct pool *p, struct ring_open *o)
 {
 	uint64_t *state = pool_state(p, o->chunk), s = load(state);
@@ -84,11 +85,11 @@ static void retire(struct pool *p, struct ring_open *o)
 	close_own(p, o->chunk);
 }
 
-static void give(struct pool *p, struct ring_open *o)
+static void put_back(struct pool *p, struct ring_open *o)
 {
 	if (o->place) {
 		store_release(o->place,
-			      pool_ref(p, o->chunk)); /* [G] nobody but us may change it */
+			      pool_ref(p, o->chunk)); /* [G] only the holder may change it */
 		return;
 	}
 	for (int i = 0; i < ABI_EXCLUSIVE_PLACES; i++) {
@@ -101,7 +102,7 @@ static void give(struct pool *p, struct ring_open *o)
 	close_own(p, o->chunk);
 }
 
-/* The time of our event in o->chunk; counters of two CPUs may be a few ticks apart. */
+/* The timestamp of our event in o->chunk; the counters of two CPUs may differ by a few ticks. */
 static uint64_t time_in(const struct abi_chunk *c, uint64_t now_ns)
 {
 	uint64_t last_ns = load(&c->begin_ns) + ABI_SINCE_OF(load(&c->word));
@@ -133,8 +134,7 @@ static bool fresh(struct pool *p, struct ring_open *o, uint32_t slot, uint64_t n
 	return true;
 }
 
-/* Finds a chunk of our own with room for @size bytes.  Returns the event's time, 0 if there is
- * none. */
+/* Finds a chunk with room for @size bytes and takes it.  Returns the event's timestamp; 0: none. */
 static uint64_t acquire(struct pool *p, struct ring_open *o, uint32_t slot, uint32_t size)
 {
 	bool taken = take_any(p, o);
@@ -158,7 +158,7 @@ void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context c
 
 	o->slot = pool_slot(p, slot);
 	if (!pool_is_ours(p))
-		return NULL; /* the parent's event: it records it, or counts it */
+		return NULL; /* the parent's event: the parent records or counts it */
 	if (size <= p->chunk_size - sizeof *o->chunk - RING_EXTENDED_BYTES)
 		t_ns = acquire(p, o, slot, size);
 	if (!t_ns) {
@@ -177,16 +177,16 @@ void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context c
 void ring_commit(struct pool *p, struct ring_open *o, uint32_t size)
 {
 	if (!pool_is_ours(p))
-		return; /* our parent ends it */
+		return; /* our parent finishes it */
 	/* [A] The event's bytes first, then the word: pairs with [B] in collect/drain/drain.c. */
 	store_release(&o->chunk->word, ABI_WORD(o->since_ns, o->position + size));
-	give(p, o);
+	put_back(p, o);
 }
 
 void ring_abandon(struct pool *p, struct ring_open *o)
 {
 	if (pool_is_ours(p))
-		give(p, o); /* what was written lies beyond the word: nobody sees it */
+		put_back(p, o); /* the bytes written lie beyond the word, so no reader uses them */
 }
 
 void ring_release(struct pool *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring/internal.h - what the two write paths share. */
+/* ring/internal.h - the event header, which both write paths write. */
 #ifndef RING_INTERNAL_H
 #define RING_INTERNAL_H
 
@@ -8,7 +8,7 @@
 #include "abi/ctf.h"
 #include "ring/write.h"
 
-#define RING_GAP_NS (1ull << 32) /* the short header tells time modulo this */
+#define RING_GAP_NS (1ull << 32) /* the short header holds the time modulo this */
 
 bool ring_write_exclusive(struct pool *p, uint32_t id, ring_context context, const void *payload,
 			  uint32_t size);

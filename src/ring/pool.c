@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring/pool.c - see pool.h and, for the states of a chunk, abi/pool.h.
+ * ring/pool.c - attach to a pool, claim and close chunks, register event classes.
  *
- * Free chunks are taken lowest first, not in a circle: the memory touched is then what the load
- * needs, warm and already mapped, however large the pool is.
+ * A writer takes the lowest free chunk, not the next one in a circle.  So the memory in use is only
+ * what the load needs, warm and already mapped, however large the pool is.
  *
- * Model: tests/model/ring.pml.
+ * States of a chunk: abi/pool.h.  Model: tests/model/ring.pml.
  */
 #include "ring/pool.h"
 
@@ -38,7 +38,7 @@ struct abi_pool pool_shape(const struct pool_request *w)
 		.block_timeout_us = w->block_timeout_us,
 	};
 
-	/* Every CPU needs an open chunk and a next one, whatever was asked for. */
+	/* Every CPU needs an open chunk and a next one, whatever size was requested. */
 	while (s.n_chunks < ABI_CHUNKS_MAX &&
 	       (s.n_chunks < 4 * w->n_cpus ||
 		((uint64_t)s.n_chunks << s.chunk_shift) < w->size_bytes))
@@ -72,7 +72,7 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 
 	if (size < sizeof s)
 		return -EPROTO;
-	memcpy(&s, memory, sizeof s); /* checked and used from here, never from the shared page */
+	memcpy(&s, memory, sizeof s); /* all later checks use this copy, never the shared page */
 	if (!shape_is_sound(&s, size))
 		return -EPROTO;
 	*p = (struct pool){
@@ -103,13 +103,13 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 	return 0;
 }
 
-/* Orders wrap after 2^30 closings; only chunks of one pool's span are compared. */
+/* Orders wrap after 2^30 closings; only chunks within one pool's span are compared. */
 static bool is_older(uint64_t a, uint64_t b)
 {
 	return (int32_t)((uint32_t)(ABI_ORDER_OF(a) - ABI_ORDER_OF(b)) << 2) < 0;
 }
 
-/* The first FREE chunk, else the oldest FULL one if those may be taken.  -1: none. */
+/* The first FREE chunk, else the oldest FULL one in a flight recorder.  -1: none. */
 static int64_t find_chunk(struct pool *p, uint64_t *state)
 {
 	int64_t oldest = -1;
@@ -130,7 +130,7 @@ static int64_t find_chunk(struct pool *p, uint64_t *state)
 	return oldest;
 }
 
-/* A chunk made BUSY for us; @state is what it was.  -1: there is none. */
+/* A chunk made BUSY for us; @state receives its state before.  -1: there is none. */
 static int64_t take_chunk(struct pool *p, uint64_t *state)
 {
 	for (;;) {
@@ -144,9 +144,10 @@ static int64_t take_chunk(struct pool *p, uint64_t *state)
 }
 
 /*
- * The same with patience: chunks come with the collector's next pass.  Who has waited in vain
- * spares the others that, until the collector shows that it lives.  The only system call on an
- * event's way, and only in a channel whose users prefer waiting to losing.
+ * Takes a chunk and waits for one if need be: the collector's next pass frees some.  After one
+ * writer has waited in vain the others do not wait until the collector shows that it is alive.
+ * This is the only system call of an event, and only in a channel whose users prefer waiting to
+ * losing.
  */
 static int64_t wait_for_chunk(struct pool *p, uint64_t *state)
 {
@@ -195,10 +196,10 @@ struct abi_chunk *pool_claim(struct pool *p)
 	struct abi_chunk *c = pool_chunk_at(p, (uint32_t)i);
 
 	/*
-	 * [C] Nobody reads a BUSY chunk; the word is reset before it becomes OWNED.  Pairs with
-	 * [D], the collector's look at the state before the word.  The fence: no byte of ours is
-	 * seen before BUSY is, pairs with the fence of copy_chunk(), collect/drain/overwrite.c.  An
-	 * exchange alone does not see to that.
+	 * [C] No party reads a BUSY chunk; the word is reset before it becomes OWNED.  Pairs with
+	 * [D], where the collector reads the state before the word.  The fence: no party sees our
+	 * bytes before it sees BUSY; pairs with the fence of copy_chunk(),
+	 * collect/drain/overwrite.c.  An exchange alone does not order this.
 	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	store(&c->read, sizeof *c);
@@ -213,9 +214,8 @@ void pool_unclaim(struct pool *p, struct abi_chunk *c)
 }
 
 /*
- * Each life of a chunk has an order of its own in its state word (a chunk keeps the order of its
- * last closing, or of its last return unused), so the exchange fails for any life but the meant
- * one.
+ * Each use of a chunk has its own order in the state word: the chunk keeps the order of its last
+ * closing, or of its last return unused.  So the exchange fails for any use but the intended one.
  */
 void pool_close(struct pool *p, struct abi_chunk *c, uint64_t state)
 {
@@ -246,7 +246,8 @@ uint32_t pool_schema(struct pool *p, const char *text, size_t size)
 	for (i = 0; i < n && i < ABI_SCHEMAS; i++)
 		if (schema_is(p, i, text, size))
 			return i + 1;
-	/* Full stays full, without counting on: what overflows begins at 0. */
+	/* A full registry stays full without further counting: a counter that overflows begins at
+	 * 0. */
 	if (n >= ABI_SCHEMAS || load(&p->shared->text_used) > ABI_SCHEMA_TEXT_BYTES - size)
 		return 0;
 	/* Two writers at once may register one class twice: two ids, one meaning. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring/pool.h - one party's checked view of a pool, and how chunks change hands.
+ * ring/pool.h - a process's checked view of a pool, and how it claims and closes chunks.
  *
- * A view holds private copies of the pool's constants; whatever is read from shared memory later is
- * bounded by them, so that a hostile or broken writer can spoil events but no address.
+ * A view holds private copies of the pool's constants.  They bound all values that are read from
+ * shared memory later, so a hostile or broken writer can spoil events but no address.
  *
  * Concurrency: every function here may run in any thread or signal handler of any process at once.
  */
@@ -18,7 +18,7 @@
 #include "base/atomic.h"
 
 struct pool {
-	/* The write path's asm reads these by offset: see ring/write_x86.h. */
+	/* The sequences read these by offset: see the assertions in ring/write_fast.h. */
 	char *chunks;
 	char *slots;
 	uint64_t mult;
@@ -34,48 +34,53 @@ struct pool {
 	uint32_t n_chunks;
 	uint32_t n_slots;
 	uint32_t chunk_shift;
-	uint32_t owner;		/* who we are in state words: our host pid */
-	uint32_t restart_bytes; /* the largest event for a restartable sequence; 0: the clock is not
-				   for one */
+	uint32_t owner;		   /* our host pid, stored in state words */
+	uint32_t restart_bytes;	   /* the largest event for a restartable sequence; 0: the clock
+				   does not allow one */
 	uint32_t block_timeout_us; /* 0: a writer without a free chunk loses its event at once */
 	bool flight_recorder;
 	struct abi_clock clock;
-	/* Asked before a writer waits, which is a system call that the process may have forbidden
-	 * itself; NULL: it may. */
+	/* Called before a writer waits.  Waiting is a system call, which the process may have
+	 * forbidden itself.  NULL: it may wait. */
 	bool (*may_wait)(void);
-	/* A word that a forked child finds changed; NULL where nobody forks. */
+	/* A word that changes in a forked child; NULL if the process never forks. */
 	const uint32_t *incarnation;
-	uint32_t generation; /* what it was when we attached */
+	uint32_t generation; /* its value when we attached */
 };
 
 struct pool_request {
-	uint64_t size_bytes;  /* of all chunks; at least a few for each CPU, whatever is wished */
+	uint64_t size_bytes;  /* of all chunks; each CPU gets a few in any case */
 	uint32_t chunk_bytes; /* a power of two; 0: 64 KiB */
 	uint32_t n_cpus;
 	uint32_t block_timeout_us;
 	bool flight_recorder;
 };
 
-/* pool_shape - what a new pool looks like. */
+/* pool_shape - the constants of a new pool. */
 struct abi_pool pool_shape(const struct pool_request *w);
 
-/* pool_format - make zeroed memory of shape->size bytes a pool. */
+/* pool_format - turn zeroed memory of shape->size bytes into a pool. */
 void pool_format(void *memory, const struct abi_pool *shape);
 
-/* pool_attach - check the pool mapped at @memory (@size bytes) and make a view of it.
- * Returns 0, or -EPROTO if it is not a pool of this version or does not fit its size. */
+/*
+ * pool_attach - check the pool mapped at @memory (@size bytes) and make a view of it.
+ *
+ * @owner: our host pid, for state words; 0: unknown.
+ *
+ * Returns 0; -EPROTO if it is not a pool of this version or does not fit its size.
+ */
 int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner);
 
 /*
- * Whether this process attached the view.  A child forked by a handler in the middle of an event
- * comes back to that event; the chunk is not its own, and neither is the name in it.
+ * Whether this process attached the view.  If a handler forks in the middle of an event, the child
+ * returns to that event; but the chunk, and the owner named in it, are its parent's.
  */
 static inline bool pool_is_ours(const struct pool *p)
 {
 	return !p->incarnation || load(p->incarnation) == p->generation;
 }
 
-/* The chunk a slot's reference means, or NULL for none.  Any bits are safe. */
+/* The chunk of a slot's reference, or NULL for none.  Any bits are safe. */
 static inline struct abi_chunk *pool_chunk(const struct pool *p, uint64_t ref)
 {
 	return ref & 1 ? (struct abi_chunk *)(p->chunks + (ref & p->chunk_mask)) : NULL;
@@ -106,19 +111,28 @@ static inline uint64_t *pool_state(const struct pool *p, const struct abi_chunk 
 	return &p->states[pool_index(p, c)];
 }
 
-/* pool_claim - take a chunk: a FREE one, else (flight recorder) the one closed longest ago.
- * Its header is reset and it is OWNED; the caller fills in the rest.  NULL if there is none. */
+/*
+ * pool_claim - take a chunk: a FREE one, else (flight recorder) the one closed longest ago.
+ *
+ * Its header is reset and it is OWNED; the caller fills in the rest.  NULL if there is none.
+ */
 struct abi_chunk *pool_claim(struct pool *p);
 
-/* pool_unclaim - give back a claimed chunk that was never installed. */
+/* pool_unclaim - return a claimed chunk that was never installed. */
 void pool_unclaim(struct pool *p, struct abi_chunk *c);
 
-/* pool_close - OWNED becomes FULL, if its state still is @state (read while the chunk was certainly
- * in use); a late call for a chunk that was reused does nothing. */
+/*
+ * pool_close - change OWNED to FULL, if the state still is @state.
+ *
+ * @state: read while the chunk was certainly in use.  A late call for a reused chunk does nothing.
+ */
 void pool_close(struct pool *p, struct abi_chunk *c, uint64_t state);
 
-/* pool_schema - the id (1..ABI_SCHEMAS) of the event class described by @text, registering it if it
- * is new.  0 if the registry is full or the text too long. */
+/*
+ * pool_schema - the id (1..ABI_SCHEMAS) of the event class described by @text; registers a new one.
+ *
+ * 0 if the registry is full or the text is too long.
+ */
 uint32_t pool_schema(struct pool *p, const char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring/rseq.c - see rseq.h. */
+/* ring/rseq.c - find the rseq area that glibc registered, and check RDPID against it. */
 #include "ring/rseq.h"
 
 #include "base/atomic.h"
@@ -11,15 +11,15 @@
 ptrdiff_t rseq_offset;
 uint32_t rseq_knows_cpu;
 
-/* glibc's, since 2.35; absent symbols leave the X path, which needs nothing. */
+/* glibc's, since 2.35.  Without these symbols the exclusive path remains, which needs nothing. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
 #if defined __x86_64__
 /*
- * Bits of ECX of CPUID's leaf 7.  libc has asked the processor when the program began and tells
- * what it heard (glibc 2.33): in a virtual machine each CPUID is an exit to the hypervisor, and two
- * of them were a tenth of what libduet cost a starting program.
+ * Bits of ECX of CPUID's leaf 7.  glibc 2.33 and later reads them at program start and offers them
+ * here.  In a virtual machine each CPUID is an exit to the hypervisor: two of them were a tenth of
+ * libduet's cost in a starting program.
  */
 struct cpuid_feature {
 	unsigned cpuid[4], active[4]; /* EAX ... EDX */
@@ -41,8 +41,8 @@ static unsigned features(void)
 }
 #endif
 
-/* Whether there is RDPID, and it says what the kernel says: other kernels may not have set it up.
- */
+/* Whether RDPID exists and agrees with the kernel's rseq area: other kernels may not have set it
+ * up. */
 static bool can_know_cpu(void)
 {
 #if defined __x86_64__

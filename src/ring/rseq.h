@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring/rseq.h - restartable sequences (rseq(2)): code the kernel sends back to its abort address if
- * the thread is preempted, migrated or gets a signal before the last instruction.
+ * ring/rseq.h - restartable sequences (rseq(2)).
  *
- * glibc (2.35 and later) registers each thread; `rseq_offset` is where the area lies from the
- * thread pointer, 0 if there is none: older libc, valgrind, qemu-user, a tunable.  Tests point it
- * to an area of their own and play the kernel's part.
+ * The kernel sends the code back to its abort address if the thread is preempted, migrated or gets
+ * a signal before the last instruction.
+ *
+ * glibc (2.35 and later) registers each thread.  `rseq_offset` is the offset of the area from the
+ * thread pointer.  It is 0 if there is none: older libc, valgrind, qemu-user, a tunable.  Tests set
+ * it to an area of their own and take the kernel's part.
  */
 #ifndef RING_RSEQ_H
 #define RING_RSEQ_H
@@ -25,14 +27,14 @@ struct rseq_area {
 extern ptrdiff_t rseq_offset __attribute__((visibility("hidden")));
 
 /*
- * Whether RDPID can be held against the area.  A child of vfork, or of a clone that shares memory
- * and thread pointer, sees its parent's area, but the kernel neither keeps it up to date nor
- * restarts that child.  Most of the time it runs on another CPU than the area says: then it is told
- * from a thread of libc, and keeps off the W path.
+ * Whether RDPID can be compared with the area.  A child of vfork, or of a clone that shares memory
+ * and thread pointer, sees its parent's area; but the kernel neither updates it nor restarts that
+ * child.  Most of the time the child runs on another CPU than the area states.  This check detects
+ * that, and the child keeps off the rseq path.
  */
 extern uint32_t rseq_knows_cpu __attribute__((visibility("hidden")));
 
-/* rseq_init - find the area that libc registered.  Cheap; any number of times. */
+/* rseq_init - find the area that libc registered.  Cheap; may be called repeatedly. */
 void rseq_init(void);
 
 static inline struct rseq_area *rseq_self(void)
@@ -63,8 +65,8 @@ static inline struct rseq_area *rseq_self(void)
 #define RSEQ_END(label)                                                                            \
 	"92:\n\t"                                                                                  \
 	".pushsection .text.rseq_abort, \"ax\"\n\t"                                                \
-	".byte 0x0f, 0xb9, 0x3d\n\t" /* ud1: nobody falls into the signature */                    \
-	".long 0x53053053\n"	     /* what the kernel wants to see before the abort address */   \
+	".byte 0x0f, 0xb9, 0x3d\n\t" /* ud1: no code runs into the signature */                    \
+	".long 0x53053053\n" /* the signature that the kernel checks before the abort address */   \
 	"94:\tjmp %l[" label "]\n\t"                                                               \
 	".popsection\n\t"
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring/write.c - the W path: the whole event inside one restartable sequence.
+ * ring/write.c - the rseq path: one event is one restartable sequence.
  *
- * Here is what happens rarely; the common case is ring_try(), ring/write_fast.h.
+ * This file has the rare cases; the common case is ring_try(), ring/write_fast.h.
  *
  * Each CPU has one open chunk, shared by all programs of the pool.  The sequence reads the CPU, its
- * chunk and the clock, stores header and payload, and ends with one store of the commit word.  What
- * interrupts it before that store - preemption, migration, a signal - sends it back to its start:
+ * chunk and the clock, stores header and payload, and ends with one store of the commit word.  Any
+ * interruption before that store - preemption, migration, a signal - sends it back to its start:
  *
  *   (1) on one CPU at most one sequence is between its start and its commit
  *   (2) so position and time of an open chunk have one writer at a time, and only grow
- *   (3) below the word there are whole events only, whoever dies where
+ *   (3) below the word there are only whole events, whichever process dies and wherever
  *   (4) a chunk that was replaced in its slot is final: the replacing store is itself such a
  *       sequence, and it has sent every other one on this CPU back
- *   (5) only a chunk that holds an event is replaced, so that an empty one in no slot never was in
- *       one.  An empty chunk that has become too old begins anew instead
+ *   (5) only a chunk that holds an event is replaced, so an empty chunk outside was never in one.
+ *       An empty chunk that has become too old gets a new begin time instead
  *
- * There is no LOCK prefix, and nothing between reserving and committing that could be left open.
- * After MAX_ABORTS (a debugger stepping, a storm of signals) the X path takes the event.
+ * There is no LOCK prefix, and no state between reserve and commit that a death could leave open.
+ * After MAX_ABORTS (a debugger stepping, a storm of signals) the exclusive path takes the event.
  *
- * The idea of per-CPU commits by restartable sequences: Turner and Hunter, "Restartable sequences"
+ * Source of per-CPU commits by restartable sequences: Turner and Hunter, "Restartable sequences"
  * (2013), and Desnoyers' rseq(2).  Design and figures: docs/design/ring.md.
  */
 #include "ring/write.h"
@@ -34,7 +34,8 @@
 
 enum { MAX_ABORTS = 20 };
 
-/* What the slow path saw of a CPU's chunk; its sequences commit only if it still is so. */
+/* The state of a CPU's chunk as the slow path read it; its sequences commit only if it is
+ * unchanged. */
 struct seen {
 	uint64_t cpu;
 	uint64_t *ref_at; /* the slot's reference */
@@ -46,7 +47,7 @@ struct seen {
 	uint64_t state; /* of the chunk, read before the word */
 };
 
-static bool look(const struct pool *p, struct seen *s)
+static bool read_cpu(const struct pool *p, struct seen *s)
 {
 	s->cpu = load(&rseq_self()->cpu_id);
 	if (s->cpu >= p->n_cpus || !rseq_cpu_is((uint32_t)s->cpu))
@@ -63,7 +64,7 @@ static bool look(const struct pool *p, struct seen *s)
 	return true;
 }
 
-/* Stores @value at @at, both of seen->cpu, if nothing happened there since. */
+/* Stores @value at @at, both of seen->cpu, if the state is still as seen. */
 static enum ring_outcome set(const struct seen *s, uint64_t *at, uint64_t value)
 {
 	__asm__ goto volatile(
@@ -93,7 +94,7 @@ aborted:
 	return RING_ABORTED;
 }
 
-/* An event built by us, to be copied behind what was seen. */
+/* A prepared event, to be copied to the end of the chunk as seen. */
 struct prepared {
 	struct seen seen;
 	uint64_t new_word;
@@ -146,7 +147,7 @@ aborted:
 }
 
 /*
- * The clock is read after the word: if the word is unchanged at the commit, no later time was
+ * The clock is read after the word: if the word is unchanged at the commit, no later timestamp was
  * published before ours.
  */
 static uint64_t now_after(const struct pool *p, const struct seen *s)
@@ -165,8 +166,8 @@ static bool fits(const struct pool *p, const struct seen *s, uint64_t t_ns, uint
 	       t_ns - s->begin_ns < ABI_SINCE_MAX;
 }
 
-/* Replaces the CPU's chunk by *fresh, claiming it first if needed.  RING_SLOW: there is none to
- * have. */
+/* Replaces the CPU's chunk by *fresh, and claims that first if needed.  RING_SLOW: there is no free
+ * chunk. */
 static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t t_ns,
 				 struct abi_chunk **fresh)
 {
@@ -209,7 +210,7 @@ static bool write_slow(struct pool *p, uint32_t id, ring_context context, const 
 	struct seen s = { 0 };
 	enum ring_outcome r = RING_ABORTED;
 
-	for (; r == RING_ABORTED && aborts <= MAX_ABORTS && look(p, &s); aborts++) {
+	for (; r == RING_ABORTED && aborts <= MAX_ABORTS && read_cpu(p, &s); aborts++) {
 		uint64_t t_ns = now_after(p, &s);
 
 		if (fits(p, &s, t_ns, size))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring/write.h - recording one event.
+ * ring/write.h - record one event in a pool.
  *
- * Any thread or signal handler of any process of the pool, at any time; nothing here locks, waits,
- * allocates or calls the system.  What was committed stays, whoever dies.
+ * Any thread or signal handler of any process of the pool, at any time.  No function here locks,
+ * allocates or makes a system call; only on a channel with a block timeout a writer waits for a
+ * free chunk.  A committed event stays, whichever process dies.
  */
 #ifndef RING_WRITE_H
 #define RING_WRITE_H
@@ -20,15 +21,15 @@ enum {
 	RING_EXTENDED_BYTES = 22,
 };
 
-/* ring_write when the common case does not apply; counts what it refuses. */
+/* ring_write() when the common case does not apply; counts the events that it refuses. */
 bool ring_write_slowly(struct pool *p, uint32_t id, ring_context context, const void *payload,
 		       uint32_t size) __attribute__((cold));
 
 /*
- * ring_write - record an event whose payload lies complete in private memory.
+ * ring_write - record an event whose payload is complete in private memory.
  *
  * @id: its class, 1..65534.
- * @context: what every event carries after its header: vpid in the low half, vtid in the high one.
+ * @context: follows the header of each event: vpid in the low half, vtid in the high one.
  * @payload: @size bytes; readable up to the next multiple of 8.
  *
  * Returns false if it was refused (no chunk, too large) and counted as lost.
@@ -42,34 +43,34 @@ static inline bool ring_write(struct pool *p, uint32_t id, ring_context context,
 	return ring_write_slowly(p, id, context, payload, size);
 }
 
-/* An event being written in place: the chunk is ours alone until ring_commit. */
+/* An event being written in place: its writer owns the chunk until ring_commit(). */
 struct ring_open {
 	struct abi_chunk *chunk;
 	struct abi_slot *slot;
-	uint64_t *place; /* of the slot, where the chunk lies; NULL: in none yet */
+	uint64_t *place; /* the chunk's place in the slot; NULL: in none yet */
 	uint64_t since_ns;
 	uint32_t position; /* of the payload */
-	uint32_t note;	   /* the caller's own */
+	uint32_t note;	   /* for the caller */
 };
 
 /*
- * ring_open - begin an event of at most @size payload bytes, to be written where it will stay.
+ * ring_open - begin an event of at most @size payload bytes, to be written in place.
  *
- * Returns where the payload goes, or NULL if it was refused and counted.  Each success needs one
- * ring_commit or ring_abandon by the same thread; a thread that dies in between leaves no trace of
- * the event.
+ * Returns the address of the payload, or NULL if the event was refused and counted.  Each success
+ * needs one ring_commit or ring_abandon by the same thread.  If the thread dies before, the event
+ * leaves no trace.
  */
 void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context context,
 		uint32_t size);
 
-/* ring_commit - publish it with its first @size bytes. */
+/* ring_commit - publish the event with its first @size payload bytes. */
 void ring_commit(struct pool *p, struct ring_open *o, uint32_t size);
 
-/* ring_abandon - or end it without an event. */
+/* ring_abandon - end it without an event. */
 void ring_abandon(struct pool *p, struct ring_open *o);
 
-/* ring_release - close the chunks that ring_open keeps open for later and nobody is writing into
- * now: for the collector, when chunks run short. */
+/* ring_release - close the chunks in the places of the exclusive path that no writer holds, so that
+ * the collector can free them when chunks run short. */
 void ring_release(struct pool *p);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * ring/write_fast.h - the one sequence that nearly every event takes; inlined into its caller.
  *
- * Why it is right: ring/write.c.  Everything before the last store may be thrown away at any
- * instruction; nothing here is seen by anybody until then.
+ * The kernel may restart it at any instruction before the last store.  Until that store no other
+ * thread or process can see the event.  Why it is correct: ring/write.c.
  */
 #ifndef RING_WRITE_FAST_H
 #define RING_WRITE_FAST_H
@@ -38,15 +38,16 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	       "likewise");
 
 /*
- * The beginning of each sequence: an event of @size bytes, a register that @get sets, is begun if
- * @room more lie before the chunk's end: the header, and all that may be stored behind the payload.
- * Afterwards rdi is where the event goes, its header and context are there, rcx is the chunk, and
- * r8 plus r9 the new commit word but for the length of the event.
+ * The beginning of each sequence for an event of @size bytes; @get loads a register with that size.
+ * It goes to `slow` unless @room more bytes lie before the chunk's end: the header, and all that
+ * may be stored after the payload.  Afterwards rdi is the address of the event, its header and
+ * context are stored, rcx is the chunk, and r8 plus r9 is the new commit word without the length of
+ * the event.
  *
- * RDTSC comes first, and little hangs between it and the commit: on the machines measured the next
- * RDTSC waits for what hangs on this one, and for the addresses of all stores.  ns = ticks * mult
- * >> 32 is made from the halves of the ticks, which is exact as long as mult has 32 bits:
- * ring_may_restart().
+ * RDTSC comes first, and few instructions between it and the commit depend on it.  On the machines
+ * measured the next RDTSC waits for all that depends on this one, and for the addresses of all
+ * stores.  ns = ticks * mult >> 32 is computed from the halves of the ticks, which is exact as long
+ * as mult has 32 bits: ring_may_restart().
  */
 #define RING_OPEN_EVENT(get, size, room)                                                           \
 	RSEQ_BEGIN                                                                                 \
@@ -61,7 +62,7 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	"cmpl $0, %[knows_cpu]\n\t"                                                                \
 	"je 80f\n\t" RSEQ_RDPID "xorl %%ecx, %%edx\n\t"                                            \
 	"testl $0xfff, %%edx\n\t"                                                                  \
-	"jnz %l[slow]\n" /* nobody restarts us: a child of vfork */                                \
+	"jnz %l[slow]\n" /* the kernel does not restart us: a child of vfork */                    \
 	"80:\tshll $7, %%ecx\n\t"                                                                  \
 	"addq 8(%[pool]), %%rcx\n\t"                                                               \
 	"movq (%%rcx), %%rcx\n\t" /* reference to the open chunk */                                \
@@ -99,7 +100,7 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	"shlq $24, %%rax\n\t"                                                                      \
 	"movq %%rax, %%r9\n\t"
 
-/* The end, when r8 has the length as well. */
+/* The end, when r8 includes the length. */
 #define RING_COMMIT_EVENT                                                                          \
 	"addq %%r9, %%r8\n\t"                                                                      \
 	"movq %%r8, (%%rcx)\n\t" /* [A] the commit; x86 keeps stores in order */                   \
@@ -110,7 +111,7 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 /*
  * ring_try - the common case: an open chunk with room, a short time since its last event.
  *
- * Only if ring_may_restart(p, size).  RING_SLOW: something else must be done first.
+ * Only if ring_may_restart(p, size).  RING_SLOW: the slow path has to run.
  */
 static inline enum ring_outcome ring_try(struct pool *p, uint64_t id, ring_context context,
 					 const void *payload, uint64_t size)
@@ -138,8 +139,8 @@ slow:
 }
 
 /*
- * ring_try_words - the same with a payload of up to 32 bytes in registers, vector ones to keep the
- * others free.  What is beyond *size bytes of them is ignored.
+ * ring_try_words - ring_try() with a payload of up to 32 bytes in registers; vector registers keep
+ * the others free.  Bytes after *size are ignored.
  */
 static inline enum ring_outcome ring_try_words(struct pool *p, uint64_t id, ring_context context,
 					       const uint32_t *size, uint64_t w0, uint64_t w1,
@@ -172,12 +173,12 @@ slow:
 }
 
 /*
- * ring_try_text - the same with a payload of *size (up to 16) bytes in registers, and @text behind
+ * ring_try_text - ring_try() with a payload of *size (up to 16) bytes in registers, and @text after
  * it.
  *
- * The string is read once, 32 bytes at a time and never across a page's end, so that one which
- * changes meanwhile still ends where the event says.  A fault at it is the caller's own, as in any
- * copy: the kernel restarts the sequence after it.  RING_SLOW also for a string of 256 bytes or
+ * The string is read once, 32 bytes at a time and never across a page's end.  So a string that
+ * changes meanwhile still ends where the event states.  A fault at it is the caller's own, as in
+ * any copy: the kernel restarts the sequence after it.  RING_SLOW also for a string of 256 bytes or
  * more, or near a page's end.
  */
 static inline enum ring_outcome ring_try_text(struct pool *p, uint64_t id, ring_context context,

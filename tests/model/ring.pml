@@ -339,7 +339,7 @@ exclusive: skip; /* take_any(): y is the place */
 		STEP(assert(p < CELLS); lo[c * CELLS + p] = me * EVENTS + event + 1);
 		STEP(hi[c * CELLS + p] = me * EVENTS + event + 1);
 		STEP(pos[c] = p + 1; recorded[me * EVENTS + event] = true);
-		/* give() */
+		/* put_back() */
 		if
 		:: y != NONE -> STEP(holder[y] = 0)
 		:: else ->

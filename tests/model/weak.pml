@@ -122,7 +122,7 @@ end:	do
 	STORE(BYTES + w, 11 + w, PLAIN);                                                     \
 	STORE(WORD, w + 1, (BUG == 1 -> PLAIN : RELEASE))
 
-/* pool_claim [C], then give() into an empty place */
+/* pool_claim [C], then put_back() into an empty place */
 proctype claimer(byte me)
 {
 	byte k, w;
@@ -143,7 +143,7 @@ proctype claimer(byte me)
 #endif
 }
 
-/* take() .. give() [G] */
+/* take() .. put_back() [G] */
 proctype taker(byte me)
 {
 	byte k, w;
