@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/atomic.h - the memory orders we use, by name.
+ * base/atomic.h - short names for the memory orders in use.
  *
- * `load` and `store` are single accesses without ordering; an acquire pairs with a release that the
- * comment beside it names.  Read-modify-writes are sequentially consistent: none is on a hot path.
+ * `load` and `store` are single accesses without ordering.  An acquire pairs with a release that
+ * the comment beside it names.  Read-modify-writes are sequentially consistent: none is on a hot
+ * path.
  */
 #ifndef BASE_ATOMIC_H
 #define BASE_ATOMIC_H

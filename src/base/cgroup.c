@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* base/cgroup.c - see cgroup.h. */
+/*
+ * base/cgroup.c - find a cgroup by its name, and the cgroup of a thread, through /proc and the
+ * mount.
+ */
 #include "base/cgroup.h"
 
 #include <errno.h>
@@ -11,8 +14,8 @@
 
 #include "base/io.h"
 
-/* Where all of the hierarchy is mounted: "36 35 0:30 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2
- * rw" */
+/* Finds the mount of the whole hierarchy in lines such as "36 35 0:30 / /sys/fs/cgroup rw shared:9
+ * - cgroup2 cgroup2 rw". */
 static bool find_mount(char dir[PATH_MAX])
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* base/cgroup.h - control groups of the unified hierarchy (version 2), by their paths in it or in
- * the file system. */
+/*
+ * base/cgroup.h - control groups of the unified hierarchy (version 2), named by a path in the
+ * hierarchy or by a directory.
+ */
 #ifndef BASE_CGROUP_H
 #define BASE_CGROUP_H
 
@@ -14,12 +16,17 @@ struct cgroup {
 	char dir[PATH_MAX];  /* where it is mounted */
 };
 
-/* cgroup_find - @name: its path in the hierarchy, or its directory.  0 or -errno: there is no such.
- */
+/* cgroup_find - find the cgroup @name, a path in the hierarchy or a directory.  Returns 0; -ENOENT:
+ * there is none; -EOPNOTSUPP: it is threaded; another negative errno. */
 int cgroup_find(struct cgroup *c, const char *name, struct diag *d);
 
-/* cgroup_of - the path of the one that thread @tid is in, as we see it, in @path of @size bytes,
- * cut if need be.  0; -ENOENT: it is in none, or the thread is gone, or may not be looked at. */
+/*
+ * cgroup_of - the cgroup of thread @tid, as this process sees it.
+ *
+ * @path: receives the path, cut to @size bytes.
+ *
+ * Returns 0; -ENOENT: it is in none, the thread has exited, or /proc denies access.
+ */
 int cgroup_of(pid_t tid, char *path, size_t size);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/compose.h - short texts put together in memory of a fixed size.  Header only: libduet uses
+ * base/compose.h - put short texts together in memory of a fixed size.  Header only: libduet uses
  * it.
  *
- * snprintf would do, but it is not async-signal-safe, which a program's first event may have to be;
- * and it brings pages of libc and of the stack into a program that may never print anything.
+ * snprintf would do, but it is not async-signal-safe, and a program's first event may happen in a
+ * signal handler.  It also brings pages of libc and of the stack into a program that may never
+ * print.
  */
 #ifndef BASE_COMPOSE_H
 #define BASE_COMPOSE_H
@@ -16,7 +17,7 @@
 
 enum { DECIMAL_BYTES = 24 };
 
-/* @v in decimal, in @digits, as a string; where it begins. */
+/* decimal - write @v in decimal to the end of @digits.  Returns the begin of the string. */
 static inline char *decimal(char digits[DECIMAL_BYTES], unsigned long v)
 {
 	char *p = digits + DECIMAL_BYTES - 1;
@@ -29,10 +30,9 @@ static inline char *decimal(char digits[DECIMAL_BYTES], unsigned long v)
 }
 
 /*
- * compose - the strings, up to a NULL, one behind the other in @to, which has room for @size > 0
- * bytes.
+ * compose - write the strings, up to a NULL, one after the other to @to, which has @size > 0 bytes.
  *
- * What does not fit is cut, and then the result is false.  Async-signal-safe.
+ * Returns false if the text was cut to fit.  Async-signal-safe.
  */
 __attribute__((sentinel)) static inline bool compose(char *to, size_t size, ...)
 {

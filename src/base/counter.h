@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/counter.h - counters of the processor, opened once and then read without a system call.
+ * base/counter.h - hardware counters, opened once and then read without a system call.
  *
- * The kernel counts for one thread, in user mode, and keeps in a page what must be added to the
- * register: struct perf_event_mmap_page of <linux/perf_event.h>, which says how it is read; see
- * also perf_event_open(2), "MMAP layout".  The page is only of use to the thread that is counted:
- * the kernel changes it, and its lock, on the CPU that thread runs on, so compiler barriers are
- * enough.
+ * The kernel counts for one thread in user mode.  Its page, struct perf_event_mmap_page of
+ * <linux/perf_event.h>, holds the value to add to the register; see perf_event_open(2), "MMAP
+ * layout".  Only the counted thread can use the page: the kernel changes it, and its lock, on the
+ * CPU of that thread, so compiler barriers are enough.
  *
- * Used by libduet, and by duet to find out beforehand whether this works here.
+ * libduet uses it, and duet does to find out beforehand whether it works on this machine.
  */
 #ifndef BASE_COUNTER_H
 #define BASE_COUNTER_H
@@ -23,7 +22,7 @@
 
 enum { COUNTERS = 4 };
 
-/* What we count: as enum abi_context has them from ABI_CONTEXT_PERF_CYCLES on. */
+/* The events counted, in the order of enum abi_context from ABI_CONTEXT_PERF_CYCLES on. */
 static const uint64_t counter_config[COUNTERS] = {
 	PERF_COUNT_HW_CPU_CYCLES,
 	PERF_COUNT_HW_INSTRUCTIONS,
@@ -34,13 +33,13 @@ static const uint64_t counter_config[COUNTERS] = {
 typedef uint64_t counter_register(uint32_t number);
 
 /*
- * counter_value - what the counter of @page says now.
+ * counter_value - the current value of the counter of @page.
  *
  * @read_register: counter_rdpmc; inlined if it is named at the call.
  *
- * A counter that has no register at the moment, because others share them, has the value it had
- * when it lost it.  0 if there is a register that may not be read.  The thread that is counted, and
- * its signal handlers.  No system call.
+ * A counter that shares registers may have none at the moment; then this is its value when it lost
+ * the register.  0 if the register must not be read.  For the counted thread and its signal
+ * handlers.  No system call.
  */
 static inline __attribute__((always_inline)) uint64_t
 counter_value(const struct perf_event_mmap_page *page, counter_register *read_register)
@@ -57,7 +56,7 @@ counter_value(const struct perf_event_mmap_page *page, counter_register *read_re
 		if (index && page->cap_user_rdpmc) {
 			unsigned unused = (64u - load(&page->pmc_width)) & 63;
 
-			/* Signed, as wide as the register is: the kernel lets it start below 0. */
+			/* Signed and as wide as the register: the kernel lets it start below 0. */
 			value +=
 				(uint64_t)((int64_t)(read_register(index - 1) << unused) >> unused);
 		} else if (index) {
@@ -78,8 +77,8 @@ static inline uint64_t counter_rdpmc(uint32_t number)
 	return low | (uint64_t)high << 32;
 }
 #else
-/* Elsewhere the instruction faults unless the kernel was told otherwise, and its page does not say
- * so. */
+/* Elsewhere the instruction faults unless the kernel is set up for it, and its page does not state
+ * that. */
 #define COUNTERS_ARE_READABLE 0
 static inline uint64_t counter_rdpmc(uint32_t number)
 {
@@ -88,7 +87,7 @@ static inline uint64_t counter_rdpmc(uint32_t number)
 }
 #endif
 
-/* counter_open - begin to count @i < COUNTERS for this thread.  A descriptor, or -1 with errno. */
+/* counter_open - start counter @i < COUNTERS for this thread.  A descriptor, or -1 with errno. */
 static inline int counter_open(unsigned i)
 {
 	struct perf_event_attr a = {
@@ -103,10 +102,10 @@ static inline int counter_open(unsigned i)
 }
 
 /*
- * counter_map - the page of counter @fd; MAP_FAILED with errno.
+ * counter_map - map the page of counter @fd; MAP_FAILED with errno.
  *
- * It keeps the counter alive without the descriptor.  The kernel leaves it out of the children of
- * fork.
+ * The mapping keeps the counter alive without the descriptor.  The kernel does not map it in
+ * children of fork.
  */
 static inline struct perf_event_mmap_page *counter_map(int fd, size_t page_size)
 {

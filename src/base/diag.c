@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/diag.c - see diag.h. */
+/* base/diag.c - format a reason into a struct diag; cut, never refused. */
 #include "base/diag.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/diag.h - what went wrong, in words a person can act on.
+ * base/diag.h - the reason of a failure, as text that a user can act on.
  *
- * Functions that can fail for a reason worth telling take a `struct diag *` last; it may be NULL.
- * They return a negative errno and leave one line (a second, indented one may say what to do).
- * Nothing here prints: only src/cmd does.
+ * A function whose failure needs a reason takes a `struct diag *` last; it may be NULL.  It returns
+ * a negative errno and leaves one line; a second, indented line may state the remedy.  Nothing here
+ * prints: only src/cmd does.
  */
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
@@ -23,7 +23,8 @@ struct diag {
 int diag_fail(struct diag *d, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* diag_errno - the same with errno, whose text is appended.  Returns -errno. */
+/* diag_errno - record a reason with the text of errno after it.  Returns -errno; -EIO if errno is
+ * 0. */
 int diag_errno(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/io.c - see io.h. */
+/* base/io.c - loops around read(2) and writev(2), and small helpers for files and directories. */
 #include "base/io.h"
 
 #include <errno.h>

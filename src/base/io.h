@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/io.h - whole reads and writes: no short count, no EINTR. */
+/* base/io.h - complete reads and writes: no short count, no EINTR. */
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
@@ -7,31 +7,38 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* Writes all @size bytes.  Returns 0 or -errno; on error an unknown part was written. */
+/* io_write - write all @size bytes.  Returns 0 or -errno; after an error some of them are
+ * written. */
 int io_write(int fd, const void *bytes, size_t size);
 
-/* Writes all of @iov (at most IOV_MAX entries), which it changes.  Returns 0 or -errno. */
+/* io_writev - write all of @iov (at most IOV_MAX entries) and change it.  Returns 0 or -errno. */
 int io_writev(int fd, struct iovec *iov, int n);
 
-/* Reads up to @size bytes, fewer only at the end of the file.  Returns the count or -errno. */
+/* io_read - read up to @size bytes, fewer only at the end of the file.  Returns the count or
+ * -errno. */
 ssize_t io_read(int fd, void *bytes, size_t size);
 
-/* Reads a small file (proc, sysfs, tracefs) into @text, NUL-terminated; what does not fit is
- * left out.  Returns the length without the NUL, or -errno. */
+/*
+ * io_read_file - read the first @size - 1 bytes of a small file (proc, sysfs, tracefs) into @text.
+ *
+ * Returns the length without the NUL, or -errno; @text is always terminated.
+ */
 ssize_t io_read_file(const char *path, char *text, size_t size);
 
 /*
- * Descriptors sent through the listening socket @fd, before anybody has connected, and what it
- * accepts, are refused to their sender (Linux 6.16 and later; else nothing happens).  To close a
- * received one may take as long as its owner wishes - TCP with SO_LINGER and a peer that does not
- * read - and who drops a message unread closes what it holds.
+ * io_refuse_descriptors - refuse descriptors sent through a listening socket and the connections
+ * that it accepts.
+ *
+ * Needs Linux 6.16; does nothing before.  Without it a peer can stop us: the close of a received
+ * descriptor may block as long as its owner likes (TCP with SO_LINGER and a peer that does not
+ * read), and a dropped message closes its descriptors.  Call it before any peer connects.
  */
 void io_refuse_descriptors(int fd);
 
-/* Makes @path and its missing parents, mode 0777 less the umask.  Returns 0 or -errno. */
+/* io_make_dirs - make @path and its missing parents, mode 0777 less the umask.  0 or -errno. */
 int io_make_dirs(const char *path);
 
-/* Removes @path and all below it, as far as it can; links are not followed. */
+/* io_remove_tree - remove @path and all below it, as far as possible.  It does not follow links. */
 void io_remove_tree(const char *path);
 
 #endif

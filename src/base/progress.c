@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* base/progress.c - see progress.h. */
+/*
+ * base/progress.c - read .duet/clock, .duet/relay and the index of a recording that another process
+ * may be writing.
+ */
 #include "base/progress.h"
 
 #include <endian.h>
@@ -27,7 +30,7 @@ static int open_below(const char *dir, int length, const char *name)
 	return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* The last @size - 1 bytes at most, from the beginning of a line on; "" if it is no file. */
+/* Reads the last @size - 1 bytes at most, from the begin of a line; "" if it is no regular file. */
 static void read_tail(int fd, char *text, size_t size)
 {
 	struct stat st;
@@ -46,7 +49,7 @@ static void read_tail(int fd, char *text, size_t size)
 		memmove(text, line + 1, strlen(line));
 }
 
-/* A line: five numbers, and perhaps how far the files are. */
+/* A line has five numbers, then perhaps a time up to which the files are complete, or "end". */
 static void read_line(const char *line, struct progress *p)
 {
 	unsigned long long ns;
@@ -62,7 +65,7 @@ static void read_line(const char *line, struct progress *p)
 		p->state = PROGRESS_ENDED;
 }
 
-/* Of lines that are whole. */
+/* Reads the complete lines. */
 static void read_lines(int fd, struct progress *p)
 {
 	char text[TAIL], *line = text, *end;
@@ -81,7 +84,7 @@ static bool is_locked(int fd)
 	return fcntl(fd, F_OFD_GETLK, &l) || l.l_type != F_UNLCK;
 }
 
-/* What a relay wrote of it. */
+/* Reads the file that a relay writes. */
 static void read_relay(const char *path, struct progress *p)
 {
 	char text[TAIL] = "";
@@ -93,7 +96,7 @@ static void read_relay(const char *path, struct progress *p)
 	read_tail(fd, text, sizeof text);
 	close(fd);
 	if (p->state == PROGRESS_GROWS && strstr(text, "complete\n"))
-		p->state = PROGRESS_CUT; /* else its last line would say so */
+		p->state = PROGRESS_CUT; /* else its last line would be "end" */
 }
 
 static bool is_finished(const char *path)
@@ -115,7 +118,7 @@ void progress_read(const char *path, struct progress *p)
 	if (fd < 0)
 		return;
 	lives = is_locked(
-		fd); /* before the lines: who lets go after his last one is not taken for dead */
+		fd); /* before the lines: a writer that ends in between is not taken for dead */
 	p->state = PROGRESS_GROWS; /* also before its first line */
 	read_relay(path, p);
 	read_lines(fd, p);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/quota.h - how much may lie somewhere until somebody takes it away.
+ * base/quota.h - a byte budget shared by one writer process and one remover process.
  *
- * In memory that two processes share: one writes, one takes away; either may be killed at any
- * instruction, and then the count is wrong.  Who takes away sees what lies there, and puts the
- * count right at a moment when nothing is being written: n_begun and n_done tell which those are.
- * A writer that takes the place of a killed one says so by quota_resume.
+ * It lies in memory that both share.  Either may be killed at any instruction, and then the count
+ * is wrong.  The remover counts the files, and corrects the budget at a moment when no write is in
+ * progress: n_begun and n_done show that.  The successor of a killed writer calls quota_resume().
  */
 #ifndef BASE_QUOTA_H
 #define BASE_QUOTA_H
@@ -18,12 +17,15 @@
 struct quota {
 	uint64_t limit; /* bytes */
 	uint64_t held;
-	uint32_t was_full;	  /* something was refused */
-	uint32_t n_begun, n_done; /* writes; the same: none is going on */
+	uint32_t was_full;	  /* a write was refused */
+	uint32_t n_begun, n_done; /* writes begun and done; equal: none is in progress */
 };
 
-/* quota_take - whether @bytes more fit; they are counted then, and to be written now: quota_wrote
- * follows.  A NULL quota has no limit. */
+/*
+ * quota_take - take @bytes from the budget before a write; quota_wrote() must follow.
+ *
+ * Returns false if they do not fit.  A NULL quota has no limit.
+ */
 static inline bool quota_take(struct quota *q, uint64_t bytes)
 {
 	if (!q)
@@ -37,7 +39,7 @@ static inline bool quota_take(struct quota *q, uint64_t bytes)
 	return false;
 }
 
-/* quota_wrote - they lie there; or not, and @undone of them are given back. */
+/* quota_wrote - the write is done; @undone bytes were not written and return to the budget. */
 static inline void quota_wrote(struct quota *q, uint64_t undone)
 {
 	if (!q)
@@ -46,7 +48,7 @@ static inline void quota_wrote(struct quota *q, uint64_t undone)
 	fetch_add(&q->n_done, 1);
 }
 
-/* quota_resume - by the writer's successor, before it writes anything. */
+/* quota_resume - forget the unfinished write of a predecessor, before the first write. */
 static inline void quota_resume(struct quota *q)
 {
 	if (q)
@@ -59,8 +61,8 @@ static inline void quota_give_back(struct quota *q, uint64_t bytes)
 		fetch_add(&q->held, -bytes);
 }
 
-/* quota_observe - before what lies there is counted: how many writes have begun; @*is_still: none
- * goes on. */
+/* quota_observe - call before counting the files.  Returns the writes begun; *@is_still: none is in
+ * progress. */
 static inline uint32_t quota_observe(const struct quota *q, bool *is_still)
 {
 	uint32_t n_done = q ? load_acquire(&q->n_done) : 1,
@@ -70,8 +72,8 @@ static inline uint32_t quota_observe(const struct quota *q, bool *is_still)
 	return n_begun;
 }
 
-/* quota_correct - @bytes were counted since quota_observe, which said @n_begun and still.  What is
- * taken meanwhile is counted beside it; if anything was before, there will be another moment. */
+/* quota_correct - set the budget to the @bytes counted since quota_observe() returned @n_begun and
+ * was still.  If a write began meanwhile nothing changes: the next count corrects it. */
 static inline void quota_correct(struct quota *q, uint32_t n_begun, uint64_t bytes)
 {
 	uint64_t held = __atomic_load_n(&q->held, __ATOMIC_SEQ_CST);

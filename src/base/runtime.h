@@ -2,10 +2,11 @@
 /*
  * base/runtime.h - the runtime directory, where programs and collectors of a user meet.
  *
- * $DUET_RUNTIME_DIR, else /dev/shm/duet-<uid>.  It is the user's own or it is not used: a directory
- * (not a link), owned by us, closed to others.  Header only: libduet uses it too, which is why the
- * system is called through syscall(2): libc's wrappers are cancellation points, and an event must
- * not end a thread.
+ * It is $DUET_RUNTIME_DIR, else /dev/shm/duet-<uid>.  It must be a directory (not a link), owned by
+ * us and closed to others; else it is not used.
+ *
+ * Header only: libduet uses it too.  Therefore it makes system calls through syscall(2): libc's
+ * wrappers are cancellation points, and an event must not end a thread.
  */
 #ifndef BASE_RUNTIME_H
 #define BASE_RUNTIME_H
@@ -21,7 +22,8 @@
 
 #include "base/compose.h"
 
-/* The directory's path, followed by /@name when that is not NULL.  False if it does not fit. */
+/* runtime_path - the directory's path, followed by /@name if that is not NULL.  False: it does not
+ * fit. */
 static inline bool runtime_path(char *path, size_t size, const char *name)
 {
 	const char *dir = secure_getenv("DUET_RUNTIME_DIR"), *slash = name ? "/" : "";
@@ -33,13 +35,13 @@ static inline bool runtime_path(char *path, size_t size, const char *name)
 	return compose(path, size, "/dev/shm/duet-", decimal(digits, geteuid()), slash, name, NULL);
 }
 
-/* Whatever the umask is; false if it is not there, for no fault of another who makes it now. */
+/* Makes the directory, whatever the umask is.  True also if another process makes it meanwhile. */
 static inline bool runtime_dir_make(const char *path)
 {
 	return mkdir(path, 0700) ? errno == EEXIST : !chmod(path, 0700);
 }
 
-/* The descriptor of the directory @path, or -errno: -EPERM if it is not ours alone. */
+/* runtime_dir_open_at - open directory @path.  -EPERM if it is not ours alone; another -errno. */
 static inline int runtime_dir_open_at(const char *path, bool create)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -58,7 +60,7 @@ static inline int runtime_dir_open_at(const char *path, bool create)
 	return fd;
 }
 
-/* The same for the one that the environment names. */
+/* runtime_dir_open - open the directory that the environment names. */
 static inline int runtime_dir_open(bool create)
 {
 	char path[512];
@@ -67,8 +69,7 @@ static inline int runtime_dir_open(bool create)
 						     : -ENAMETOOLONG;
 }
 
-/* The number of our pid namespace, which is what a pid means something in; 0 if it cannot be known.
- */
+/* runtime_pid_namespace - the number of our pid namespace; 0 if it is unknown. */
 static inline uint32_t runtime_pid_namespace(void)
 {
 	struct stat st;
@@ -77,13 +78,11 @@ static inline uint32_t runtime_pid_namespace(void)
 }
 
 /*
- * What tells us from all other processes of the machine: which /proc we see, and what we are called
- * in it.
+ * The identity of a process on this machine: the /proc that it sees, and its pid there.
  *
- * A /proc shows one pid namespace, so the two together are nobody else's, also where two processes
- * have the same pid in two namespaces.  (A namespace may have several /proc.)  Asking for the
- * namespace itself is 20 times as dear: procfs makes inodes for it, and takes them back when the
- * process ends.
+ * A /proc shows one pid namespace, so two processes with the same pid in two namespaces still
+ * differ.  (A namespace may have several /proc.)  Reading the namespace itself costs 20 times as
+ * much: procfs makes inodes for it, and removes them when the process ends.
  */
 struct runtime_self {
 	uint32_t pid;  /* 0: there is no /proc, or it does not show us */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/schema.h - the words in which programs describe their events' fields.
+ * base/schema.h - the language in which programs describe the fields of their events.
  *
  *	TYPE FIELD TYPE FIELD ...
  *
  *	TYPE: i8..i64 u8..u64 x8..x64 (hexadecimal) p32 p64 (address) f32 f64 str
- *	      chr[N]  T[N]  T[]  enum(T:A, B = 5, C)        T: any but str and chr; for enum an
- *integer
+ *	      chr[N]  T[N]  T[]  enum(T:A, B = 5, C)
  *
- * Header only: libduet refuses by it what the collector, by it, could not write into metadata.  A
- *class whose fields a reader does not know makes everything behind its first event unreadable.
+ * T is any type but str and chr; for enum an integer.
  *
- * The text may come from anybody: nothing is read beyond its end.
+ * Header only: libduet and the collector accept the same text.  libduet refuses a class that the
+ * collector could not describe in metadata: if a reader does not know the fields of a class, it
+ * cannot read anything after its first event.
+ *
+ * The text is untrusted: nothing is read beyond its end.
  */
 #ifndef BASE_SCHEMA_H
 #define BASE_SCHEMA_H
@@ -23,7 +25,7 @@
 
 enum { SCHEMA_FIELDS_MAX = 128, SCHEMA_LABEL_MAX = 127, SCHEMA_ARRAY_MAX = 1 << 20 };
 
-/* What is left of a text, or a part of it. */
+/* The rest of a text, or a part of it. */
 struct schema_text {
 	const char *p, *end;
 };
@@ -33,7 +35,7 @@ enum schema_shape { SCHEMA_ONE, SCHEMA_ARRAY, SCHEMA_SEQUENCE, SCHEMA_ENUM };
 struct schema_type {
 	char base; /* 'i' signed, 'u', 'x' hexadecimal, 'p' address, 'f', 's' string, 'c' characters
 		    */
-	uint8_t bits; /* of i u x p f */
+	uint8_t bits; /* for i u x p f */
 	enum schema_shape shape;
 	uint32_t count;		   /* SCHEMA_ARRAY: elements */
 	struct schema_text labels; /* SCHEMA_ENUM: for schema_next_label */
@@ -72,7 +74,7 @@ static inline int schema_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-/* A number as C writes it, at most @max; @t moves behind it. */
+/* A number in C's syntax, at most @max; @t moves past it. */
 static inline bool schema_read_number(struct schema_text *t, uint64_t max, uint64_t *value)
 {
 	uint64_t base = 10;
@@ -125,10 +127,12 @@ static inline bool schema_fits(const struct schema_type *type, uint64_t value, b
 }
 
 /*
- * schema_next_label - the next `LABEL` or `LABEL = NUMBER` of an enumeration, and the comma behind.
+ * schema_next_label - read the next `LABEL` or `LABEL = NUMBER` of an enumeration, and the comma.
  *
- * @value: what it stands for, modulo 2^64; in the first call -1, then what the call before left.
- * Returns false if it is malformed, or does not fit @type.
+ * @value: the label's value modulo 2^64.  It is -1 in the first call, then as the last call left
+ * it.
+ *
+ * Returns false if the text is malformed, or the value does not fit @type.
  */
 static inline bool schema_next_label(const struct schema_type *type, struct schema_text *labels,
 				     struct schema_text *label, uint64_t *value)
@@ -213,7 +217,7 @@ static inline bool schema_read_array(struct schema_text word, const char *bracke
 	return schema_read_bits(element, type);
 }
 
-/* schema_read_type - what a type's word means.  False if it is none. */
+/* schema_read_type - parse the word of a type.  False if it is not valid. */
 static inline bool schema_read_type(struct schema_text word, struct schema_type *type)
 {
 	const char *bracket;
@@ -230,7 +234,7 @@ static inline bool schema_read_type(struct schema_text word, struct schema_type 
 	return bracket ? schema_read_array(word, bracket, type) : schema_read_bits(word, type);
 }
 
-/* schema_is_sound - whether all of @words can be recorded. */
+/* schema_is_sound - whether events with the fields @words can be recorded. */
 static inline bool schema_is_sound(struct schema_text words)
 {
 	struct schema_type type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/service.c - see service.h. */
+/* base/service.c - the datagram of sd_notify(3) and the environment of sd_listen_fds(3). */
 #include "base/service.h"
 
 #include <errno.h>

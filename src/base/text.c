@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/text.c - see text.h. */
+/* base/text.c - grow a string by doubling; the first failed allocation marks it. */
 #include "base/text.h"
 
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /*
  * base/text.h - a string that grows.
  *
- * Always NUL-terminated once something was added.  If memory runs out the text is marked `failed`,
- * keeps what it had and ignores further additions, so that callers check once, at the end.
+ * It is NUL-terminated once a text was added.  If memory runs out it is marked `failed`, keeps its
+ * content and ignores further additions, so callers check once, at the end.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* elf/file.c - see file.h. */
+/*
+ * elf/file.c - open ELF files with libelf, find sections in them, and convert addresses to offsets.
+ */
 #include "elf/file.h"
 
 #include <fcntl.h>

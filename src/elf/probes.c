@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* elf/probes.c - see probes.h. */
+/* elf/probes.c - list functions from the symbol tables, and USDT markers from .note.stapsdt. */
 #include "elf/probes.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ enum { NT_STAPSDT = 3 };
 
 typedef char *demangle_function(const char *name, char *buffer, size_t *size, int *status);
 
-/* Of libstdc++, if a C++ program has brought it along; duet itself does not need it. */
+/* From libstdc++, if a C++ program installed it; duet itself does not need it. */
 static demangle_function *find_demangler(void)
 {
 	static demangle_function *found;
@@ -33,7 +33,7 @@ static demangle_function *find_demangler(void)
 	return found;
 }
 
-/* To be freed; NULL: it is none of C++'s. */
+/* The caller frees the result; NULL: it is no name of C++. */
 static char *demangle(const char *name)
 {
 	demangle_function *f = strncmp(name, "_Z", 2) ? NULL : find_demangler();
@@ -47,8 +47,7 @@ static bool matches(const char *pattern, const char *name, size_t size)
 	return pattern_glob(pattern, pattern + strlen(pattern), name, name + size);
 }
 
-/* "ns::operator()(int) const" without its parameters: up to the parenthesis that the last one
- * closes. */
+/* The size of "ns::operator()(int) const" up to the parenthesis that the last one closes. */
 static size_t size_without_parameters(const char *written)
 {
 	const char *end = strrchr(written, ')');
@@ -79,7 +78,7 @@ static int open_elf(struct elf_file *f, const char *path, struct diag *d)
 	return diag_fail(d, -ENOEXEC, "%s: cannot be read, or is no ELF file", path);
 }
 
-/* Up to a version: "malloc@@GLIBC_2.2.5" is malloc's. */
+/* Drops the version: "malloc@@GLIBC_2.2.5" is malloc. */
 static int visit_function(const struct elf_file *f, const char *name, uint64_t address,
 			  int (*visit)(void *arg, const struct elf_function *f), void *arg)
 {
@@ -128,7 +127,7 @@ int elf_functions(const char *path, int (*visit)(void *arg, const struct elf_fun
 	if (err)
 		return err;
 	err = visit_table(&f, SHT_SYMTAB, visit, arg, &n);
-	if (!err && !n) /* stripped: what it exports is left */
+	if (!err && !n) /* stripped: use the exported functions */
 		err = visit_table(&f, SHT_DYNSYM, visit, arg, &n);
 	elf_file_close(&f);
 	return err;
@@ -136,7 +135,7 @@ int elf_functions(const char *path, int (*visit)(void *arg, const struct elf_fun
 
 /* ---------------------------------------------------------------- markers */
 
-/* The NUL-terminated text at *@p, which is moved behind it; NULL: it does not end. */
+/* The NUL-terminated text at *@p, which moves past it; NULL: it does not end. */
 static const char *take_text(const char **p, const char *end)
 {
 	const char *text = *p, *nul = memchr(text, 0, (size_t)(end - text));
@@ -145,8 +144,8 @@ static const char *take_text(const char **p, const char *end)
 	return nul ? text : NULL;
 }
 
-/* Three addresses - of the marker, of .stapsdt.base when it was linked, of a counter or 0 - and
- * three texts. */
+/* A note has three addresses - of the marker, of .stapsdt.base at link time, of a counter or 0 -
+ * and three texts. */
 static int visit_note(const struct elf_file *f, const char *p, size_t size, uint64_t base,
 		      int (*visit)(void *arg, const struct elf_marker *m), void *arg)
 {
@@ -161,7 +160,7 @@ static int visit_note(const struct elf_file *f, const char *p, size_t size, uint
 	m.provider = take_text(&p, end);
 	m.name = take_text(&p, end);
 	m.arguments = take_text(&p, end);
-	shift = base ? base - at[1] : 0; /* a prelinked file was moved */
+	shift = base ? base - at[1] : 0; /* prelink moved the file */
 	if (!m.arguments || !elf_file_offset(f, at[0] + shift, &m.offset))
 		return 0;
 	if (at[2] && !elf_file_offset(f, at[2] + shift, &m.semaphore))

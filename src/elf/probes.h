@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf/probes.h - where in a program or library on disk the kernel may set a probe: its functions,
- * and the markers of sys/sdt.h (USDT), which lie in notes of the section .note.stapsdt.
+ * elf/probes.h - the places in a program or library on disk where the kernel may set a probe.
  *
- * Names of C++ functions are known as the linker has them (_ZN4shop5placeEi), as they are written
- * (shop::place(int)) and so without parameters (shop::place), if libstdc++ is there to say.
+ * These are its functions, and the markers of sys/sdt.h (USDT), which lie in notes of the section
+ * .note.stapsdt.
  *
- * The file may be anything: libelf and bounds checked here.
+ * A C++ function has the linker's name (_ZN4shop5placeEi).  If libstdc++ is installed it also has
+ * the source's name with parameters (shop::place(int)) and without (shop::place).
+ *
+ * The file is untrusted: libelf and the code here check its bounds.
  */
 #ifndef ELF_PROBES_H
 #define ELF_PROBES_H
@@ -16,8 +18,8 @@
 #include "base/diag.h"
 
 struct elf_function {
-	const char *name;    /* as the linker knows it */
-	const char *written; /* as it is written; NULL: the same */
+	const char *name;    /* the linker's name */
+	const char *written; /* the source's name; NULL: the same */
 	uint64_t offset;     /* in the file */
 };
 
@@ -29,8 +31,8 @@ struct elf_marker {
 };
 
 /*
- * elf_functions, elf_markers - visit all of @path; the visit's result other than 0 ends it, and is
- * returned.
+ * elf_functions, elf_markers - call @visit for each of @path; a result other than 0 ends the scan
+ * and is returned.
  *
  * 0; -ENOEXEC if it is no ELF file; another negative errno.  Texts are valid during the visit.
  */
@@ -39,7 +41,7 @@ int elf_functions(const char *path, int (*visit)(void *arg, const struct elf_fun
 int elf_markers(const char *path, int (*visit)(void *arg, const struct elf_marker *m), void *arg,
 		struct diag *d);
 
-/* elf_function_is - whether @pattern, a glob on one of its names, means the function. */
+/* elf_function_is - whether @pattern, a glob, matches one of the function's names. */
 _Bool elf_function_is(const struct elf_function *f, const char *pattern);
 
 #endif

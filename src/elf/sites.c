@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* elf/sites.c - see sites.h. */
+/* elf/sites.c - read the records of section duet_sites, after applying the file's relocations. */
 #include "elf/sites.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct file {
 	unsigned char *records; /* a copy, relocated */
 };
 
-/* The bytes at address @at up to the end of their section; NULL if no section holds them. */
+/* The bytes at address @at up to the end of their section; NULL if no section has them. */
 static const char *bytes_at(Elf *elf, uint64_t at, size_t *size)
 {
 	Elf_Scn *scn = NULL;

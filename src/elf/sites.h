@@ -2,8 +2,9 @@
 /*
  * elf/sites.h - the trace sites in a program or library on disk, without running it.
  *
- * Their records (duet/site.h) hold addresses that the loader fills in, so relocations are applied
- * as it would.  The file may be anything: every offset is checked by libelf or here.
+ * Their records (duet/site.h) contain addresses that the loader fills in.  This code applies the
+ * relocations as the loader would.  The file is untrusted: libelf or the code here checks each
+ * offset.
  */
 #ifndef ELF_SITES_H
 #define ELF_SITES_H
@@ -20,10 +21,10 @@ struct elf_site {
 };
 
 /*
- * elf_sites - visit the sites of @path.
+ * elf_sites - call @visit for each site of @path.
  *
- * Returns how many there are; -ENOEXEC if it is not an ELF file of this machine's width; another
- * negative errno.  Strings are valid during the visit.
+ * Returns the number of sites; -ENOEXEC if it is not a 64-bit ELF file; another negative errno.
+ * Strings are valid during the visit.
  */
 int elf_sites(const char *path, void (*visit)(void *arg, const struct elf_site *s), void *arg,
 	      struct diag *d);

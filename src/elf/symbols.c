@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* elf/symbols.c - see symbols.h. */
+/* elf/symbols.c - cache the sorted function tables of files, and look up offsets in them. */
 #include "elf/symbols.h"
 
 #include <limits.h>
@@ -33,7 +33,7 @@ struct module {
 struct symbols {
 	struct module *modules;
 	unsigned n_modules;
-	unsigned last; /* found */
+	unsigned last; /* index of the module found last */
 };
 
 /* ---------------------------------------------------------------- build IDs */
@@ -112,7 +112,7 @@ static void add_functions(struct module *m, Elf *elf, uint32_t type)
 	}
 }
 
-/* Of several names of one function the shortest is kept in front: aliases of libc have prefixes. */
+/* Sorts the shortest of several names of one function first: libc's aliases have prefixes. */
 static int by_begin(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
@@ -125,7 +125,7 @@ static int by_begin(const void *a, const void *b)
 	return m != n ? (m < n ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* A function of no size, as assembler makes them, reaches to the next. */
+/* A function of size 0, as assembler makes them, extends to the next one. */
 static void sort_functions(struct module *m)
 {
 	size_t kept = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter/compile.c - see compile.h.
+ * filter/compile.c - parse an expression by precedence climbing and emit byte code in one pass.
  *
- * One pass: what is read is emitted at once, operands before operators.  Constants are computed
- * here, and stand on the right of comparisons, where linking looks for them: two pieces of code
- * that lie one behind the other may change places, for nothing in them says where they lie.
+ * Operands are emitted before operators.  Constants are computed at compile time, and moved to the
+ * right side of comparisons, where linking expects them.  Two adjacent pieces of code may change
+ * places, since code contains no positions.
  */
 #include "filter/compile.h"
 
@@ -18,10 +18,10 @@
 enum kind { KIND_ANY, KIND_NUMBER, KIND_INT, KIND_REAL, KIND_TEXT };
 
 struct operand {
-	enum kind kind; /* as far as can be said without an event */
+	enum kind kind; /* as far as is known without an event */
 	bool is_constant;
 	bool is_truth;		   /* 0 or 1 */
-	uint32_t begin;		   /* of its code, which is the last there is */
+	uint32_t begin;		   /* offset of its code, which is the end of the code so far */
 	const char *at;		   /* in the expression */
 	struct filter_value value; /* constant numbers */
 };
@@ -58,7 +58,7 @@ static int emit(struct compiler *c, enum abi_filter_op op, const void *operand, 
 	return 0;
 }
 
-/* Where @bytes are in the data; the same bytes lie there once. */
+/* The offset of @bytes in the data; equal bytes are stored once. */
 static int add_data(struct compiler *c, const char *bytes, size_t size, uint16_t *at)
 {
 	const char *found = memmem(c->data, c->data_size, bytes, size);
@@ -83,7 +83,7 @@ static int emit_int(struct compiler *c, struct filter_value v)
 	return emit(c, v.more ? ABI_FILTER_NEGATIVE : ABI_FILTER_INT, &v.bits, 8);
 }
 
-/* A constant takes the place of the code from @begin on. */
+/* A constant replaces the code from @begin on. */
 static int set_constant(struct compiler *c, struct operand *o, enum kind kind,
 			struct filter_value v)
 {
@@ -116,7 +116,7 @@ static int emit_text(struct compiler *c)
 	return err ? err : emit(c, ABI_FILTER_TEXT, operand, sizeof operand);
 }
 
-/* A condition's value, for && and || and the end. */
+/* Makes a condition's value for && and || and the end. */
 static int make_truth(struct compiler *c, struct operand *o)
 {
 	if (o->kind == KIND_TEXT)
@@ -245,7 +245,7 @@ static int compile_unary(struct compiler *c, struct operand *o)
 	return err;
 }
 
-/* How strongly a binary operator binds; 0: it is none.  Unlike C's, & ^ | bind more than
+/* The precedence of a binary operator; 0: none.  Unlike in C, & ^ | bind tighter than
  * comparisons. */
 static int strength(const struct lexer *l)
 {
@@ -290,7 +290,7 @@ static enum abi_filter_op replicated(enum abi_filter_op op)
 	}
 }
 
-/* The code of @a, and that of @b behind it, change places. */
+/* Swaps the code of @a and that of @b after it. */
 static void swap_code(struct compiler *c, const struct operand *a, const struct operand *b)
 {
 	uint8_t first[ABI_FILTER_BYTES_MAX];
@@ -370,7 +370,7 @@ static int finish_arithmetic(struct compiler *c, enum abi_filter_op op, struct o
 	return emit(c, op, NULL, 0);
 }
 
-/* Operators of strength @least and more: precedence climbing. */
+/* Parses operators of precedence @least and more: precedence climbing. */
 static int compile_binary(struct compiler *c, struct operand *a, int least)
 {
 	struct lexer *l = &c->lexer;
@@ -452,7 +452,7 @@ static int check_end(struct compiler *c)
 	return lex_fail(l, l->at, "an operator is expected here, as == or &&");
 }
 
-/* How the stack grows and shrinks. */
+/* Follows how the stack grows and shrinks. */
 static int effect(uint8_t op)
 {
 	if (op == ABI_FILTER_AND_THEN || op == ABI_FILTER_OR_ELSE || op >= ABI_FILTER_EQ)
@@ -460,7 +460,7 @@ static int effect(uint8_t op)
 	return op >= ABI_FILTER_SMALL && op <= ABI_FILTER_CONTEXT;
 }
 
-/* Whether linking has room: the bounds of abi/filter.h. */
+/* Whether linking has room: the limits of abi/filter.h. */
 static bool does_fit(const struct compiler *c)
 {
 	uint32_t targets[ABI_FILTER_DEPTH_MAX], n_jumps = 0, n = 0, depth = 0;

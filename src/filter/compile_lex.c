@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter/compile_lex.c - see compile_lex.h. */
+/* filter/compile_lex.c - split a filter expression into tokens, with errors by column. */
 #include "filter/compile_lex.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static int lex_real(struct lexer *l)
 {
 	char *end;
 
-	l->real = strtod(l->p, &end); /* the locale is that of C: duet sets no other */
+	l->real = strtod(l->p, &end); /* the locale is C: duet sets no other */
 	if (!isfinite(l->real))
 		return lex_fail(l, l->p, "this number is too large for floating point");
 	l->token = TOKEN_REAL;
@@ -92,7 +92,7 @@ static int lex_number(struct lexer *l)
 	return err;
 }
 
-/* What follows a backslash. */
+/* The character after a backslash. */
 static int lex_escape(struct lexer *l, char *c)
 {
 	static const char names[] = "nrte\\\"'", values[] = "\n\r\t\033\\\"'";
@@ -113,7 +113,7 @@ static int lex_escape(struct lexer *l, char *c)
 	return 0;
 }
 
-/* Up to @quote, which is behind l->p already. */
+/* Reads up to @quote; l->p is already past the opening one. */
 static int lex_quoted(struct lexer *l, char quote)
 {
 	int err;

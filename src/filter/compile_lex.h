@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter/compile_lex.h - the words of a filter expression. */
+/* filter/compile_lex.h - the tokens of a filter expression. */
 #ifndef FILTER_COMPILE_LEX_H
 #define FILTER_COMPILE_LEX_H
 
@@ -22,8 +22,8 @@ enum token {
 
 struct lexer {
 	const char *text; /* all of it */
-	const char *p;	  /* behind the token */
-	const char *at;	  /* where the token begins */
+	const char *p;	  /* after the token */
+	const char *at;	  /* begin of the token */
 	enum token token;
 	enum abi_filter_op op;
 	uint64_t value;
@@ -33,7 +33,7 @@ struct lexer {
 	struct diag *d;
 };
 
-/* lex_next - the next token.  Returns 0, or a negative errno told in l->d. */
+/* lex_next - read the next token.  Returns 0, or a negative errno with the reason in l->d. */
 int lex_next(struct lexer *l);
 
 /* lex_fail - -EINVAL, for column @at of the expression. */

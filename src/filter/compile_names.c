@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter/compile_names.c - what people are told of names.  See compile.h. */
+/* filter/compile_names.c - explain link failures, list names, and measure how similar names are. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter/internal.h - what link.c and link_binary.c share: the state of linking. */
+/* filter/internal.h - the state of linking, which link.c and link_binary.c share. */
 #ifndef FILTER_INTERNAL_H
 #define FILTER_INTERNAL_H
 
@@ -14,18 +14,18 @@ struct item {	      /* a value that will be on the stack */
 	uint8_t kind; /* enum kind */
 	uint8_t name_size;
 	uint16_t name; /* in data; of a field */
-	int16_t step;  /* that makes it, and nothing else; -1: none, or several */
+	int16_t step;  /* the step that makes it and nothing else; -1: none, or several */
 };
 
 struct jump {
-	uint32_t target; /* in the code */
+	uint32_t target; /* offset in the code */
 	uint16_t step;
 	uint16_t depth; /* of the stack at its target */
 };
 
 struct linker {
 	struct filter *f;
-	size_t used, capacity; /* bytes; the code's copy lies behind */
+	size_t used, capacity; /* bytes; the copy of the code lies after them */
 	const uint8_t *code, *data;
 	uint32_t code_size, data_size, at;
 	const struct filter_names *names;
@@ -59,7 +59,7 @@ static inline bool fail_item(struct linker *l, enum filter_error why, const stru
 	return fail(l, why, (const char *)l->data + i->name, i->name_size);
 }
 
-/* More room in the filter, aligned; 0 if there is none. */
+/* Takes room in the filter, aligned; 0 if there is none. */
 static inline uint32_t take_room(struct linker *l, size_t bytes, size_t align)
 {
 	size_t at = (l->used + align - 1) & ~(align - 1);
@@ -72,11 +72,11 @@ static inline uint32_t take_room(struct linker *l, size_t bytes, size_t align)
 
 static inline bool add_step(struct linker *l, struct filter_step step)
 {
-	l->f->steps[l->f->n_steps++] = step; /* room for one per operation was taken */
+	l->f->steps[l->f->n_steps++] = step; /* link.c took room for one per operation */
 	return true;
 }
 
-/* Whether @n values may be taken: within a jump those below it stay. */
+/* Whether @n values may be taken from the stack: inside a jump those below it stay. */
 static inline bool has(const struct linker *l, uint32_t n)
 {
 	uint32_t kept = l->n_jumps ? l->jumps[l->n_jumps - 1].depth - 1u : 0;
@@ -100,7 +100,7 @@ static inline bool find_name(struct linker *l, bool is_context, uint32_t at, uin
 	return why == FILTER_FINE || fail(l, why, name, size);
 }
 
-/* filter_link_binary - an operation that takes two values. */
+/* filter_link_binary - link an operation that takes two values. */
 bool filter_link_binary(struct linker *l, enum abi_filter_op op);
 
 #endif

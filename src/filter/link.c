@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter/link.c - from symbolic byte code to steps for one event class.  See filter.h.
+ * filter/link.c - make steps for one event class from symbolic byte code.
  *
- * The byte code is copied first, to the end of the room given, for it may change under our eyes;
- * the steps are built from the front.  One pass over the code keeps, of each value that will be on
- * the stack, its type and the step that makes it.  Jumps lead forward to where the same stack is
- * found: they nest like parentheses, and within one nothing below its value may be touched, so that
- * both ways to its target agree.
+ * The byte code is first copied to the end of the room given, since another process may change it;
+ * the steps are built from the front.  One pass over the code keeps the type of each value that
+ * will be on the stack, and the step that makes it.  Jumps lead forward to a place with the same
+ * stack: they nest like parentheses.  Within one no step touches values below its own, so both ways
+ * to its target agree.
  *
- * The stack used is some hundred bytes: this may run on a signal handler's.
+ * It uses some hundred bytes of stack, as it may run in a signal handler.
  */
 #include "filter/internal.h"
 
@@ -55,7 +55,7 @@ static bool link_int(struct linker *l, enum abi_filter_op op)
 	return push(l, KIND_INT);
 }
 
-/* A text's bytes go into the filter. */
+/* Copies the bytes of a text into the filter. */
 static bool link_text(struct linker *l)
 {
 	uint32_t from = operand16(l, 0), size = operand16(l, 2), to;
@@ -70,7 +70,7 @@ static bool link_text(struct linker *l)
 	return push(l, KIND_TEXT);
 }
 
-/* Names are shown to people: nothing but printable ASCII. */
+/* Names are printed later: only printable ASCII is accepted. */
 static bool is_name(const uint8_t *p, uint32_t size)
 {
 	for (uint32_t i = 0; i < size; i++)
@@ -122,8 +122,8 @@ static bool link_jump(struct linker *l, enum step_op op)
 	return true;
 }
 
-/* Jumps that lead here: both ways leave one number.  A target that is passed, as by jumps that
- * cross, or that never comes (see END), is none. */
+/* Resolves the jumps that lead here: both ways leave one number.  A target that is skipped, as by
+ * jumps that cross, or that never comes (see END), is not valid. */
 static bool land(struct linker *l)
 {
 	while (l->n_jumps && l->jumps[l->n_jumps - 1].target <= l->at) {
@@ -189,8 +189,7 @@ static bool link_op(struct linker *l, enum abi_filter_op op)
 	}
 }
 
-/* Takes room for the steps.  Their number is that of operations, the last of which is END, alone.
- */
+/* Takes room for the steps: one per operation, the last of them END. */
 static bool count_steps(struct linker *l)
 {
 	uint32_t n = 0, at = 0;
@@ -208,7 +207,7 @@ static bool count_steps(struct linker *l)
 	       fail(l, FILTER_TOO_LARGE, NULL, 0);
 }
 
-/* From the private copy everything else is read. */
+/* All later reads use the private copy. */
 static bool copy_code(struct linker *l, const void *code, size_t size, size_t capacity)
 {
 	struct abi_filter head;
@@ -234,7 +233,7 @@ static bool copy_code(struct linker *l, const void *code, size_t size, size_t ca
 	return true;
 }
 
-/* A jump to a jump that does the same leads to where that one leads. */
+/* A jump to a jump of the same kind leads to the target of that one. */
 static void shorten_jumps(struct filter *f)
 {
 	for (uint32_t i = f->n_steps; i-- > 0;) {

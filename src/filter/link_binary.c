@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter/link_binary.c - operations that take two values: which step fits their types.  See link.c.
+ * filter/link_binary.c - choose the step for an operation on two values by their types.
  *
- * Two common pairs need no stack when the filter runs: an integer's load and the constant it is
- * compared with become one step, and an enumeration's labels are looked up here.
+ * Two common pairs need no stack when the filter runs.  An integer's load and the constant that it
+ * is compared with become one step.  The labels of an enumeration are looked up at link time.
  */
 #include "rules/pattern.h"
 #include "filter/internal.h"
 #include "filter/number.h"
 
-/* A comparison whose right side is a constant that the last step makes: then the left side's step
- * lies before it, unless several lead to it. */
+/* A comparison whose right side is a constant made by the last step: then the step of the left side
+ * is the one before it, unless several steps make it. */
 static struct filter_step *left_load(struct linker *l)
 {
 	const struct item *a = top(l) - 1, *b = top(l);
@@ -22,7 +22,7 @@ static struct filter_step *left_load(struct linker *l)
 	return &s[a->step];
 }
 
-/* Room for the ranges lies one behind the other, as nothing else is taken meanwhile. */
+/* The ranges are adjacent, since nothing else takes room meanwhile. */
 static uint32_t find_labels(struct linker *l, const struct filter_location *p,
 			    enum abi_filter_op op, const char *text, size_t size, uint32_t *at)
 {
@@ -58,7 +58,7 @@ static uint8_t equality(enum abi_filter_op op)
 	return op == ABI_FILTER_EQ || op == ABI_FILTER_MATCH ? ABI_FILTER_EQ : ABI_FILTER_NE;
 }
 
-/* An enumeration against a text: which values the text means is found out now. */
+/* Compares an enumeration with a text: finds the values of that text at link time. */
 static bool link_label(struct linker *l, enum abi_filter_op op)
 {
 	struct item *a = top(l) - 1;
@@ -89,7 +89,7 @@ static bool link_label(struct linker *l, enum abi_filter_op op)
 	return true;
 }
 
-/* Two values become a number by @step. */
+/* Replaces two values by a number that @step makes. */
 static bool join(struct linker *l, enum kind kind, struct filter_step step)
 {
 	add_step(l, step);
@@ -102,7 +102,7 @@ static bool link_match(struct linker *l, enum abi_filter_op op)
 {
 	struct item *a = top(l) - 1, *b = top(l);
 
-	/* Patterns are bounded, being ours: so is the time to match one. */
+	/* A pattern's size is limited at compile time, and so is the time to match it. */
 	if (b->kind != KIND_TEXT || b->step < 0 || l->f->steps[b->step].op != STEP_TEXT)
 		return b->kind == KIND_TEXT ? broken(l) : fail_item(l, FILTER_IS_NUMBER, b);
 	if (a->kind != KIND_TEXT)
@@ -116,7 +116,7 @@ static uint8_t which_are_ints(const struct item *a, const struct item *b)
 			 (b->kind == KIND_INT ? STEP_RIGHT_IS_INT : 0));
 }
 
-/* The least and the greatest of an integer type. */
+/* The smallest and the largest value of an integer type. */
 static void bounds_of(uint8_t type, struct filter_value *min, struct filter_value *max)
 {
 	unsigned spare = 64 - (8u << (type & 3));
@@ -126,14 +126,14 @@ static void bounds_of(uint8_t type, struct filter_value *min, struct filter_valu
 				: number_unsigned(UINT64_MAX >> spare);
 }
 
-/* A load and a comparison with @c become one step: see step.h. */
+/* Merges a load and a comparison with @c into one step: see step.h. */
 static void make_test(struct filter_step *s, enum abi_filter_op op, struct filter_value c)
 {
 	uint8_t shift = (uint8_t)(64 - (8u << (s->type & 3)));
 	bool is_signed = s->type < FILTER_U8, is_equal = op == ABI_FILTER_EQ || op == ABI_FILTER_NE;
 	bool is_opposite = op == ABI_FILTER_NE || op == ABI_FILTER_GE || op == ABI_FILTER_GT;
 	bool is_up_to =
-		op == ABI_FILTER_LE || op == ABI_FILTER_GT; /* below the next, or its opposite */
+		op == ABI_FILTER_LE || op == ABI_FILTER_GT; /* below the next, or its negation */
 	struct filter_value min, max;
 	uint64_t value;
 
@@ -143,8 +143,7 @@ static void make_test(struct filter_step *s, enum abi_filter_op op, struct filte
 		value += 1ull << shift;
 	if (number_is_less(c, min) || number_is_less(max, c) ||
 	    (is_up_to && number_is_same(c, max))) {
-		/* no integer of the type is below 0 in that order: this is always false, or always
-		 * true */
+		/* no integer of the type is below 0 in that order: always false, or always true */
 		is_opposite ^= !is_equal && !number_is_less(c, min);
 		is_equal = false;
 		value = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter/number.h - what a filter computes with.
+ * filter/number.h - the numbers of filters.
  *
- * An integer is any number from -2^63 to 2^64 - 1: what signed and unsigned fields of 64 bits can
- * hold, in one type, so that no comparison and no difference of two fields is wrong by its sign. It
- * lies as its low 64 bits and whether it is negative: two's complement of 65 bits.  A result beyond
- * is taken modulo 2^64.  Division by 0 is 0, and so is its remainder.
+ * An integer is any number from -2^63 to 2^64 - 1: the signed and unsigned fields of 64 bits in one
+ * type, so that no comparison and no difference of two fields has a wrong sign.  It is stored as
+ * its low 64 bits and whether it is negative: two's complement of 65 bits.  A result outside is
+ * taken modulo 2^64.  Division by 0 is 0, and so is its remainder.
  */
 #ifndef FILTER_NUMBER_H
 #define FILTER_NUMBER_H
@@ -55,7 +55,7 @@ static inline uint64_t number_size(struct filter_value a)
 	return a.more ? -a.bits : a.bits;
 }
 
-/* The number of that size, or what it is modulo 2^64. */
+/* The number of that magnitude and sign, modulo 2^64 if it is too large. */
 static inline struct filter_value number_of_size(bool is_negative, uint64_t size)
 {
 	if (!is_negative)
@@ -87,7 +87,7 @@ static inline struct filter_value number_remainder(struct filter_value a, struct
 	return number_of_size(a.more, number_size(a) % number_size(b));
 }
 
-/* A shift by less than 0 is 0.  To the right the sign comes in from the left. */
+/* A shift by less than 0 is 0.  To the right the sign is shifted in. */
 static inline struct filter_value number_shift_left(struct filter_value a, struct filter_value n)
 {
 	uint64_t bits;
@@ -142,7 +142,7 @@ static inline double number_to_real(struct filter_value a)
 	return a.more ? (double)(int64_t)a.bits : (double)a.bits;
 }
 
-/* There is no remainder; division by 0 is 0 here too. */
+/* A real has no remainder; division by 0 is 0 here too. */
 static inline double real_compute(enum abi_filter_op op, double a, double b)
 {
 	switch (op) {
@@ -157,8 +157,8 @@ static inline double real_compute(enum abi_filter_op op, double a, double b)
 	}
 }
 
-/* -1, 0, 1: @a is less, the same, more; 2: @b is no number.  Exact, also where a double has no room
- * for all digits of @a. */
+/* -1, 0, 1: @a is smaller, equal, larger; 2: @b is not a number.  Exact, also where a double cannot
+ * hold all digits of @a. */
 static inline int number_against_real(struct filter_value a, double b)
 {
 	struct filter_value whole;
@@ -175,7 +175,7 @@ static inline int number_against_real(struct filter_value a, double b)
 	return number_to_real(whole) < b ? -1 : number_to_real(whole) > b;
 }
 
-/* What a comparison makes of an order of -1, 0, 1, or 2 (none: only != is true). */
+/* The result of a comparison from an order of -1, 0, 1, or 2 (unordered: only != is true). */
 static inline bool number_order_is(enum abi_filter_op op, int order)
 {
 	switch (op) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter/payload.c - where the fields of a packed payload lie.  See payload.h.
+ * filter/payload.c - find the fields of a packed payload.
  *
- * A field's place is known but for the strings and sequences before it: what is between them is
- * counted here, they themselves are walked over when the filter runs.
+ * A field's offset is constant but for the strings and sequences before it.  Linking adds up the
+ * bytes between them; running walks over them.
  */
 #include "filter/payload.h"
 
@@ -42,13 +42,13 @@ static enum filter_error find_context(const struct schema_names *n, struct schem
 	return FILTER_NO_CONTEXT;
 }
 
-/* One element, or the one value there is. */
+/* One element, or the one value. */
 static uint32_t element_bytes(const struct schema_type *t)
 {
 	return t->base == 'c' ? 1 : t->bits / 8u;
 }
 
-/* 0: it varies. */
+/* Bytes of an element; 0: it varies. */
 static uint32_t fixed_bytes(const struct schema_type *t)
 {
 	if (t->base == 's' || t->shape == SCHEMA_SEQUENCE)
@@ -103,7 +103,7 @@ static enum filter_error set_whole(const struct schema_type *t, struct filter_lo
 	return FILTER_FINE;
 }
 
-/* `name[3]` becomes `name` and 3.  False if there is no index, or no sound one. */
+/* Splits `name[3]` into `name` and 3.  False if there is no index, or it is not valid. */
 static bool split_index(struct schema_text *name, uint64_t *index)
 {
 	const char *bracket = memchr(name->p, '[', (size_t)(name->end - name->p));
@@ -152,7 +152,7 @@ static enum filter_error find(const struct filter_names *names, bool is_context,
 	return FILTER_NO_FIELD;
 }
 
-/* The labels of the enumeration's word, one after the other; its type was read before. */
+/* Reads the labels of the enumeration's word one by one; its type was read before. */
 static bool next_label(const struct filter_names *names, const struct filter_location *place,
 		       struct filter_label *out)
 {
@@ -185,7 +185,7 @@ _Static_assert(FILTER_I8 % 4 == 0 && FILTER_U8 % 4 == 0 && FILTER_I64 == FILTER_
 		       FILTER_U64 == FILTER_U8 + 3,
 	       "the low bits of an integer's type are its size");
 
-/* What is walked over when running: all that varies before the last field that is looked up. */
+/* The parts to walk over when running: all varying ones before the last field used. */
 static bool add_parts(struct filter *f, size_t capacity, struct schema_text words)
 {
 	uint32_t at = filter_extend(f, capacity, f->n_parts * sizeof(struct filter_part)), n = 0;
@@ -201,7 +201,7 @@ static bool add_parts(struct filter *f, size_t capacity, struct schema_text word
 
 		schema_next_word(&words);
 		if (!schema_read_type(word, &t))
-			return false; /* it changed since */
+			return false; /* it changed meanwhile */
 		if (!does_vary(&t)) {
 			before += fixed_bytes(&t);
 			continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter/run.c - running a linked filter.  See filter.h.
+ * filter/run.c - run a linked filter on one event.
  *
- * Nothing of the filter is checked here: link.c did, and the memory it lies in is the runner's own.
- * Everything of the payload is: its bytes come from a program that may say anything.
+ * It checks nothing of the filter: link.c did, and the filter lies in private memory.  It checks
+ * all of the payload, because a program may write any bytes.
  */
 #include <string.h>
 
@@ -17,11 +17,11 @@ struct machine {
 	const uint8_t *payload;
 	size_t size;
 	const struct filter_source *source;
-	uint32_t n_walked; /* parts of varying size that were walked over, and to where */
+	uint32_t n_walked; /* parts of varying size walked over, and the end of the last */
 	size_t walked;
 };
 
-/* Over one part that begins at @at.  False if it does not end within the payload. */
+/* Walks over one part that begins at @at.  False if it does not end within the payload. */
 static bool skip_part(const struct machine *m, const struct filter_part *part, size_t *at)
 {
 	size_t room = m->size - *at;
@@ -49,8 +49,7 @@ static bool skip_part(const struct machine *m, const struct filter_part *part, s
 	return true;
 }
 
-/* To where @n_parts of varying size end: from where the walk before ended, if that is not behind.
- */
+/* The end of the @n_parts-th part of varying size, from the last walk if that ended before it. */
 static __attribute__((noinline)) bool walk(struct machine *m, uint32_t n_parts, size_t *at)
 {
 	const struct filter_part *parts =
@@ -65,7 +64,7 @@ static __attribute__((noinline)) bool walk(struct machine *m, uint32_t n_parts, 
 	return true;
 }
 
-/* Where a step's value lies, and how many bytes are there.  NULL if there are fewer than @need. */
+/* The address of a step's value, and the bytes left there.  NULL if there are fewer than @need. */
 static inline const uint8_t *place(struct machine *m, const struct filter_step *s, size_t need,
 				   size_t *room)
 {
@@ -80,7 +79,7 @@ static inline const uint8_t *place(struct machine *m, const struct filter_step *
 	return m->payload + at + s->offset;
 }
 
-/* From the count of a sequence to one of its elements. */
+/* Moves from the count of a sequence to one of its elements. */
 static const uint8_t *element(const uint8_t *p, uint64_t number, size_t bytes, size_t room)
 {
 	uint32_t n;
@@ -162,7 +161,7 @@ static bool load_text(struct machine *m, const struct filter_step *s, struct fil
 	return true;
 }
 
-/* A plain number, at a place without index. */
+/* Loads a plain number without an index. */
 static bool load_plain(struct machine *m, const struct filter_step *s, struct filter_value *v)
 {
 	const uint8_t *p;
@@ -172,7 +171,7 @@ static bool load_plain(struct machine *m, const struct filter_step *s, struct fi
 	return p && read_number(s->type, p, v);
 }
 
-/* The last bytes of a payload, where eight cannot be read. */
+/* Loads the last bytes of a payload, where eight cannot be read. */
 static __attribute__((noinline)) bool load_last(struct machine *m, const struct filter_step *s,
 						uint64_t *v)
 {
@@ -185,7 +184,7 @@ static __attribute__((noinline)) bool load_last(struct machine *m, const struct 
 	return p != NULL;
 }
 
-/* Eight bytes of a place that is known, with what lies behind the number. */
+/* Loads eight bytes at a fixed offset, with the bytes after the number. */
 static inline bool load_fast(const struct filter_step *s, const void *payload, size_t size,
 			     uint64_t *v)
 {
@@ -309,7 +308,7 @@ static struct filter_value constant(const struct filter *f, const struct filter_
 	return v;
 }
 
-/* Two values become one. */
+/* Replaces two values by one. */
 static struct filter_value join(const struct filter_step *s, struct filter_value a,
 				struct filter_value b)
 {
@@ -329,7 +328,7 @@ static struct filter_value join(const struct filter_step *s, struct filter_value
 	}
 }
 
-/* One value becomes another. */
+/* Replaces one value by another. */
 static struct filter_value turn(const struct filter *f, const struct filter_step *s,
 				struct filter_value v)
 {
@@ -351,7 +350,7 @@ static struct filter_value turn(const struct filter *f, const struct filter_step
 	}
 }
 
-/* From step @s on, with nothing on the stack. */
+/* Runs from step @s on, with an empty stack. */
 static __attribute__((noinline)) bool run_from(const struct filter *f, const struct filter_step *s,
 					       const void *payload, size_t size,
 					       const struct filter_source *source)
@@ -413,7 +412,7 @@ static __attribute__((noinline)) bool run_from(const struct filter *f, const str
 	}
 }
 
-/* What most filters are, `a > 1 && b == 2`, is done here, without a stack. */
+/* Most filters, such as `a > 1 && b == 2`, finish here without a stack. */
 bool filter_run(const struct filter *f, const void *payload, size_t size,
 		const struct filter_source *source)
 {

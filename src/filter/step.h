@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter/step.h - what linked filters consist of: made by link.c, run by run.c.
+ * filter/step.h - the steps of linked filters: link.c makes them, run.c runs them.
  *
- * Values lie on a stack; what a step takes from it and leaves there is settled when linking, so no
+ * Values lie on a stack.  Linking fixes the types of all values that a step takes and leaves, so no
  * value carries its type.
  */
 #ifndef FILTER_STEP_H
@@ -37,10 +37,10 @@ enum step_op {
 };
 
 /*
- * STEP_TEST is what most filters consist of: load, constant and comparison in one, without a branch
- * but for the bounds.  Eight bytes are read where the integer lies, and shifted left by `type` bits
- * until only it is left, at the top.  With its sign bit turned around, order is that of unsigned
- * numbers: it is below value, or it is value.  Both may be turned into their opposites.
+ * Most filters consist of STEP_TEST: load, constant and comparison in one step, with no branch but
+ * for the bounds.  It reads eight bytes at the integer and shifts them left by `type` bits, until
+ * only the integer is left, at the top.  With the sign bit flipped, its order is that of unsigned
+ * numbers: it is below value, or equal to value.  Both tests may be negated.
  */
 enum { TEST_IS_EQUAL = 1, TEST_IS_OPPOSITE = 2, TEST_IS_SIGNED = 4 };
 
@@ -52,7 +52,7 @@ enum {
 };
 _Static_assert(ABI_FILTER_OPS <= STEP_OP_MASK + 1, "an operation fits into how");
 
-/* Bytes that follow an operation of byte code. */
+/* The bytes that follow an operation of byte code. */
 static inline uint32_t operand_bytes(uint8_t op)
 {
 	switch ((enum abi_filter_op)op) {

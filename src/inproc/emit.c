@@ -352,7 +352,7 @@ void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, co
 	errno = saved;
 	if (!payload)
 		return NULL;
-	e.ring.note = (uint32_t)(payload - (char *)e.ring.chunk);
+	e.ring.payload_offset = (uint32_t)(payload - (char *)e.ring.chunk);
 	memcpy(o, &e, sizeof e);
 	return payload;
 }
@@ -414,7 +414,7 @@ void emit_commit(struct duet_i_open *o, char *end)
 	size_t size;
 
 	memcpy(&e, o, sizeof e);
-	payload = (char *)e.ring.chunk + e.ring.note;
+	payload = (char *)e.ring.chunk + e.ring.payload_offset;
 	size = (size_t)(end - payload);
 	for (uint64_t left = e.others; left; left = without(left, first_session_slot(left)))
 		emit_to(e.others, first_session_slot(left), e.site, payload, (uint32_t)size, e.ip,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules/membership.h - which sessions a program belongs to: what DUET_SESSION says.
+ * rules/membership.h - the sessions that a program belongs to, as $DUET_SESSION states.
  *
- *	(nothing)     all, but private ones
+ *	(nothing)     all sessions that are not private
  *	web+db        these alone
  *	+record-47    this one, which may be private, and all that are not
  *
- * A private session is for programs that name it: that of a command which `duet record` runs.  Any
- *bytes are safe.  Header only: libduet uses it.
+ * A private session is for programs that name it, such as the command that `duet record` runs.  Any
+ * bytes are safe.  Header only: libduet uses it.
  */
 #ifndef RULES_MEMBERSHIP_H
 #define RULES_MEMBERSHIP_H

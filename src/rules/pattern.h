@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules/pattern.h - which events a pattern means.  Header only: libduet uses it too.
+ * rules/pattern.h - match events by patterns.  Header only: libduet uses it too.
  *
- * A pattern is a glob (`*` any run, `?` any one character) on "channel:name".  Without a colon it
- * is tried against the channel and against the name: `shop` is all of channel shop, `malloc` the
+ * A pattern is a glob (`*` any run, `?` any one character) on "channel:name".  A pattern without a
+ * colon is matched with the channel and with the name: `shop` is all of channel shop, `malloc` the
  * event of that name in any channel.
  */
 #ifndef RULES_PATTERN_H

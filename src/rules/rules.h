@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules/rules.h - which events a session wants, and what becomes of them.
+ * rules/rules.h - the rules that decide whether a session records an event, and its routing.
  *
- * Rules are texts, each ended by a NUL; the last that matches an event decides:
+ * Rules are texts, each ended by a NUL; the last one that matches an event decides:
  *
- *   +PATTERN      record it                    !PATTERN     do not
- *   ?N PATTERN    record what passes filter N  @N PATTERN   it goes to channel N (decides that
- * alone)
+ *   +PATTERN      record it                   !PATTERN     do not record it
+ *   ?N PATTERN    record it if filter N accepts it
+ *   @N PATTERN    send it to channel N; decides nothing else
+ *   ^N PATTERN    a trigger uses it, wherever the rule stands: the event is also copied to the
+ *                 trigger channel.  If no other rule records it, only that copy is made, and only
+ *                 if filter N accepts it (0: always)
  *
- *   ^N PATTERN    a trigger waits for it: wherever it stands, the event is written once more for
- * triggers, and, if no other rule wants it, recorded if it passes filter N (0: all)
- *
- * Before that, for whom it is: rules/selector.h.  Patterns: rules/pattern.h.  They come from a file
- * that others may write: any bytes are safe.
+ * Conditions on programs precede each rule: rules/selector.h.  Patterns: rules/pattern.h.  The
+ * rules come from a file that others may write: any bytes are safe.
  */
 #ifndef RULES_RULES_H
 #define RULES_RULES_H
@@ -30,7 +30,7 @@ struct rules_verdict {
 	uint16_t routing; /* ABI_ROUTING */
 };
 
-/* The number after the kind; moves *p behind the space that ends it. */
+/* The number after the kind; moves *p past the space that ends it. */
 static inline uint32_t rules_number(const char **p, const char *end)
 {
 	uint32_t n = 0;
@@ -41,7 +41,7 @@ static inline uint32_t rules_number(const char **p, const char *end)
 	return n;
 }
 
-/* @name: "channel:name".  Without a colon nothing matches. */
+/* @name: "channel:name".  Without a colon it matches no pattern. */
 static inline bool rules_pattern_matches(const char *pattern, const char *end, const char *name)
 {
 	const char *colon = strchr(name, ':');
@@ -54,7 +54,7 @@ static inline bool rules_pattern_matches(const char *pattern, const char *end, c
 	return pattern_matches_event(pattern, end, channel, colon + 1);
 }
 
-/* Of the event @name with @level, in the program @who. */
+/* rules_judge - decide on the event @name with @level in the program that @selector describes. */
 static inline struct rules_verdict rules_judge(const char *rules, uint32_t size, const char *name,
 					       uint32_t level, const struct selector *selector)
 {
@@ -79,7 +79,7 @@ static inline struct rules_verdict rules_judge(const char *rules, uint32_t size,
 		if (kind == '@') {
 			channel = number;
 		} else if (kind == '^') {
-			/* Of two triggers with filters of their own each must see it. */
+			/* If two triggers have different filters, each must see the event. */
 			trigger_filter = is_waited_for && trigger_filter != number ? 0 : number;
 			is_waited_for = true;
 		} else {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules/selector.h - for which programs, and how important events, a rule is (rules/rules.h).
- * Header only: libduet decides alone whether a rule means it.
+ * rules/selector.h - the conditions of a rule: programs and levels it applies to (rules/rules.h).
  *
- * A rule begins with its conditions, each a letter and a value, ended by a TAB:
+ * Header only: libduet decides itself whether a rule applies to it.  A rule begins with its
+ * conditions, each a letter and a value, ended by a TAB:
  *
- *   n GLOB      the program's name                 p PID:NS   the program is called PID in pid
- * namespace NS u UID       its user                           l LEVEL    the event is as important
- * as this, or more g PATH      its cgroup in the unified hierarchy, as it sees it, is this or below
- *   c TEXT      its container: the number of its pid or mount namespace, or a glob on the host name
- * it sees
+ *   n GLOB      the program's name
+ *   p PID:NS    the program has pid PID in pid namespace NS
+ *   u UID       its user
+ *   l LEVEL     the event has this level or a more important one
+ *   g PATH      its cgroup in the unified hierarchy, as the program sees it, is PATH or below
+ *   c TEXT      its container: the number of its pid or mount namespace, or a glob on its host name
  *
- * Of those with the same small letter one must hold, of each letter; of those with a capital, none
- * may. A condition that is not known does not hold, large or small: then the rule says nothing.
+ * For each small letter one of its conditions must hold.  A condition with a capital letter must
+ * not hold.  An unknown condition never holds, small or capital, and its rule does not apply.
  */
 #ifndef RULES_SELECTOR_H
 #define RULES_SELECTOR_H
@@ -26,12 +27,12 @@
 struct selector {
 	const char *name;
 	const char *host;
-	const char *cgroup;			 /* "" or NULL: not known */
+	const char *cgroup;			 /* "" or NULL: unknown */
 	uint32_t pid, uid;			 /* as the program sees them */
-	uint32_t pid_namespace, mount_namespace; /* 0: not known */
+	uint32_t pid_namespace, mount_namespace; /* 0: unknown */
 };
 
-/* The number at *p, which moves behind it.  UINT64_MAX: there is none, or it is too large. */
+/* The number at *p, which moves past it.  UINT64_MAX: there is none, or it is too large. */
 static inline uint64_t selector_number(const char **p, const char *end)
 {
 	uint64_t n = 0;
@@ -42,7 +43,7 @@ static inline uint64_t selector_number(const char **p, const char *end)
 	return *p == begin || n > UINT32_MAX ? UINT64_MAX : n;
 }
 
-/* Whether [@p, @end) is @n and nothing else; 0, which means that @n is not known, is not. */
+/* Whether [@p, @end) is @n and nothing else.  False if @n is 0, which means unknown. */
 static inline bool selector_is_number(const char *p, const char *end, uint32_t n)
 {
 	return n && selector_number(&p, end) == n && p == end;
@@ -96,7 +97,7 @@ static inline bool selector_is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Whether the conditions at *p, which moves behind them, hold for an event of @level in @w. */
+/* Whether the conditions at *p hold for an event of @level in @w; *p moves past them. */
 static inline bool selector_holds(const char **p, const char *end, const struct selector *w,
 				  uint32_t level)
 {
@@ -126,8 +127,8 @@ static inline bool selector_holds(const char **p, const char *end, const struct 
 	return holds && asked == held;
 }
 
-/* Which letters, as bits, the rules ask for: not all that a program may be asked is cheap to know.
- */
+/* selector_letters - the letters that the rules use, as bits: some properties of a program are
+ * costly to read. */
 static inline uint32_t selector_letters(const char *rules, uint32_t size)
 {
 	uint32_t letters = 0;
