@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/attach.c - obtaining a session's channels, at registration or on the first event.
+ * inproc/attach.c - map the memory of a session, at registration or on the first event.
  *
- * One question and one answer over the collector's socket, with the memory's descriptor, which
- * is closed again at once.  Several threads and handlers may do it at the same time: each makes its
- * own mapping, one is installed, the others are dropped.  Nobody waits for anybody.
+ * It takes one request and one answer on the collector's socket.  The answer passes the descriptor
+ * of the memory, which is closed after the mapping.  Several threads and handlers may do this at
+ * once: each makes its own mapping, one is installed, the others are dropped.  None waits for
+ * another.
  *
- * Neither side trusts the other: the socket must belong to us or to root, the memory must be sealed
- * against shrinking (else its owner could turn our stores into SIGBUS), the pool must be sound, and
- * its clock one that we can read: no event is better than one at a wrong time.
+ * Neither side trusts the other.  The socket must belong to us or to root.  The memory must be
+ * sealed against shrinking, else its owner could turn our stores into SIGBUS.  The pool must be
+ * sound, and its clock readable here: no event is better than one at a wrong time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,19 +29,20 @@
 #include "inproc/context.h"
 #include "inproc/process.h"
 
-/* The first answer may come late on a busy machine, and what it is waited for loses nothing.  Who
- * was waited for in vain is not again for so long: should he be stopped, that is a fifth of the
+/* The first answer may be late on a busy machine, and waiting for it loses no event.  After a
+ * timeout the next waits are shorter: if the collector is stopped, they take a fifth of the
  * program's time. */
 enum { FIRST_US = 1000000, AGAIN_US = 250000, RETRY_NS = 1000000000 };
-enum { NO_UID = 65534 }; /* Linux's, unless somebody changed /proc/sys/kernel/overflowuid */
+enum { NO_UID = 65534 }; /* Linux's default, in /proc/sys/kernel/overflowuid */
 
-/* Fails for a while after a failure, so that a dead collector costs little.  The one that has its
- * seat next is another one. */
+/* After a failure no attempt is made for a while, so that a dead collector costs little.  The next
+ * session in the slot has another epoch, so it is tried at once. */
 static struct {
 	uint64_t epoch;
 	int64_t next_try_ns;
-	uint64_t silent;       /* the epoch of one that was waited for in vain */
-	uint64_t silent_early; /* the same at registration, when signals wait as well: less long */
+	uint64_t silent;       /* the epoch of a session that did not answer in time */
+	uint64_t silent_early; /* the same at registration, where signals wait too: the timeout
+				  is shorter */
 } failed[ABI_SESSIONS];
 
 static int64_t coarse_ns(void)
@@ -57,7 +59,7 @@ static bool was_interrupted(int64_t until_ns)
 	return errno == EINTR && coarse_ns() < until_ns;
 }
 
-/* Until then, and not at all is no time of setsockopt's. */
+/* At least 1 us, as setsockopt takes 0 for no limit. */
 static struct timeval time_left(int64_t until_ns)
 {
 	int64_t us = (until_ns - coarse_ns()) / 1000;
@@ -86,10 +88,10 @@ static int connect_at(const struct sockaddr_un *a, int64_t until_ns, struct ucre
 }
 
 /*
- * A collector outside our user namespace has no uid in it, and is shown as one that all such share.
- * Then the directory vouches for it: it is ours and closed, so none but us and those who have power
- * over us can have put a socket there.  It is opened and looked at, and the socket reached through
- * it and no path beside.
+ * A collector outside our user namespace has no uid in it, and appears with an overflow uid that
+ * many share.  Then the directory is the proof: it is ours and closed, so only we and users with
+ * power over us can have put a socket there.  It is opened and checked, and the socket is reached
+ * through it and by no other path.
  */
 static int connect_within(const char *file, int64_t until_ns, struct ucred *peer)
 {
@@ -127,7 +129,7 @@ static int connect_to(const char *name, int64_t until_ns)
 	return -1;
 }
 
-/* The descriptor that came with @m, or -1. */
+/* The descriptor passed with @m, or -1. */
 static int passed_descriptor(struct msghdr *m)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -139,8 +141,8 @@ static int passed_descriptor(struct msghdr *m)
 	return fd;
 }
 
-/* Asks on @fd; returns the pool's descriptor or -1. */
-static int ask(int fd, struct abi_attach_answer *answer, int64_t until_ns)
+/* Sends the request on @fd; returns the descriptor of the memory or -1. */
+static int request_memory(int fd, struct abi_attach_answer *answer, int64_t until_ns)
 {
 	struct abi_attach q = { .magic = ABI_ATTACH_MAGIC, .version = ABI_SESSION_MEMORY_VERSION };
 	union {
@@ -199,7 +201,7 @@ static bool may_sleep(void)
 	return !process_is_sandboxed();
 }
 
-/* Makes a channel of what the board says of it; nothing there is believed. */
+/* Opens a channel as the session memory describes it; all values there are checked. */
 static bool open_channel(struct channel *c, const struct session *s,
 			 const struct abi_session_memory *session_memory, uint32_t i,
 			 uint32_t host_pid)
@@ -265,14 +267,15 @@ static struct session *map_session(int fd, uint32_t session_slot, const struct a
 	s->memory = memory == MAP_FAILED ? NULL : memory;
 	s->memory_size = a->size;
 	if (s->memory)
-		madvise(s->memory, s->memory_size, MADV_DONTDUMP); /* not ours; hundreds of MiB */
+		madvise(s->memory, s->memory_size, MADV_DONTDUMP); /* not the program's own
+								      memory; hundreds of MiB */
 	if (s->memory && open_channels(s, a->host_pid))
 		return s;
 	drop(s);
 	return NULL;
 }
 
-static struct session *join(const char *name, uint32_t session_slot, int64_t until_ns)
+static struct session *attach(const char *name, uint32_t session_slot, int64_t until_ns)
 {
 	struct abi_attach_answer answer;
 	struct session *s = NULL;
@@ -280,7 +283,7 @@ static struct session *join(const char *name, uint32_t session_slot, int64_t unt
 
 	if (fd < 0)
 		return NULL;
-	pool = ask(fd, &answer, until_ns);
+	pool = request_memory(fd, &answer, until_ns);
 	syscall(SYS_close, fd);
 	if (pool < 0)
 		return NULL;
@@ -289,12 +292,12 @@ static struct session *join(const char *name, uint32_t session_slot, int64_t unt
 	return s;
 }
 
-static bool is_it(const struct session *s, uint64_t epoch)
+static bool has_epoch(const struct session *s, uint64_t epoch)
 {
 	return s && s->epoch == epoch;
 }
 
-/* Who has inherited a mapping can do without an answer. */
+/* A process with an inherited mapping can do without an answer. */
 static int64_t block_timeout_ns(uint32_t session_slot, uint64_t epoch)
 {
 	bool again = load(&failed[session_slot].silent) == epoch ||
@@ -328,25 +331,26 @@ static struct session *obtain(const char *name, uint32_t session_slot, uint64_t 
 	struct session **place = &process.sessions[session_slot], *have = load_acquire(place),
 		       *s; /* [J] */
 
-	if (is_it(have, epoch))
+	if (has_epoch(have, epoch))
 		return have;
 	if (!process_has_clock()) {
 		store(&process.control->dormant, ABI_DORMANT_CLOCK);
 		return NULL;
 	}
-	s = name[0] && !strchr(name, '/') ? join(name, session_slot, coarse_ns() + for_ns) : NULL;
+	s = name[0] && !strchr(name, '/') ? attach(name, session_slot, coarse_ns() + for_ns) : NULL;
 	if (!s)
 		return NULL;
 	s->before = have;
-	/* [J] A whole session, then the pointer.  An old one stays mapped: others may be in it. */
+	/* [J] A whole session, then the pointer.  An old one stays mapped: other threads may be in
+	 * it. */
 	if (s->epoch == epoch && compare_exchange(place, &have, s))
 		return s;
 	drop(s);
-	return is_it(have, epoch) ? have : NULL;
+	return has_epoch(have, epoch) ? have : NULL;
 }
 
-/* Who has the seat is asked again: its collector has written its epoch from outside, and no name.
- */
+/* Reads the seats again: the collector has written its epoch into the page from outside, but no
+ * name. */
 static struct session *obtain_by_session_slot(uint32_t session_slot, uint64_t epoch)
 {
 	struct abi_session_slots session_slots;
@@ -359,17 +363,17 @@ static struct session *obtain_by_session_slot(uint32_t session_slot, uint64_t ep
 }
 
 /*
- * A child that cannot join goes on in the mapping it has inherited.  As owner of chunks it takes
- * its pid, if that means the same to the collector, else nobody's: what an owner without a name
- * holds when it is killed is out of use until the session ends, but never taken from it while it
- * writes.
+ * A child that cannot attach continues in the mapping that it inherited.  As owner of chunks it
+ * uses its pid, if that has the same meaning for the collector, else 0.  If an owner 0 is killed,
+ * its chunk stays out of use until the session ends; but the collector never takes a chunk from it
+ * while it writes.
  */
 static struct session *adopt(uint32_t session_slot, uint64_t epoch, bool sandboxed)
 {
 	struct session *s = load_acquire(&process.inherited[session_slot]), *none = NULL;
 	uint32_t ns = sandboxed ? 0 : runtime_pid_namespace();
 
-	if (!is_it(s, epoch) || !compare_exchange(&process.inherited[session_slot], &s, NULL))
+	if (!has_epoch(s, epoch) || !compare_exchange(&process.inherited[session_slot], &s, NULL))
 		return NULL;
 	if (!open_channels(s, ns && ns == s->pid_namespace ? process.pid : 0))
 		return NULL;
@@ -384,7 +388,7 @@ struct session *session_current(uint32_t session_slot, uint64_t epoch)
 	int64_t begin_ns;
 	bool sandboxed;
 
-	if (is_it(have, epoch))
+	if (has_epoch(have, epoch))
 		return have;
 	if (has_just_failed(session_slot, epoch))
 		return NULL;
@@ -401,7 +405,7 @@ struct session *session_current(uint32_t session_slot, uint64_t epoch)
 	return NULL;
 }
 
-struct session *session_join_early(const struct abi_session *f)
+struct session *session_attach_early(const struct abi_session *f)
 {
 	int64_t begin_ns = coarse_ns();
 	struct session *s;
@@ -415,7 +419,7 @@ struct session *session_join_early(const struct abi_session *f)
 	return s;
 }
 
-/* A second mapping of what the parent has joined in that seat. */
+/* A second mapping of the session that the parent has attached in that slot. */
 static struct session *inherit(uint32_t session_slot, const struct session *from)
 {
 	void *memory = mremap(from->memory, 0, from->memory_size, MREMAP_MAYMOVE);
@@ -439,7 +443,7 @@ void sessions_inherit(void)
 		if (!process.sessions[i])
 			continue;
 		if (process.inherited[i])
-			drop(process.inherited[i]); /* of a grandparent: our parent could join */
+			drop(process.inherited[i]); /* of a grandparent: our parent could attach */
 		process.inherited[i] = inherit(i, process.sessions[i]);
 	}
 }

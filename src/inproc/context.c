@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/context.c - see context.h.
+ * inproc/context.c - read and cache a thread's contexts, and walk its call stack.
  *
- * Most values change rarely and cost a system call: each thread asks once and keeps the answers, in
- * initial-exec TLS, of which libraries loaded late have little.  They are a thread's own because in
- * Linux they may be (setns, a name), and because no lock is needed then.
+ * Most values change rarely and cost a system call.  So each thread reads them once and caches them
+ * in initial-exec TLS, which libraries loaded late have little of.  The cache is per thread because
+ * in Linux the values may be (setns, a name), and because it needs no lock.
  *
- * A call stack is followed by frame pointers, in memory that is known to be this thread's stack:
+ * A call stack is walked by frame pointers, in memory that is known to be this thread's stack:
  *
- *   (1) of the stack, [low, top) was seen to be mapped and readable, page by page
- *   (2) nothing is read below the frame the walk begins at, which is in use, nor at or above top
+ *   (1) of the stack, [low, top) was checked to be mapped and readable, page by page
+ *   (2) nothing is read below the first frame of the walk, which is in use, nor at or above top
  *   (3) frames ascend, so the walk ends
  *
- * What lies between a frame in use and the top of its stack is in use too, and so stays readable.
- * Where the frame is on another stack (sigaltstack, coroutines), (1) does not hold and only ip is
- * told.
+ * All between a frame in use and the top of its stack is in use too, and so stays readable.  If the
+ * frame is on another stack (sigaltstack, coroutines), (1) does not hold and only ip is recorded.
  */
 #include "inproc/context.h"
 
@@ -35,7 +34,7 @@
 #define BIT(name) ABI_CONTEXT_BIT(ABI_CONTEXT_##name)
 
 enum { N_IDS = 5, N_NAMESPACES = 8, N_NUMBERS = N_IDS + N_NAMESPACES };
-/* From PPID to UTS_NS: kept as 32 bits. */
+/* From PPID to UTS_NS: cached as 32 bits. */
 static const uint64_t numbers_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - BIT(PPID);
 static const uint64_t kept_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - 1;
 
@@ -45,20 +44,20 @@ struct values {
 	char procname[ABI_PROCNAME_BYTES - 1];
 };
 
-/* One store and one load, which a signal finds done or not begun. */
+/* One store and one load: a signal handler finds it done or not begun. */
 typedef uint64_t slot_type __attribute__((vector_size(ABI_SLOT_BYTES)));
 
 static __thread struct {
 	slot_type slot;
-	uintptr_t stack_low, stack_top; /* 0: not looked at */
-	uint32_t n_elsewhere; /* frames that were not known to be on the stack, nor found to be */
+	uintptr_t stack_low, stack_top; /* 0: not checked yet */
+	uint32_t n_elsewhere;		/* frames that are not on the known stack */
 	uint32_t generation;
 	struct values values;
 } own __attribute__((tls_model("initial-exec")));
 _Static_assert(sizeof own <= 128, "room for TLS of late libraries is small");
 
-static uint32_t generation;	 /* not the one of `own`: ask anew */
-static struct values of_process; /* as some thread found them last */
+static uint32_t generation;	 /* if `own` has another one, read the values again */
+static struct values of_process; /* as the last thread found them */
 
 void context_forget(void)
 {
@@ -75,9 +74,9 @@ void context_set(const void *bytes16)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* ---------------------------------------------------------------- values that are kept */
+/* ---------------------------------------------------------------- cached values */
 
-static uint32_t client_namespace(enum abi_context c)
+static uint32_t read_namespace(enum abi_context c)
 {
 	static const char *const path[N_NAMESPACES] = {
 		"/proc/thread-self/ns/cgroup", "/proc/thread-self/ns/ipc",
@@ -87,13 +86,13 @@ static uint32_t client_namespace(enum abi_context c)
 	};
 	struct stat st;
 
-	/* No /proc, as in a chroot: unknown. */
+	/* 0 without /proc, as in a chroot. */
 	return syscall(SYS_newfstatat, AT_FDCWD, path[c - ABI_CONTEXT_CGROUP_NS], &st, 0)
 		       ? 0
 		       : (uint32_t)st.st_ino;
 }
 
-static uint32_t client_number(enum abi_context c)
+static uint32_t read_number(enum abi_context c)
 {
 	switch (c) {
 	case ABI_CONTEXT_PPID:
@@ -107,11 +106,11 @@ static uint32_t client_number(enum abi_context c)
 	case ABI_CONTEXT_VEGID:
 		return (uint32_t)syscall(SYS_getegid);
 	default:
-		return client_namespace(c);
+		return read_namespace(c);
 	}
 }
 
-static void client_procname(void)
+static void read_procname(void)
 {
 	char name[16] = "";
 
@@ -120,21 +119,21 @@ static void client_procname(void)
 	memcpy(of_process.procname, name, sizeof name);
 }
 
-static void ask(uint64_t missing)
+static void read_values(uint64_t missing)
 {
 	if (missing & BIT(PROCNAME))
-		client_procname();
+		read_procname();
 	for (int i = 0; i < N_NUMBERS; i++)
 		if (missing & ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i)) {
 			own.values.number[i] =
-				client_number((enum abi_context)(ABI_CONTEXT_PPID + i));
+				read_number((enum abi_context)(ABI_CONTEXT_PPID + i));
 			store(&of_process.number[i], own.values.number[i]);
 		}
 	__atomic_fetch_or(&of_process.have, (uint32_t)missing, __ATOMIC_RELEASE); /* [V] */
 }
 
-/* A thread that may not ask takes what another found: threads rarely differ, and less so in a
- * sandbox. */
+/* If a sandbox forbids system calls, a thread takes the values that another one found: threads
+ * rarely differ, and less so in a sandbox. */
 static void borrow(uint64_t missing)
 {
 	uint32_t have = load_acquire(&of_process.have); /* pairs with [V] */
@@ -151,9 +150,9 @@ static void borrow(uint64_t missing)
 		}
 }
 
-/* A handler may come in between and do the same: it finds the same, and more is not lost than a
- * turn. */
-static __attribute__((noinline)) void learn(uint64_t wanted)
+/* A handler may interrupt this and do the same.  It finds the same values, so at worst the work is
+ * done twice. */
+static __attribute__((noinline)) void refresh(uint64_t wanted)
 {
 	uint32_t now = load(&generation);
 	uint64_t missing;
@@ -167,8 +166,8 @@ static __attribute__((noinline)) void learn(uint64_t wanted)
 	if (missing && process_is_sandboxed())
 		borrow(missing);
 	else if (missing)
-		ask(missing);
-	/* Not if what we learnt was out of date before we had it all. */
+		read_values(missing);
+	/* Not if the values became outdated before all were read. */
 	if (now == load(&generation))
 		own.values.have |= (uint32_t)missing;
 	errno = saved;
@@ -176,7 +175,7 @@ static __attribute__((noinline)) void learn(uint64_t wanted)
 
 void context_prepare(uint64_t mask)
 {
-	learn(mask & kept_mask);
+	refresh(mask & kept_mask);
 	counters_prepare(mask);
 }
 
@@ -185,7 +184,7 @@ static char *put_kept(uint64_t mask, char *p)
 	uint64_t wanted = mask & kept_mask;
 
 	if (unlikely(wanted & ~(uint64_t)own.values.have || own.generation != load(&generation)))
-		learn(wanted);
+		refresh(wanted);
 	if (mask & BIT(PROCNAME)) {
 		memcpy(p, own.values.procname, sizeof own.values.procname);
 		p[sizeof own.values.procname] = 0;
@@ -200,12 +199,11 @@ static char *put_kept(uint64_t mask, char *p)
 
 /* ---------------------------------------------------------------- the stack */
 
-enum { STEP_BYTES = 1 << 20 /* looked at in one go */, SMALLEST_PAGE = 4096 };
+enum { STEP_BYTES = 1 << 20 /* checked at once */, SMALLEST_PAGE = 4096 };
 
 /*
- * Each frame that is not where the stack is known to be costs system calls, in a coroutine every
- * one. So after the first ones only few are asked about, and ever fewer: the stack is found later,
- * then.
+ * Each frame outside the known stack costs system calls; in a coroutine every frame is one.  So
+ * after the first ones only few are checked, at growing intervals: the stack is then found later.
  */
 static bool is_worth_asking(uint32_t n_elsewhere)
 {
@@ -226,8 +224,7 @@ static uintptr_t thread_pointer(void)
 	return p;
 }
 
-/* Known from when we were loaded: after a fork another thread may be the one whose id is the
- * process's. */
+/* Set when we are loaded: after a fork another thread may have the id that equals the process's. */
 static uintptr_t main_thread;
 
 static __attribute__((constructor)) void find_main_thread(void)
@@ -236,7 +233,8 @@ static __attribute__((constructor)) void find_main_thread(void)
 		main_thread = thread_pointer();
 }
 
-/* libc has a thread's own data at the upper end of its stack, also of one that the program made. */
+/* libc keeps a thread's own data at the upper end of its stack, also if the program allocated
+ * it. */
 static uintptr_t top_of_stack(void)
 {
 	uintptr_t tp = thread_pointer();
@@ -248,9 +246,9 @@ static uintptr_t top_of_stack(void)
 }
 
 /*
- * Whether all of [from, to) can be read; multiples of a page, at most STEP.  mincore first: it
- * tells of memory that is not there without making the main thread's stack grow to it.  Then each
- * page is given to a call that reads from it and, for its first argument, does nothing.
+ * Whether all of [from, to) is readable; multiples of a page, at most STEP_BYTES.  mincore comes
+ * first: it reports unmapped memory without making the main thread's stack grow.  Then each page is
+ * passed to a call that reads from it and, because of its first argument, does nothing.
  */
 static bool is_readable(uintptr_t from, uintptr_t to)
 {
@@ -265,7 +263,7 @@ static bool is_readable(uintptr_t from, uintptr_t to)
 	return true;
 }
 
-/* Takes the stack from what is known of it down to the page of @at. */
+/* Extends the known stack down to the page of @at. */
 static bool extend_to(uintptr_t at)
 {
 	uintptr_t page = getauxval(AT_PAGESZ), low = own.stack_low, from;
@@ -305,7 +303,7 @@ static bool is_on_stack(uintptr_t at)
 	return likely(at >= own.stack_low && at < own.stack_top) || inspect_stack(at);
 }
 
-/* What a return address can be, without the signature it may bear. */
+/* A plausible return address, without its signature; else 0. */
 static uintptr_t clean_address(uintptr_t a)
 {
 #if defined __aarch64__
@@ -322,11 +320,11 @@ static char *put_address(char *p, uintptr_t a)
 	return p + sizeof v;
 }
 
-/* Other functions' stack frames are no objects that a sanitizer knows. */
+/* Stack frames of other functions are not objects that a sanitizer knows. */
 __attribute__((no_sanitize("address"))) static char *put_callstack(char *p, const void *ip,
 								   const void *frame)
 {
-	enum { BETWEEN_MAX = 4 }; /* frames up to that of which ip is the return address */
+	enum { BETWEEN_MAX = 4 }; /* frames before the one whose return address is ip */
 	char *count = p, *begin = p + 4;
 	uintptr_t at = (uintptr_t)frame, top;
 	uint32_t n;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/context.h - what a channel wants to know with every event, from inside the program.
+ * inproc/context.h - the values that a channel records with each event, read inside the program.
  *
- * Who writes what:
+ * The parties and their data:
  *
- *   values of a thread, its slot, bounds of its stack    that thread and its handlers; nobody else
- *   generation                                           any thread; a thread with an older one
- * asks anew values of the process                                any thread; read where the kernel
- * may not be asked
+ *   a thread's values, its slot, its stack's bounds   that thread and its handlers only
+ *   generation                                        any thread; a thread with an older one reads
+ *                                                     its values again
+ *   values of the process                             any thread; used where system calls are
+ *                                                     forbidden
  */
 #ifndef INPROC_CONTEXT_H
 #define INPROC_CONTEXT_H
@@ -19,34 +20,34 @@
 #define CONTEXT_HIDDEN __attribute__((visibility("hidden")))
 
 /*
- * context_put - write the values of @mask, as abi/context.h lays them out.
+ * context_put - write the values of @mask in the layout of abi/context.h.
  *
- * @mask: of ABI_CONTEXT_BIT(); others are ignored.
+ * @mask: of ABI_CONTEXT_BIT(); unknown bits are ignored.
  * @p: room for ABI_CONTEXT_MAX_BYTES; not shared memory, as it may be written twice.
- * @ip: where the site's event returns to, ABI_CONTEXT_IP.
- * @frame: __builtin_frame_address(0) of a function of libduet that the site called, where the walk
- *for ABI_CONTEXT_CALLSTACK begins.  What lies between that function and @ip is not shown, if it is
- *at most 3 functions; of these all have frame pointers, or have left the register alone.
+ * @ip: the return address of the site's event, ABI_CONTEXT_IP.
+ * @frame: __builtin_frame_address(0) of a function of libduet that the site called; the walk for
+ * ABI_CONTEXT_CALLSTACK begins there.  Functions between that one and @ip are not shown, if they
+ * are at most 3; each of them has a frame pointer or has not changed the register.
  *
- * Returns the end of what was written.  Async-signal-safe; keeps errno.  System calls: at a
- *thread's first event that needs a value, after fork and duet_context_refresh(); none after that
- *but a few, by a callstack on a part of the stack that was not seen yet.
+ * Returns the end of the values.  Async-signal-safe; keeps errno.  It makes system calls at a
+ * thread's first event that needs a value, after fork and after duet_context_refresh().  After that
+ * only a call stack makes a few, on a part of the stack not checked before.
  */
 char *context_put(uint64_t mask, char *p, const void *ip, const void *frame) CONTEXT_HIDDEN;
 
 /*
- * context_prepare - ask for the values of @mask now, for later, when a filter (seccomp) may forbid
- * it.
+ * context_prepare - read the values of @mask now, because a filter (seccomp) may forbid it later.
  *
  * Any thread; async-signal-safe; keeps errno.
  */
 void context_prepare(uint64_t mask) CONTEXT_HIDDEN;
 
-/* context_forget - the next event of each thread asks anew.  Any thread; async-signal-safe. */
+/* context_forget - make each thread read its values again at its next event.  Any thread;
+ * async-signal-safe. */
 void context_forget(void) CONTEXT_HIDDEN;
 
-/* context_set - ABI_CONTEXT_SLOT of this thread; NULL: zeros.  Async-signal-safe, and whole for
- * handlers. */
+/* context_set - set ABI_CONTEXT_SLOT of this thread; NULL: zeros.  Async-signal-safe; a handler
+ * never sees half of it. */
 void context_set(const void *bytes16) CONTEXT_HIDDEN;
 
 #endif

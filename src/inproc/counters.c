@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/counters.c - see counters.h.
+ * inproc/counters.c - open, read and close a thread's hardware counters.
  *
- * A thread that wants counters has a block with the pages that they are read by.  What always
- * holds:
+ * A thread that records counters has a block with the pages to read them by.  Invariants:
  *
- *   (1) a page named in the block of this process is mapped: a forked child finds its block zeroed
- * by the kernel (MADV_WIPEONFORK), however it was forked, and so begins anew (2) blocks are changed
- * with signals blocked: no handler finds one half made, and none that forks returns into the making
- * of one (3) a counter that cannot be had is a page of zeros, whose value is 0: it is not asked for
- * again
+ *   (1) a page named in the block of this process is mapped: the kernel zeroes the block in a
+ *       forked child (MADV_WIPEONFORK), whichever way it was forked, and the child begins anew
+ *   (2) blocks change with signals blocked: no handler finds one half made, and none that forks
+ *       returns into the making of one
+ *   (3) a counter that cannot be opened is a page of zeros with the value 0: it is not tried again
  *
  * No descriptor stays open: the mapping holds the counter.  A destructor of thread-specific data
- * unmaps it; without one, pages of threads that ended would stay until the program ends.
+ * unmaps it; without one, the pages of ended threads would stay until the program ends.
  */
 #include "inproc/counters.h"
 
@@ -32,11 +31,11 @@ _Static_assert(ABI_CONTEXT_PERF_BRANCH_MISSES - ABI_CONTEXT_PERF_CYCLES == COUNT
 typedef const struct perf_event_mmap_page page_type;
 
 struct counters {
-	page_type *page[COUNTERS]; /* NULL: not wanted yet */
+	page_type *page[COUNTERS]; /* NULL: not requested yet */
 };
 
 static page_type no_page;
-/* Of a thread that may have no block, or has ended. */
+/* For a thread without a block, and for one that has ended. */
 static struct counters no_counters = { { &no_page, &no_page, &no_page, &no_page } };
 
 static __thread struct counters *own __attribute__((tls_model("initial-exec")));
@@ -45,7 +44,7 @@ static page_type *of_forker[COUNTERS]; /* under process_lock, held across fork *
 
 /* ---------------------------------------------------------------- the end of a thread */
 
-/* glibc keeps the values of the first 32 keys in the thread itself; setting another one may
+/* glibc stores the values of the first 32 keys in the thread itself; setting a later one may
  * allocate. */
 enum { KEY_NOT_MADE = 0, KEY_NOT_USED = -1, KEYS_WITHOUT_MALLOC = 32 };
 static int key_plus_one;
@@ -55,7 +54,7 @@ static void forget_thread(void *block)
 	struct counters *c = block;
 	size_t page_size = getauxval(AT_PAGESZ);
 
-	own = &no_counters; /* first: a handler may come, and other destructors may record */
+	own = &no_counters; /* first: a handler may interrupt, and other destructors may record */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (process_is_sandboxed())
 		return;
@@ -65,8 +64,8 @@ static void forget_thread(void *block)
 	munmap(c, page_size);
 }
 
-/* In glibc a key is made by a compare-and-swap; others may take a lock, which a handler must not.
- */
+/* glibc makes a key by compare-and-swap; other libraries may take a lock, which a handler must
+ * not. */
 static void make_key(void)
 {
 #ifdef __GLIBC__
@@ -80,7 +79,7 @@ static void make_key(void)
 	else if (compare_exchange(&key_plus_one, &none, (int)key + 1))
 		return;
 	else
-		pthread_key_delete(key); /* another thread's was first */
+		pthread_key_delete(key); /* another thread made one first */
 	none = KEY_NOT_MADE;
 	compare_exchange(&key_plus_one, &none, KEY_NOT_USED);
 #endif
@@ -89,8 +88,8 @@ static void make_key(void)
 /* ---------------------------------------------------------------- its beginning */
 
 /*
- * Any filter (seccomp), also one that was there before us and let us join: few know this call, and
- * some kill whoever makes it.
+ * No counting under any filter (seccomp), also not one that existed before us and let us attach:
+ * few filters list this call, and some kill the caller.
  */
 static bool may_count(void)
 {
@@ -186,8 +185,8 @@ void counters_forked(void)
 {
 	size_t page_size = getauxval(AT_PAGESZ);
 
-	/* Where something else is by now, an older handler of pthread_atfork mapped it: it stays.
-	 */
+	/* If something else is there by now, an earlier handler of pthread_atfork mapped it: it
+	 * stays. */
 	for (int i = 0; i < COUNTERS; i++)
 		if (of_forker[i] && of_forker[i] != &no_page)
 			mmap((void *)of_forker[i], page_size, PROT_READ,

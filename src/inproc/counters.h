@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/counters.h - counters of the processor as contexts: each thread has its own.
+ * inproc/counters.h - hardware counters as contexts, per thread.
  *
- * All of a thread's state is written by that thread alone, with its signals blocked, and read by it
- * and its handlers.
+ * Only the thread itself writes its state, with its signals blocked; it and its handlers read it.
  */
 #ifndef INPROC_COUNTERS_H
 #define INPROC_COUNTERS_H
@@ -18,19 +17,21 @@
 	 ABI_CONTEXT_BIT(ABI_CONTEXT_PERF_CYCLES))
 
 /*
- * counters_put - write the counters of @mask, u64 each; the end of them is returned.
+ * counters_put - write the counters of @mask, u64 each.  Returns their end.
  *
- * Counted is this thread, in user mode, from its first event that wanted the counter; 0 where that
- * could not be had.  Async-signal-safe; keeps errno.  System calls at that first event only.
+ * A counter counts this thread in user mode, from its first event that needed it; 0 if it could not
+ * be opened.  Async-signal-safe; keeps errno.  System calls at that first event only.
  */
 char *counters_put(uint64_t mask, char *p) __attribute__((visibility("hidden")));
 
-/* counters_prepare - begin to count for this thread now.  Async-signal-safe; keeps errno. */
+/* counters_prepare - start counting for this thread now.  Async-signal-safe; keeps errno. */
 void counters_prepare(uint64_t mask) __attribute__((visibility("hidden")));
 
 /*
- * Around fork(2), under process_lock: a child has none of the pages, but where a handler forks it
- * may come back into the reading of one.  counters_forked puts zeros there; it makes system calls.
+ * counters_before_fork, counters_forked - around fork(2), under process_lock.
+ *
+ * A child has none of the pages, but if a handler forks, the child may return into the reading of
+ * one. counters_forked maps zeros there; it makes system calls.
  */
 void counters_before_fork(void) __attribute__((visibility("hidden")));
 void counters_forked(void) __attribute__((visibility("hidden")));

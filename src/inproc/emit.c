@@ -2,10 +2,10 @@
 /*
  * inproc/emit.c - from an enabled site to the ring.
  *
- * The common case is a few checks and ring_write: the process was not forked, the enable word names
- * one session and no other, it is the one that the site remembers, thread and class have their ids.
- * Everything else goes by emit_specially(), which looks at each byte of the word: several sessions,
- * filters, contexts.
+ * The common case is a few checks and ring_write: the process is not a fresh fork, the enable word
+ * names one session only, the site remembers that session, and thread and class have their ids.
+ * emit_specially() does the rest.  It reads each byte of the word: several sessions, filters,
+ * contexts.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -24,17 +24,16 @@ _Static_assert(offsetof(struct abi_control_event, enabled) == 0,
 	       "a site's enable word is where its event's line begins");
 
 /*
- * An event being written in place, where the first session that has room for it keeps it; the
- * others get a copy of it in the end.  At home in the site's struct duet_i_open.
+ * An event being written in place, in the first session that has room for it; the others get a copy
+ * at the end.  It lies in the site's struct duet_i_open.
  */
 struct open_event {
 	struct pool *pool;
-	struct ring_open
-		ring; /* note: where the payload begins in the chunk, behind the contexts */
+	struct ring_open ring; /* payload_offset: in the chunk, after the contexts */
 	struct session *session;
 	struct duet_i_site *site;
 	const void *ip, *frame;
-	uint64_t others; /* the bytes of its enable word that are still to be served */
+	uint64_t others; /* the bytes of its enable word still to be served */
 	size_t own_size; /* of memory of its own, for probes alone */
 };
 
@@ -45,7 +44,7 @@ void count_lost(uint32_t session_slot)
 	fetch_add(&process.control->session_slots[session_slot].lost, 1);
 }
 
-/* An event of a site that we are not told: for all sessions that have to do with us. */
+/* An event of an unknown site: counted for all sessions that use this process. */
 static void count_lost_by_all(void)
 {
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
@@ -53,8 +52,8 @@ static void count_lost_by_all(void)
 			count_lost(i);
 }
 
-/* A recursive mutex must know who holds it: so libc knows our thread, and a filter may kill who
- * asks the kernel. */
+/* A recursive mutex has to know its owner.  So libc knows our thread id, while a filter may kill a
+ * thread that asks the kernel. */
 static uint32_t own_tid(void)
 {
 #ifdef __GLIBC__
@@ -78,18 +77,19 @@ uint64_t thread_context_make(void)
 
 enum { MOST_BEHIND_CONTEXTS = 1024 }; /* bytes of payload that are copied on the stack */
 
-/* Where an event goes, once everything is there. */
+/* The destination of an event, once all of it exists. */
 struct target {
 	struct session *session;
 	struct channel *channel;
-	uint32_t id;	    /* of its class */
-	uint32_t filter;    /* 0: none */
-	bool is_waited_for; /* by a trigger */
+	uint32_t id;	     /* of its class */
+	uint32_t filter;     /* 0: none */
+	bool is_for_trigger; /* by a trigger */
 };
 
 /*
- * The class id of the site's event in the channel's pool; 0 if the registry is full.  The text goes
- * from page to pool without a stop on the stack, which may be a signal handler's and small.
+ * The class id of the site's event in the channel's pool; 0 if the registry is full.  The text is
+ * copied from page to pool directly, without a buffer on the stack, which may be a signal handler's
+ * and small.
  */
 static uint32_t register_class(struct channel *c, const struct duet_i_site *site)
 {
@@ -116,7 +116,7 @@ static bool set_channel(struct target *t, struct channel *c, const struct duet_i
 	return t->id;
 }
 
-/* The first seat in an enable word that is not 0; and the word without it. */
+/* The first session slot in an enable word that is not 0; and the word without it. */
 static uint32_t first_session_slot(uint64_t word)
 {
 	return (uint32_t)__builtin_ctzll(word) / 8;
@@ -127,14 +127,15 @@ static uint64_t without(uint64_t word, uint32_t session_slot)
 	return word & ~ABI_ENABLES(UINT8_MAX, session_slot);
 }
 
-/* For be_ready().  Written only when it changes: threads share it. */
+/* For be_ready().  Written only when it changes, because threads share it. */
 static void remember(struct duet_i_site *site, struct session *s)
 {
 	if (load(&site->data[SITE_SESSION]) != s)
 		store_release(&site->data[SITE_SESSION], s); /* a whole session, then the pointer */
 }
 
-/* What the session in @seat wants of the event.  False if that is nothing, or cannot be had. */
+/* The destination for the session in @session_slot.  False if it does not want the event, or cannot
+ * have it. */
 static bool find_target(struct target *t, uint64_t word, uint32_t session_slot,
 			struct duet_i_site *site)
 {
@@ -153,7 +154,7 @@ static bool find_target(struct target *t, uint64_t word, uint32_t session_slot,
 	}
 	t->session = s;
 	t->filter = ABI_ROUTING_FILTER(routing);
-	t->is_waited_for = routing & ABI_ROUTING_TRIGGER;
+	t->is_for_trigger = routing & ABI_ROUTING_TRIGGER;
 	if (!set_channel(t, &s->channels[ABI_ROUTING_CHANNEL(routing)], site))
 		count_lost(session_slot);
 	else if (s->word == word)
@@ -161,7 +162,7 @@ static bool find_target(struct target *t, uint64_t word, uint32_t session_slot,
 	return t->id;
 }
 
-/* Whatever this thread or process still lacks.  The site's enable word; 0 if nothing can be
+/* Prepares this thread and process to record.  Returns the site's enable word; 0 if nothing can be
  * recorded. */
 static __attribute__((noinline)) uint64_t prepare(const struct duet_i_site *site)
 {
@@ -171,7 +172,7 @@ static __attribute__((noinline)) uint64_t prepare(const struct duet_i_site *site
 		process_renew();
 	word = load(site->enabled);
 	if (load(process.guard) != GUARD_OK) {
-		/* A fork caught in the middle, or one whose child may not join. */
+		/* Interrupted in the middle of a fork, or a child that may not attach. */
 		for (; word; word = without(word, first_session_slot(word)))
 			count_lost(first_session_slot(word));
 		return 0;
@@ -181,7 +182,7 @@ static __attribute__((noinline)) uint64_t prepare(const struct duet_i_site *site
 	return word;
 }
 
-/* Contexts are made aside: what lies in a chunk is written once. */
+/* Contexts are made in a buffer: a chunk's bytes are written once. */
 static void *open_with_contexts(const struct target *t, struct ring_open *o, uint32_t size,
 				const void *ip, const void *frame)
 {
@@ -228,7 +229,7 @@ static bool set_trigger_channel(struct target *t, struct session *s, const struc
 	return s->trigger_channel && set_channel(t, &s->channels[s->trigger_channel], site);
 }
 
-/* Writes it for the session in @seat, if it wants it; or calls the process's probes. */
+/* Writes the event for the session in @session_slot, or calls the process's probes. */
 static void emit_to(uint64_t word, uint32_t session_slot, struct duet_i_site *site,
 		    const void *payload, uint32_t size, const void *ip, const void *frame)
 {
@@ -240,12 +241,13 @@ static void emit_to(uint64_t word, uint32_t session_slot, struct duet_i_site *si
 	    (t.filter && !filters_pass(t.session, site, t.filter, payload, size, ip)))
 		return;
 	write_to(&t, payload, size, ip, frame);
-	/* Once more, when it is where it belongs: whom it makes take a snapshot finds it there. */
-	if (t.is_waited_for && set_trigger_channel(&t, t.session, site))
+	/* The copy for triggers comes second: a snapshot that a trigger takes then contains the
+	 * event itself. */
+	if (t.is_for_trigger && set_trigger_channel(&t, t.session, site))
 		write_to(&t, payload, size, ip, frame);
 }
 
-/* All that is not the common case.  @frame: context_put's; NULL: ours. */
+/* All but the common case.  @frame: context_put's; NULL: ours. */
 void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
 		    const void *frame)
 {
@@ -259,7 +261,7 @@ void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size
 	errno = saved;
 }
 
-/* Keeps a value in a vector register: the others are few, and those of the caller would have to be
+/* Keeps a value in a vector register: there are few others, and the caller's would have to be
  * saved. */
 #if defined __x86_64__
 #define VECTOR(v)                                                                                  \
@@ -300,7 +302,7 @@ static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, ui
 		emit_words_slowly(site, vip, v0, v1, v2, v3);
 }
 
-/* Begins it where the session in @seat keeps it. */
+/* Begins the event in place, in the channel of the session in @session_slot. */
 static char *open_for(struct open_event *e, uint64_t word, uint32_t session_slot, size_t size)
 {
 	struct target t;
@@ -313,7 +315,7 @@ static char *open_for(struct open_event *e, uint64_t word, uint32_t session_slot
 				  e->ip, e->frame);
 }
 
-/* For probes alone it lies in memory that is given back when they have seen it. */
+/* For probes alone the event lies in memory that is unmapped after they ran. */
 static char *open_for_probes(struct open_event *e, size_t size)
 {
 	void *memory = process_is_sandboxed() ? MAP_FAILED
@@ -363,8 +365,8 @@ static void *open_large(struct duet_i_site *site, struct duet_i_open *o, size_t 
 	return emit_open(site, o, size, ip, __builtin_frame_address(0));
 }
 
-/* Whether the event passes the filter of the session that keeps it, which is asked when all of it
- * is there. */
+/* Whether the event passes the filter of the session that keeps it; checked when all of it is
+ * there. */
 static bool is_wanted(const struct open_event *e, const void *payload, size_t size)
 {
 	uint16_t routing = load(
@@ -374,8 +376,8 @@ static bool is_wanted(const struct open_event *e, const void *payload, size_t si
 	return !filter || filters_pass(e->session, e->site, filter, payload, size, e->ip);
 }
 
-/* The copy for triggers, complete and not yet to be seen; false if none is wanted, or there is no
- * room. */
+/* Writes the copy for triggers without publishing it.  False if no trigger uses the event, or there
+ * is no room. */
 static bool open_for_triggers(const struct open_event *e, const char *payload, size_t size,
 			      struct target *t, struct ring_open *o, char **end)
 {
@@ -391,7 +393,7 @@ static bool open_for_triggers(const struct open_event *e, const char *payload, s
 	return p;
 }
 
-/* First where it belongs, then for triggers: as in emit_to(). */
+/* Publishes the event first, then the copy for triggers: as in emit_to(). */
 static void commit_both(struct open_event *e, const char *payload, char *end)
 {
 	char *begin = (char *)e->ring.chunk + e->ring.position, *copy_end;
@@ -454,7 +456,7 @@ static __attribute__((noinline)) void emit_text_slowly(struct duet_i_site *site,
 	}
 }
 
-/* The same for up to 16 bytes and a string, which is read where it lies. */
+/* emit_words() for up to 16 bytes and a string, which is read in place. */
 static void emit_text(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,
 		      uint64_t w1)
 {

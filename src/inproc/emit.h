@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/emit.h - an event on its way, shared by typed events (emit.c) and marks (mark_emit.c).
+ * inproc/emit.h - the path of an event, shared by typed events (emit.c) and marks (mark_emit.c).
  *
  * Any thread, any signal handler.
  */
@@ -11,8 +11,8 @@
 #include "inproc/process.h"
 #include "ring/write.h"
 
-/* Where an event of the common case goes, that of one session and no filter; .pool is NULL where
- * that does not apply. */
+/* The destination of an event in the common case: one session and no filter.  .pool is NULL in all
+ * other cases. */
 struct ready {
 	struct pool *pool;
 	uint64_t context;
@@ -31,12 +31,12 @@ static inline __attribute__((always_inline)) struct ready be_ready(const struct 
 		     load(process.guard) != GUARD_OK || !r.context))
 		return r;
 	routing = load(&e->routing[s->session_slot]);
-	if (unlikely(routing >= ABI_CHANNELS)) /* from there on it is a filter */
+	if (unlikely(routing >= ABI_CHANNELS)) /* higher bits are a filter */
 		return r;
 	c = &s->channels[0];
 	if (unlikely(routing)) {
-		/* A branch, which is predicted, and no arithmetic: with most events in the first
-		 * channel the address of the chunk does not wait for `how`. */
+		/* A branch, which is predicted, and no arithmetic: as most events go to the first
+		 * channel, the address of the chunk does not wait for `routing`. */
 		__asm__ volatile("" : "+r"(c));
 		c += routing;
 	}
@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) struct ready be_ready(const struct 
 	return r;
 }
 
-/* False if it is no common case. */
+/* False if it is not the common case. */
 static inline __attribute__((always_inline)) bool emit_plainly(struct duet_i_site *site,
 							       const void *payload, size_t size)
 {
@@ -57,17 +57,17 @@ static inline __attribute__((always_inline)) bool emit_plainly(struct duet_i_sit
 	return r.pool;
 }
 
-/* All that is not the common case.  @frame: context_put's; NULL: the callee's. */
+/* All but the common case.  @frame: context_put's; NULL: the callee's. */
 void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
 		    const void *frame) HIDDEN __attribute__((cold));
 
-/* emit_open - begin an event of at most @size bytes in its place; NULL if it is refused or not
- * wanted. emit_commit - end it at @end: for all who want it. */
+/* emit_open - begin an event of at most @size bytes in place; NULL if no session takes it.
+ * emit_commit - end it at @end, for all sessions that want it. */
 void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip,
 		const void *frame) HIDDEN;
 void emit_commit(struct duet_i_open *o, char *end) HIDDEN;
 
-/* text_copy - copy @s and its NUL to @p, not beyond @end; see duet/site.h for @cut. */
+/* text_copy - copy @s and its NUL to @p, not past @end; see duet/site.h for @cut. */
 char *text_copy(char *p, char *end, const char *s, int *cut) HIDDEN;
 
 /* mark_emit - duet_i_api.mark. */

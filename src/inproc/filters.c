@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/filters.c - filters of a session, linked to the events of this program.
+ * inproc/filters.c - the filters of a session, linked to the events of this program.
  *
- * Their byte code lies on the board (abi/session.h), where others may scribble: what is run is our
- * own, verified copy.  Copies are never freed, because somebody may be running one: each event has
- * a list of them, the newest first, and each filter once in it.  So whatever others do to the
- * control page, and however often rules change, memory is bounded by the session's filters.
+ * Their byte code lies in the session memory (abi/session.h), where other programs may write: only
+ * our own, verified copy runs.  Copies are never freed, because a thread may be running one.  Each
+ * event has a list of them, the newest first, and each filter is in it once.  So whatever others
+ * write to the control page, and however often rules change, the session's filters bound the
+ * memory.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -25,7 +26,7 @@ struct linked_filter {
 
 enum { LINKED_BYTES = sizeof(struct linked_filter) + FILTER_LINKED_BYTES_MAX };
 
-/* What a filter may ask for besides the payload. */
+/* The values for a filter that are not in the payload. */
 struct own_source {
 	struct filter_source source;
 	const void *ip;
@@ -97,7 +98,8 @@ static bool link(struct linked_filter *l, const struct session *s, const struct 
 				   size, schema, schema_size, (1u << FILTER_CONTEXTS) - 1, NULL);
 }
 
-/* The filter, linked to the site's event; NULL if there is no memory, or we may not ask for it. */
+/* The filter linked to the site's event; NULL if there is no memory, or a sandbox forbids mapping
+ * some. */
 static const struct linked_filter *find(struct session *s, const struct duet_i_site *site,
 					uint32_t number)
 {
@@ -116,7 +118,7 @@ static const struct linked_filter *find(struct session *s, const struct duet_i_s
 	fresh->number = number;
 	fresh->fits = link(fresh, s, site);
 	fresh->before = have;
-	if (compare_exchange(newest, &have, fresh)) /* release: whole, then seen */
+	if (compare_exchange(newest, &have, fresh)) /* release: all of it, then the pointer */
 		return fresh;
 	munmap(fresh, LINKED_BYTES); /* another thread, or a handler of ours, has linked one */
 	return find(s, site, number);
@@ -136,6 +138,7 @@ bool filters_pass(struct session *s, const struct duet_i_site *site, uint32_t nu
 	const struct linked_filter *l = find(s, site, number);
 
 	if (!l)
-		count_lost(s->session_slot); /* nobody knows whether it was wanted */
+		count_lost(s->session_slot); /* without the filter it is unknown whether to
+						record it */
 	return l && l->fits && filter_run(&l->filter, payload, size, &source.source);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/lock.h - a lock under which signals wait.
+ * inproc/lock.h - a lock that blocks signals while it is held.
  *
- * A handler that forks, or loads a library, must not find it held by whom it interrupted.  What the
- * kernel sends because of the instruction itself comes as ever.
+ * A handler that forks or loads a library must not find the lock held by the code that it
+ * interrupted.  Signals that the kernel raises for an instruction stay unblocked.
  */
 #ifndef INPROC_LOCK_H
 #define INPROC_LOCK_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/mark.c - a printf format read once, when its site registers.
+ * inproc/mark.c - parse the printf format of a mark, once, when its site registers.
  *
  * Each conversion becomes a schema word named by the identifier before it ("arg %d other %s": arg,
- * other), and a code that says how to fetch and store the argument:
+ * other), and a code that states how to fetch and store the argument:
  *
  *   i int   h short   b char   l 64 bits   d double   D long double   p pointer   s string
  */

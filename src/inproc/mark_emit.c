@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* inproc/mark_emit.c - trace_mark() when its event is enabled: arguments packed by the codes of
- * mark.c. */
+/*
+ * inproc/mark_emit.c - trace_mark() when its event is enabled: pack the arguments by the codes of
+ * mark.c.
+ */
 #include <stdarg.h>
 #include <string.h>
 
 #include "inproc/emit.h"
 
-/* One argument of a mark by its code: see mark.c. */
+/* Packs one argument of a mark by its code: see mark.c. */
 static char *pack_argument(char code, va_list *ap, char *p, char *end, int *cut)
 {
 	union {
@@ -98,7 +100,7 @@ static void mark_large(struct duet_i_site *site, const char *codes, va_list *siz
 		emit_commit(&o, pack_mark(codes, ap, at, at + n, &cut));
 }
 
-/* Strings end within SPACE or are cut; up to 127 fixed fields of 8 bytes lie behind. */
+/* Strings end within SPACE or are cut; up to 127 fixed fields of 8 bytes follow. */
 void mark_emit(struct duet_i_site *site, const char *format, ...)
 {
 	char payload[MARK_SPACE + MARK_BEHIND + 8], *end;

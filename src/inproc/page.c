@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/page.c - see page.h.
+ * inproc/page.c - create, copy and extend the control page.
  *
  * Every program with a site pays for this when it starts, so each step counts:
- * docs/design/inproc.md, "Start".  What is not there cannot be written to: a file system may be
- * full, and a store into its memory then ends in SIGBUS.
+ * docs/design/inproc.md, "Start".  Memory that is not reserved is never written: a file system may
+ * be full, and a store into the mapping then raises SIGBUS.
  */
 #include "inproc/page.h"
 
@@ -26,10 +26,10 @@
 #endif
 
 enum { PAGE_BYTES = 4096 };
-#define NO_PROC (1u << 31) /* above the numbers of all */
+#define NO_PROC (1u << 31) /* above the numbers of all /proc */
 
-/* Not by libc's function: it reads the time stamp counter, which may be forbidden from the start.
- */
+/* Does not call libc's function: that reads the time stamp counter, which may be forbidden from the
+ * start. */
 static uint64_t boottime_ns(void)
 {
 	struct timespec t = { 0 };
@@ -38,7 +38,7 @@ static uint64_t boottime_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Who sees no /proc takes a number that none has, and that no namesake will take. */
+/* Without /proc the page takes a number that no /proc has, and that no other process will take. */
 static void name_page(char name[ABI_PAGE_NAME_BYTES])
 {
 	struct runtime_self self = runtime_self();
@@ -54,7 +54,7 @@ static void name_page(char name[ABI_PAGE_NAME_BYTES])
 
 enum { SESSION_SLOTS_BYTES = sizeof((struct abi_control *)0)->session_slots };
 
-/* What the page in the way counts as lost: nobody has told it yet. */
+/* Keeps the losses that the page in the way counts: no collector has read them yet. */
 static void keep_losses(int dir, const char *name,
 			struct abi_control_slot session_slots[ABI_SESSION_SLOTS])
 {
@@ -70,8 +70,8 @@ static void keep_losses(int dir, const char *name,
 	syscall(SYS_close, fd);
 }
 
-/* A page file left by the program that exec replaced, or by a namesake that is dead, is in the way.
- */
+/* The program that exec replaced, or a dead process of the same name, left a page file in the
+ * way. */
 static int create_file(int dir, const char *name,
 		       struct abi_control_slot session_slots[ABI_SESSION_SLOTS])
 {
@@ -85,14 +85,14 @@ static int create_file(int dir, const char *name,
 		fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
 	}
 	if (fd >= 0 && !fstat(fd, &st) && (st.st_mode & 0777) != 0600)
-		syscall(SYS_fchmod, fd, 0600); /* a strange umask */
+		syscall(SYS_fchmod, fd, 0600); /* an unusual umask */
 	return fd;
 }
 
 /*
- * As long as anybody maps the page it is locked: the lock is the open file's, which mappings keep,
- * also those that children inherit.  So everybody sees by one question whether it is in use, in
- * whatever pid namespace; a page that cannot be locked would be taken for a dead one.
+ * The page is locked as long as any process maps it.  The lock belongs to the open file, which
+ * mappings keep, also those that children inherit.  So one query shows whether it is in use, in any
+ * pid namespace.  A page without a lock would be taken for a dead one.
  */
 static bool lock_file(int fd)
 {
@@ -109,8 +109,8 @@ static bool may_have_file(uint64_t size)
 	return !syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) && limit.rlim_cur >= size;
 }
 
-/* The first page is made by a write, and mapped while it is all of the file, so that no fault is
- * needed for it: half as dear as populating it later. */
+/* A write makes the first page, which is mapped while it is the whole file.  So it needs no fault:
+ * half the cost of populating it later. */
 static struct abi_control *map_file(int fd)
 {
 	struct abi_control *c;
@@ -189,7 +189,7 @@ void page_drop(struct abi_control *c, const char *name)
 	munmap(c, ABI_CONTROL_BYTES);
 }
 
-/* Makes sure that there is memory for the bytes from @begin to @end of the page. */
+/* Reserves memory for the bytes from @begin to @end of the page. */
 static bool reserve(struct abi_control *c, uint32_t begin, uint32_t end)
 {
 	begin &= ~(uint32_t)(PAGE_BYTES - 1);
@@ -197,8 +197,8 @@ static bool reserve(struct abi_control *c, uint32_t begin, uint32_t end)
 	       errno == EINVAL;
 }
 
-/* The same for what follows @begin in an area: the page in which that is not the first byte is
- * there. */
+/* The same for bytes that follow others in an area: if @begin is not at the begin of a page, that
+ * page is reserved already. */
 static bool reserve_next(struct abi_control *c, uint32_t begin, uint32_t end)
 {
 	return reserve(c, (begin + PAGE_BYTES - 1) & ~(uint32_t)(PAGE_BYTES - 1), end);
@@ -239,8 +239,8 @@ static int find_event(struct abi_control *c, uint32_t n, const char *schema, siz
 	return -1;
 }
 
-/* Where @size bytes of text find room; 0 if they do not. */
-static uint32_t endpoint_text(struct abi_control *c, size_t size)
+/* The offset for @size bytes of text; 0 if they do not fit. */
+static uint32_t text_offset(struct abi_control *c, size_t size)
 {
 	uint32_t at = load(&c->text_end);
 
@@ -263,7 +263,7 @@ int page_add_event(struct abi_control *c, const char *schema, size_t size)
 	if (n >= ABI_EVENTS)
 		return -1;
 	line = abi_control_event_offset(n);
-	at = endpoint_text(c, size);
+	at = text_offset(c, size);
 	if (!at || !reserve_next(c, line, line + (uint32_t)sizeof(struct abi_control_event)))
 		return -1;
 	memcpy((char *)c + at, schema, size);

@@ -2,7 +2,7 @@
 /*
  * inproc/page.h - this program's control page: abi/control.h.
  *
- * Others may write to it at any time: no number in it leads outside.
+ * Other processes may write to it at any time: no number in it is used unchecked.
  */
 #ifndef INPROC_PAGE_H
 #define INPROC_PAGE_H
@@ -11,28 +11,30 @@
 #include "inproc/process.h"
 
 /*
- * page_create - make a page for this process, mapped, without events; nobody takes it for one yet.
+ * page_create - make and map a page without events for this process; it is not published yet.
  *
- * @dir: the runtime directory.  @name: what its file is called there, for page_drop and
- * page_remove. Returns NULL if that fails; then no file is left either.  Async-signal-safe.
+ * @dir: the runtime directory.
+ * @name: receives the name of its file there, for page_drop and page_remove.
+ *
+ * Returns NULL if that fails; then no file is left either.  Async-signal-safe.
  */
 struct abi_control *page_create(int dir, char name[ABI_PAGE_NAME_BYTES]) HIDDEN;
-/* page_publish - the page is complete, and is process.pid's. */
+/* page_publish - mark the page as complete, and as that of process.pid. */
 void page_publish(struct abi_control *c) HIDDEN;
-/* page_drop - take back what page_create made. */
+/* page_drop - undo page_create. */
 void page_drop(struct abi_control *c, const char *name) HIDDEN;
-/* page_replace - @c takes the place of @old, at its address: whoever was about to touch a word
- * there finds the same one of @c.  False: nothing has changed. */
+/* page_replace - put @c at the address of @old: a thread about to touch a word there finds the same
+ * word of @c.  False: nothing has changed. */
 bool page_replace(struct abi_control *old, struct abi_control *c) HIDDEN;
-/* page_remove - remove the file alone. */
+/* page_remove - remove the file only. */
 void page_remove(const char *name) HIDDEN;
 
-/* page_copy - the events of @from, in the same lines, and whom they are recorded for.  False if
- * there is no room.  Async-signal-safe. */
+/* page_copy - copy the events of @from, in the same lines, and the sessions that record them.
+ * False if there is no room.  Async-signal-safe. */
 bool page_copy(struct abi_control *to, const struct abi_control *from) HIDDEN;
 
-/* page_add_event - the line of the event of that schema, which is added if it is new.  -1 if there
- * is no room.  Under process_lock. */
+/* page_add_event - the line of the event with that schema, which is added if it is new.  -1 if
+ * there is no room.  Under process_lock. */
 int page_add_event(struct abi_control *c, const char *schema, size_t size) HIDDEN;
 
 /* The line of event @i < ABI_EVENTS. */
@@ -41,7 +43,7 @@ static inline struct abi_control_event *page_event(struct abi_control *c, uint32
 	return (struct abi_control_event *)((char *)c + abi_control_event_offset(i));
 }
 
-/* The schema of a line, and its size; NULL if what it says makes no sense. */
+/* The schema of a line, and its size; NULL if the line is not valid. */
 static inline const char *page_schema(const struct abi_control *c,
 				      const struct abi_control_event *e, uint32_t *size)
 {

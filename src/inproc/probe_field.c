@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/probe_field.c - a field of a packed payload, by name: duet/probe.h.
+ * inproc/probe_field.c - find a field in a packed payload by its name: duet/probe.h.
  *
- * Walks the schema and the payload side by side.  Both are taken for what they may be: the words of
- * a mark lie in the control page, where others may scribble; nothing is read beyond either end.
+ * Walks schema and payload side by side.  Neither is trusted: the schema of a mark lies in the
+ * control page, where others may write.  Nothing is read past either end.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,8 +22,8 @@ static size_t element_bytes(const struct schema_type *t)
 	return t->base == 'c' ? 1 : t->bits / 8u;
 }
 
-/* The field's bytes, and how many elements they are; @at moves behind them.  False if they are not
- * there. */
+/* The field's bytes and its number of elements; @at moves past them.  False if the payload is too
+ * short. */
 static bool take(struct payload *at, const struct schema_type *t, const char **bytes, size_t *count)
 {
 	size_t left = (size_t)(at->end - at->p), size;
@@ -103,7 +103,7 @@ static int set_element(struct duet_probe_value *v, const struct schema_type *t, 
 	return 0;
 }
 
-/* "v[3]" becomes "v" and 3.  False if what is in the brackets is no index. */
+/* Splits "v[3]" into "v" and 3.  False if the brackets hold no index. */
 static bool split(struct schema_text *name, bool *has_index, uint64_t *index)
 {
 	const char *bracket = memchr(name->p, '[', (size_t)(name->end - name->p));

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/probes.c - see probes.h.
+ * inproc/probes.c - attach and detach probes, and call them.
  *
- * Which probes an event calls is a word of bits for each line of the control page.  What always
- * holds:
+ * The probes that an event calls are a word of bits for each line of the control page.  Invariants:
  *
  *   (1) a probe's function, argument and pattern are set before its first bit, and stay until no
- * bit is left and no call runs (2) whoever calls counts itself in `calls` first, then looks whether
- * the bit is still there; who detaches takes the bits away, then looks at `calls`.  Those of a
- * parent's life are not ours (3) a line with any bit has the seat's byte of its enable word set;
- * one without may have it
+ *       bit is left and no call runs
+ *   (2) a caller counts itself in `calls` first, then checks that the bit is still set; a detacher
+ *       clears the bits first, then reads `calls`.  Calls from a parent's incarnation do not count
+ *   (3) a line with any bit has the byte of the own session slot set in its enable word; one
+ *       without may have it
  *
- * Who attaches, detaches and registers holds the lock; who calls does not.
+ * Attaching, detaching and registering take the lock; calling does not.
  */
 #include "inproc/probes.h"
 
@@ -33,8 +33,9 @@ enum { PROBES = 32, PATTERN_BYTES = 256, NAME_BYTES = 512, WAIT_NS = 200000 };
 enum { OWN_BYTE = 1, OWN_EPOCH = 1 << 8 | OWN_BYTE };
 
 struct probe {
-	int number;	/* what its user calls it; 0: free */
-	uint64_t calls; /* that run: the life of the process above, their number below */
+	int number;	/* its number for the user; 0: free */
+	uint64_t calls; /* running calls: the incarnation of the process above, their number
+			   below */
 	void (*function)(const struct duet_probe_event *event, void *arg);
 	void *arg;
 	char pattern[PATTERN_BYTES];
@@ -72,7 +73,7 @@ static struct schema_text fields_of(const struct duet_i_site *site)
 		page_schema(process.control, page_event(process.control, site->index), &size);
 	struct schema_text words = { schema, schema ? schema + size : schema };
 
-	if (site->kind == DUET_I_TYPED) /* ours alone: nobody scribbles there */
+	if (site->kind == DUET_I_TYPED) /* private memory that no other process writes */
 		words = (struct schema_text){ site->schema, site->schema + strlen(site->schema) };
 	else if (schema)
 		schema_next_word(&words), schema_next_word(&words);
@@ -80,7 +81,7 @@ static struct schema_text fields_of(const struct duet_i_site *site)
 	return words;
 }
 
-/* Returns the life in which the call began. */
+/* Returns the incarnation at the begin of the call. */
 static uint32_t begin_call(struct probe *p)
 {
 	uint64_t seen = load(&p->calls), next;
@@ -151,7 +152,8 @@ uint64_t probe_missed(void)
 			       : 0;
 }
 
-/* ---------------------------------------------------------------- which events, under the lock */
+/* ---------------------------------------------------------------- selecting events, under the
+ * lock */
 
 static void set_byte(uint32_t index)
 {
@@ -182,7 +184,7 @@ void probes_register(uint32_t index, const char *name)
 	probes_unlock();
 }
 
-/* The name of the event in line @index; false if what is there makes no sense. */
+/* The name of the event in line @index; false if the line is not valid. */
 static bool name_of(uint32_t index, char name[NAME_BYTES])
 {
 	uint32_t size;
@@ -223,7 +225,7 @@ static void consider_all(uint32_t k)
 
 /* ---------------------------------------------------------------- attaching and detaching */
 
-/* The page is made if there is no event yet: those that come are to find it. */
+/* Makes the page if there is no event yet, so that later events find the probe. */
 static bool have_page(void)
 {
 	int dir = -1;
@@ -298,7 +300,7 @@ static struct probe *find(int number)
 	return NULL;
 }
 
-static void take_away(struct probe *p)
+static void clear_bits(struct probe *p)
 {
 	uint32_t bit = 1u << (p - probes->at);
 
@@ -321,11 +323,11 @@ int probe_detach(int number)
 	probes_lock();
 	p = find(number);
 	if (p)
-		take_away(p);
+		clear_bits(p);
 	probes_unlock();
 	if (!p)
 		return -ENOENT;
-	/* Its place may be another one's by now: then no call of ours is left. */
+	/* Another probe may have its place by now: then no call of ours is left. */
 	while (is_running(p) && !load(&p->number)) {
 		if (inside)
 			return -EINPROGRESS;

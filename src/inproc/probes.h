@@ -2,21 +2,21 @@
 /*
  * inproc/probes.h - the process's own probes: duet/probe.h.
  *
- * They have a seat of their own in each enable word, which nobody outside writes.
+ * They have a session slot of their own in each enable word, which no other process writes.
  */
 #ifndef INPROC_PROBES_H
 #define INPROC_PROBES_H
 
 #include "inproc/process.h"
 
-/* probes_call - for the event of @site, with this payload.  Any thread or signal handler. */
+/* probes_call - call the probes of the event of @site.  Any thread or signal handler. */
 void probes_call(const struct duet_i_site *site, const void *payload, size_t size,
 		 const void *ip) HIDDEN;
 /* probes_register - line @index has a new event.  Under process_lock. */
 void probes_register(uint32_t index, const char *name) HIDDEN;
-/* probes_forked - in a child, whose page is a copy of its parent's. */
+/* probes_forked - in a child with a copy of its parent's page: set the enable bytes again. */
 void probes_forked(void) HIDDEN;
-/* Around fork(3), within process_lock. */
+/* Around fork(3), inside process_lock. */
 void probes_lock(void) HIDDEN;
 void probes_unlock(void) HIDDEN;
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/process.c - how libduet begins and ends in a program, and what fork does to it.
+ * inproc/process.c - start and end of libduet in a program, and fork.
+ *
+ * A page that the kernel zeroes in children (MADV_WIPEONFORK) detects each fork, also one past
+ * libc.  pthread_atfork alone would miss clone(2).
  */
 #include "inproc/process.h"
 
@@ -66,8 +69,8 @@ bool process_has_clock(void)
 }
 
 /*
- * A forked child shares its parent's page until it records an event, or registers an object: most
- * children exec or end before, and a page of their own would double the price of fork.
+ * A forked child shares its parent's page until it records an event or registers an object.  Most
+ * children exec or end before that, and a page of their own would double the cost of fork.
  */
 static void before_fork(void)
 {
@@ -83,9 +86,9 @@ static void after_fork(void)
 }
 
 /*
- * A handler that forks comes back into the event that it interrupted, in the child as well.  The
- * child's thread is another one than it remembers; its pid is written down while it may still be
- * asked for: before the first event the child may have locked itself up.
+ * A handler that forks returns into the event that it interrupted, also in the child.  The child's
+ * thread has another id than the cached one.  Its pid is stored while the call is still allowed:
+ * the child may sandbox itself before its first event.
  */
 static void after_fork_in_child(void)
 {
@@ -149,8 +152,8 @@ bool process_open(int *dir)
 	return first ? open_first(*dir) : true;
 }
 
-/* A page of the child's own, where its parent's was: sites point there already.  Without one it
- * goes on with its parent's. */
+/* Puts a page of the child's own at the address of its parent's, where sites point already.  If
+ * that fails the child continues with its parent's page. */
 static void renew_page(void)
 {
 	int dir = runtime_dir_open_at(process.directory, true);
@@ -179,11 +182,11 @@ void process_renew(void)
 	sandboxed = process_is_sandboxed();
 	if (sandboxed && !load(&process.guard[GUARD_PID])) {
 		store(&process.control->dormant, ABI_DORMANT_SECCOMP);
-		return; /* cloned past libc, or from a sandbox: nobody may be asked who we are */
+		return; /* cloned past libc, or from a sandbox: our pid cannot be known */
 	}
 	if (!compare_exchange(process.guard, &forked, GUARD_BUSY))
 		return;
-	/* The pool should be joined anew: state words carry the parent's pid.  The old mapping
+	/* The child should attach anew, since state words carry the parent's pid.  The old mapping
 	 * stays: a signal may have interrupted a writer in it. */
 	if (!process.has_left && !sandboxed)
 		sessions_inherit();
@@ -208,8 +211,8 @@ static bool has_losses(void)
 	return false;
 }
 
-/* The page goes with the program, unless it has losses to tell: then the collector takes it away.
- * What was killed is swept up by the next duet command. */
+/* The program removes its page at its end, unless the page counts losses: then the collector does,
+ * after reading them.  The next duet command removes the page of a killed program. */
 static __attribute__((destructor)) void process_close(void)
 {
 	if (process.owns_page && load(process.guard) == GUARD_OK &&

@@ -2,16 +2,16 @@
 /*
  * inproc/process.h - libduet's state in one program.
  *
- * We are guests: no thread, no signal, no descriptor kept open, no name but duet_*.  Who may touch
- * what, and when:
+ * libduet is a guest: it has no thread, no signal, no descriptor kept open and no name but duet_*.
+ * The parties and their data:
  *
  *   objects, control page layout   registration (constructors, dlopen, fork), under process_lock
- *   enable words                   anybody outside, at any time; sites read them
- *   sessions                       any thread's first event of a session installs one in its seat,
- * by compare-and-swap; never freed, as threads may be in it a site's session               any
- * thread that has found where its events go; only a hint guard                          a page that
- * the kernel zeroes in a forked child: whoever sees it zero makes the process itself again before
- * it records
+ *   enable words                   any process outside, at any time; sites read them
+ *   sessions                       the first event of a session, in any thread, installs it in its
+ *                                  slot by compare-and-swap; never freed, as threads may be in it
+ *   a site's session               any thread that found the destination of its events; a hint
+ *   guard                          a page that the kernel zeroes in a forked child: a thread that
+ *                                  finds it zero renews the process before it records
  */
 #ifndef INPROC_PROCESS_H
 #define INPROC_PROCESS_H
@@ -32,57 +32,58 @@
 
 struct channel {
 	struct pool pool;
-	uint64_t contexts; /* what its events carry besides vpid and vtid */
-	/* Event index -> class id in the pool's registry; 0: not yet.  With contexts it stays 0 in
-	 * `plain`. */
+	uint64_t contexts; /* recorded with its events besides vpid and vtid */
+	/* Event index -> class id in the pool's registry; 0: not yet.  On a channel with contexts
+	 * it stays 0 in `plain`. */
 	uint16_t plain[ABI_EVENTS];
 	uint16_t ids[ABI_EVENTS];
 };
 
 /*
- * A session that this process has joined: its channels, abi/session.h.
+ * A session that this process has attached, with its channels: abi/session.h.
  *
- * An event goes to it, and to no other, if its enable word is `word`, and *current is `epoch`.
+ * An event goes to this session only if its enable word is `word`, and *current is `epoch`.
  */
 struct session {
 	uint64_t word; /* SESSION_OVER: of no event any more */
 	uint64_t epoch;
-	const uint64_t *current; /* the epoch of its seat, in the control page it was joined for */
+	const uint64_t *current; /* the epoch of its slot, in the control page at the time of
+				    attaching */
 	uint32_t session_slot;
-	uint32_t pid_namespace; /* of the collector: the one that owners' pids are of; 0: not known
-				 */
+	uint32_t pid_namespace; /* of the collector; owners' pids are valid there; 0: unknown */
 	void *memory;
 	uint64_t memory_size;
-	struct session *before; /* the one it replaced; it stays mapped */
+	struct session *before; /* the one it replaced, which stays mapped */
 	uint32_t n_channels;
-	uint32_t trigger_channel; /* where events of triggers go once more; 0: none */
+	uint32_t trigger_channel; /* receives a copy of the events of triggers; 0: none */
 	struct channel channels[ABI_CHANNELS];
 	struct linked_filter
-		*filters[ABI_EVENTS]; /* event index -> those linked to it: filters.c */
+		*filters[ABI_EVENTS]; /* event index -> the filters linked to it: filters.c */
 };
 
 /*
  * filters_pass - whether the event of @site passes filter @number of the session.
  *
- * @payload: @size bytes, packed.  @ip: where the site's event returns to.
+ * @payload: @size bytes, packed.
+ * @ip: the return address of the site's event.
  *
- * The filter is linked to the event's class at the first time, which maps memory.  One that is
- * broken or does not fit the class lets nothing pass.  Without memory for it, or when a later
- * seccomp filter may forbid asking for some, nothing passes, and is counted as lost.  Any thread,
- * any signal handler.
+ * The first call links the filter to the event's class, which maps memory.  A filter that is broken
+ * or does not fit the class lets nothing pass.  Without memory for it, or if a later seccomp filter
+ * may forbid mapping some, nothing passes and the event is counted as lost.  Any thread or signal
+ * handler.
  */
 bool filters_pass(struct session *s, const struct duet_i_site *site, uint32_t number,
 		  const void *payload, size_t size, const void *ip) HIDDEN;
-/* filters_prepare - link it now.  False if nothing will pass. */
+/* filters_prepare - link the filter now.  False if nothing will pass. */
 bool filters_prepare(struct session *s, const struct duet_i_site *site, uint32_t number) HIDDEN;
 
 #define SESSION_OVER UINT64_MAX
 
-/* What libduet keeps in a site's `data`. */
+/* The use of a site's `data`. */
 enum {
-	SITE_KNOWN,   /* itself, if it has a line in the control page */
+	SITE_KNOWN,   /* the site itself, if it has a line in the control page */
 	SITE_CODES,   /* of a mark */
-	SITE_SESSION, /* the session that its events went to last, if that was the only one */
+	SITE_SESSION, /* the last session of its events, if there was only one */
 };
 
 struct object {
@@ -92,26 +93,27 @@ struct object {
 enum { OBJECTS = 16384 };
 
 struct process {
-	struct abi_control *control;		/* NULL: inert */
-	struct session *sessions[ABI_SESSIONS]; /* by seat */
-	/* The parent's pools, for a child that cannot join; nobody is in them. */
+	struct abi_control *control;		/* NULL: libduet is dormant */
+	struct session *sessions[ABI_SESSIONS]; /* by session slot */
+	/* The parent's pools, for a child that cannot attach; no thread is in them. */
 	struct session *inherited[ABI_SESSIONS];
-	bool has_left;	      /* `sessions` are the parent's, and their memory no pool any more:
-				 sessions_leave */
+	bool has_left;	      /* `sessions` are the parent's, and their memory is no pool any
+				 more: sessions_leave */
 	uint32_t *guard;      /* [GUARD_...] */
 	uint32_t incarnation; /* counts forks */
 	uint32_t pid;
-	uint32_t seccomp_at_start;	     /* mode of the thread that opened us */
+	uint32_t seccomp_at_start;	     /* seccomp mode of the thread that loaded us */
 	bool owns_page;			     /* control is our own, not the parent's */
-	char page_name[ABI_PAGE_NAME_BYTES]; /* of the page we made */
-	/* What the environment said at the start: it is not read again, programs change it. */
+	char page_name[ABI_PAGE_NAME_BYTES]; /* of the page that we made */
+	/* The environment at the start: programs change it, so it is not read again. */
 	char directory[256];
 	char sessions_named[ABI_NAME_BYTES]; /* DUET_SESSION: rules/membership.h */
-	uint32_t n_objects, room;	     /* how many `objects` has room for */
+	uint32_t n_objects, room;	     /* capacity of `objects` */
 	struct object *objects;
-	struct object few[8]; /* the first of them: few programs have more */
+	struct object few[8]; /* the first objects: few programs have more */
 };
-/* In the page that a child finds zeroed.  GUARD_PID: of a forked child, as fork(3) has left it. */
+/* In the page that a child finds zeroed.  GUARD_PID: the pid of a forked child, stored by
+ * fork(3). */
 enum { GUARD_STATE, GUARD_LIFE, GUARD_PID };
 enum { GUARD_FORKED = 0, GUARD_BUSY = 1, GUARD_OK = 2 };
 
@@ -119,87 +121,98 @@ extern struct process process HIDDEN;
 /* vpid and vtid of this thread, as events carry them; 0 until its first event. */
 extern __thread uint64_t thread_context HIDDEN __attribute__((tls_model("initial-exec")));
 
-/* process_open - make the control page, once; under process_lock.  False: stay inert.
- * @dir: the runtime directory, open, or -1; to be closed by the caller in any case. */
+/*
+ * process_open - make the control page, once; under process_lock.  False: stay dormant.
+ *
+ * @dir: receives the runtime directory, open, or -1; the caller closes it in any case.
+ */
 bool process_open(int *dir) HIDDEN;
-/* process_renew - a child of fork becomes a process of its own.  Async-signal-safe. */
+/* process_renew - give a child of fork its own identity and page.  Async-signal-safe. */
 void process_renew(void) HIDDEN;
 /*
- * process_may_call - whether we may still make system calls that the program itself may never make.
+ * process_may_call - whether libduet may still make system calls that the program itself may never
+ * make.
  *
- * A filter that was there at the start let us register, and so is taken to let us join: containers
- * have one.  One that came later may kill for a socket(2).  That we ask by prctl(2) may be its
- * reason to kill, too; but nothing else tells, and all who sandbox themselves know this one.
+ * A filter that was there at the start let us register, so it is assumed to let us attach:
+ * containers have one.  A later one may kill for a socket(2).  It may also kill for this prctl(2),
+ * but there is no other way to know, and programs that sandbox themselves allow it.
  */
 bool process_may_call(void) HIDDEN;
-/* process_is_sandboxed - the same question, when all goes on without the calls: nothing is marked.
- */
+/* process_is_sandboxed - the same question, for callers that can do without the calls: the page is
+ * not marked. */
 bool process_is_sandboxed(void) HIDDEN;
-/* process_has_clock - whether this thread may read the time stamp counter: PR_SET_TSC may forbid
- * it, and reading it then kills. */
+/* process_has_clock - whether this thread may read the time stamp counter.  PR_SET_TSC may forbid
+ * it, and a read then kills. */
 bool process_has_clock(void) HIDDEN;
-/* thread_context_make - what thread_context is to be, without a system call where that is possible.
- */
+/* thread_context_make - the value for thread_context, without a system call if possible. */
 uint64_t thread_context_make(void) HIDDEN;
-/* Of registration and fork: inproc/lock.h. */
+/* For registration and fork: inproc/lock.h. */
 void process_lock(void) HIDDEN;
 void process_unlock(void) HIDDEN;
 
-/* count_lost - an event that did not reach the session of @seat. */
+/* count_lost - count an event that did not reach the session in @session_slot. */
 void count_lost(uint32_t session_slot) HIDDEN;
-/* sessions_forget - in a child of fork: none is joined, whatever sites remember. */
+/* sessions_forget - in a child of fork: no session is attached, whatever sites remember. */
 void sessions_forget(void) HIDDEN;
 
-/* runtime_keep - remember what the environment says: the runtime directory and the sessions that
- * the program belongs to.  False if there is no such path. */
+/* runtime_keep - store the environment's runtime directory and the sessions that the program
+ * belongs to.  False if the path does not fit. */
 bool runtime_keep(void) HIDDEN;
-/* runtime_file - the path of @name in the directory kept.  False if it does not fit. */
+/* runtime_file - the path of @name in the stored directory.  False if it does not fit. */
 bool runtime_file(char *path, size_t size, const char *name) HIDDEN;
-/* A session's file, as it was when it was read. */
+/* A session's file, as it was read. */
 struct session_file {
-	const struct abi_session *session; /* its rules end where rules_size says */
+	const struct abi_session *session; /* its rules end at rules_size */
 	int fd;
-	void *memory; /* of a file that does not fit in: */
+	void *memory; /* of a file that does not fit in `small` */
 	char small[1024] __attribute__((aligned(8)));
 };
-/* session_read - read session-<name> in the directory @dir.  0 or -errno; session_release frees
- * what it holds. */
+/* session_read - read session-<name> in the directory @dir.  0 or -errno; session_release frees its
+ * memory. */
 int session_read(struct session_file *f, int dir, const char *name) HIDDEN;
 void session_release(struct session_file *f) HIDDEN;
-/* runtime_session_slots - who has which seat, in the directory @dir (-1: the one kept).  False if
- * nobody ever had one. */
+/* runtime_session_slots - the session in each slot, from directory @dir (-1: the stored one).
+ * False if the file does not exist. */
 bool runtime_session_slots(struct abi_session_slots *s, int dir) HIDDEN;
-/* session_is_current - whether the session's file is still there; it may say something else. */
+/* session_is_current - whether the session's file still exists; its content may have changed. */
 bool session_is_current(const struct session_file *f, int dir) HIDDEN;
 
-/* Ourselves, as far as rules ask. */
+/* This process, as far as rules test it. */
 struct self {
 	struct selector selector; /* points into names */
 	struct utsname names;
-	char cgroup[512]; /* of a longer path nothing is known */
+	char cgroup[512]; /* "" if the path is longer */
 };
-/* selector_we_are - what the letters (selector_letters) ask for; system calls are made for some
- * alone. */
-void selector_we_are(struct self *s, uint32_t letters) HIDDEN;
-
-/* session_current - the session of @epoch in @seat, joined now if need be; NULL if that fails.
- * Async-signal-safe; takes at most about a second, and not again within the next, then less. */
-struct session *session_current(uint32_t session_slot, uint64_t epoch) HIDDEN;
-/* session_join_early - the same before there is an event: less patient, not again if it was in
- * vain; the first event tries again. */
-struct session *session_join_early(const struct abi_session *f) HIDDEN;
+/* selector_of_self - read the properties for the letters (selector_letters); some cost system
+ * calls. */
+void selector_of_self(struct self *s, uint32_t letters) HIDDEN;
 
 /*
- * session_leave - in a child of fork: what this thread was writing, if it was, is not the child's.
- * Its mappings become memory of its own, in which it may end that event.  A second mapping of each
- * pool, in which nobody is, is kept for a child that will not be able to join.
+ * session_current - the session of @epoch in @session_slot, attached now if need be; NULL if that
+ * fails.
+ *
+ * Async-signal-safe.  It takes at most about a second; after a failure it returns at once for a
+ * second, and then waits less.
+ */
+struct session *session_current(uint32_t session_slot, uint64_t epoch) HIDDEN;
+/* session_attach_early - attach before there is an event: with a shorter timeout, and not again
+ * after a failure.  The first event tries again. */
+struct session *session_attach_early(const struct abi_session *f) HIDDEN;
+
+/*
+ * sessions_leave - in a child of fork: the event that this thread may be writing is not the
+ * child's.  The mappings become private memory, in which the child may finish it.  A second mapping
+ * of each pool, without a writer, is kept for a child that will not be able to attach.
  */
 void sessions_leave(void) HIDDEN;
-/* sessions_inherit - keep these second mappings, as the only one who runs. */
+/* sessions_inherit - keep these second mappings; the only thread calls it. */
 void sessions_inherit(void) HIDDEN;
 
-/* mark_schema - what a printf format says in schema words, and the codes mark_pack goes by.
- * Returns false if it has a conversion we do not record. */
+/*
+ * mark_schema - turn a printf format into schema words, and the codes for mark_emit.
+ *
+ * Returns false if it has a conversion that cannot be recorded.
+ */
 bool mark_schema(const char *format, char *schema, size_t schema_size, char *codes,
 		 size_t codes_size) HIDDEN;
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/register.c - an object's sites become lines of the control page, and what the session
- * wants of them is switched on.
+ * inproc/register.c - add an object's sites to the control page, and enable those that sessions
+ * want.
+ *
+ * Memory of a session is mapped here and not with the first event, because a program may sandbox
+ * itself in between.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +19,7 @@
 #include "inproc/page.h"
 #include "inproc/probes.h"
 
-/* Codes of marks, for good; each once, however often a library is loaded. */
+/* Codes of marks, kept for good; equal codes are stored once, however often a library is loaded. */
 struct codes {
 	struct codes *next;
 	uint32_t used;
@@ -64,7 +67,7 @@ static bool describe(const struct duet_i_site *s, const char *fields, char *sche
 	return compose(schema, size, decimal(digits, s->level), " ", s->name, fields, NULL);
 }
 
-/* The same for a mark, whose fields follow from its format; false also if it cannot be recorded. */
+/* The same for a mark, whose fields come from its format; false also if it cannot be recorded. */
 static bool describe_mark(struct duet_i_site *s, char *schema, size_t size)
 {
 	char codes[128], words[4096];
@@ -76,7 +79,7 @@ static bool describe_mark(struct duet_i_site *s, char *schema, size_t size)
 	return s->data[SITE_CODES] && describe(s, words, schema, size);
 }
 
-/* Patterns between commas. */
+/* A list of patterns between commas. */
 static bool list_matches(const char *list, const char *name)
 {
 	while (*list) {
@@ -89,7 +92,7 @@ static bool list_matches(const char *list, const char *name)
 	return false;
 }
 
-/* What the environment asks for, from before main; the older names are UST's of 2010. */
+/* The environment's request before main; the older names are UST's of 2010. */
 static bool environment_wants(const char *name)
 {
 	const char *trace = secure_getenv("DUET_TRACE"), *events = secure_getenv("DUET_EVENTS");
@@ -100,8 +103,8 @@ static bool environment_wants(const char *name)
 	return old && !strcmp(old, "1") && all && !strcmp(all, "1");
 }
 
-/* Events that only the environment asks for go to the last session it names, else to the usual one.
- */
+/* Events that only the environment requests go to the last session that it names, else to
+ * "default". */
 static bool is_for_environment(const char *session)
 {
 	const char *last = strrchr(process.sessions_named, '+');
@@ -110,7 +113,7 @@ static bool is_for_environment(const char *session)
 	return !strcmp(session, *last ? last : "default");
 }
 
-/* The seat's byte of the event's enable word. */
+/* The byte of the session slot in the event's enable word. */
 static uint8_t *enabled_byte(uint32_t event, uint32_t session_slot)
 {
 	return (uint8_t *)&page_event(process.control, event)->enabled + session_slot;
@@ -126,14 +129,14 @@ static void disable(struct duet_i_site *begin, struct duet_i_site *end, const st
 	}
 }
 
-/* Switches on what rules or environment want.  Returns whether there is any such event. */
+/* Enables the events that rules or environment select.  Returns whether there is any. */
 static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end,
 			  const struct abi_session *s)
 {
 	bool any = false, for_environment = is_for_environment(s->name);
 	struct self self;
 
-	selector_we_are(&self, selector_letters(s->rules, s->rules_size));
+	selector_of_self(&self, selector_letters(s->rules, s->rules_size));
 	for (struct duet_i_site *site = begin; site < end; site++) {
 		struct rules_verdict v;
 
@@ -152,7 +155,7 @@ static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end,
 	return any;
 }
 
-/* What may not be possible any more at the first event. */
+/* Does the work that may be forbidden at the first event. */
 static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end,
 			  struct session *joined)
 {
@@ -173,9 +176,8 @@ static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end,
 }
 
 /*
- * What the session of that name wants of the events.  Memory for it is got at once, not with the
- * first event: by then the program may have locked itself up (seccomp, chroot, no descriptor left).
- * False if the session ended meanwhile.
+ * Enables events for the session @name, and maps its memory at once.  At the first event it may be
+ * too late: seccomp, chroot, no descriptor left.  False if the session ended meanwhile.
  */
 static bool enable_for(const char *name, int dir, struct duet_i_site *begin,
 		       struct duet_i_site *end)
@@ -184,12 +186,12 @@ static bool enable_for(const char *name, int dir, struct duet_i_site *begin,
 	bool any, current = true;
 
 	if (session_read(&f, dir, name))
-		return true; /* it begins, or ends: nobody records */
+		return true; /* it begins or ends: it does not record */
 	any = member_of(process.sessions_named, f.session->name, f.session->is_private) &&
 	      enable_wanted(begin, end, f.session);
 	/*
-	 * [E] A collector that ends takes its file away, then switches off what it finds on.  What
-	 * it did not find, because we were late, is ours to switch off: pairs with
+	 * [E] A collector that ends removes its file, then disables the events that it finds
+	 * enabled.  If we were too late for it to find ours, we disable them: pairs with
 	 * session_withdraw().
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -197,13 +199,13 @@ static bool enable_for(const char *name, int dir, struct duet_i_site *begin,
 		disable(begin, end, f.session);
 		current = false;
 	} else if (any) {
-		prepare_early(begin, end, session_join_early(f.session));
+		prepare_early(begin, end, session_attach_early(f.session));
 	}
 	session_release(&f);
 	return current;
 }
 
-/* What all sessions want.  False if one has ended meanwhile: another may have its seat. */
+/* Does so for all sessions.  False if one has ended meanwhile: another may have its slot. */
 static bool enable_for_all(int dir, struct duet_i_site *begin, struct duet_i_site *end)
 {
 	struct abi_session_slots session_slots;
@@ -218,7 +220,7 @@ static bool enable_for_all(int dir, struct duet_i_site *begin, struct duet_i_sit
 }
 
 /* Under process_lock. */
-static void enable_as_ruled(int dir, struct duet_i_site *begin, struct duet_i_site *end)
+static void enable_by_rules(int dir, struct duet_i_site *begin, struct duet_i_site *end)
 {
 	enum { MOST_TIMES = 8 };
 
@@ -241,8 +243,7 @@ static void add_site(struct duet_i_site *s, const char *schema)
 			 __ATOMIC_RELEASE);
 }
 
-/* Out of line: few programs need so much stack, which is pages of memory for those that do not have
- * it. */
+/* Not inlined: few programs need so much stack, and it would cost the others pages of memory. */
 static __attribute__((noinline)) void register_at_length(struct duet_i_site *s)
 {
 	char schema[ABI_SCHEMA_MAX_BYTES];
@@ -266,7 +267,7 @@ static void register_site(struct duet_i_site *s)
 		register_at_length(s);
 }
 
-/* The first few have their place; for more, one that is large enough is mapped. */
+/* The first few have a place; for more of them a larger array is mapped. */
 static bool keep_object(struct duet_i_site *begin, struct duet_i_site *end)
 {
 	struct object *more;
@@ -298,7 +299,7 @@ static void register_object(int dir, struct duet_i_site *begin, struct duet_i_si
 	}
 	for (struct duet_i_site *s = begin; s < end; s++)
 		register_site(s);
-	enable_as_ruled(dir, begin, end);
+	enable_by_rules(dir, begin, end);
 }
 
 __attribute__((visibility("default"))) void
@@ -308,7 +309,7 @@ duet_i_register(struct duet_i_site *begin, struct duet_i_site *end, const struct
 
 	process_lock();
 	__atomic_store_n(api, &duet_api, __ATOMIC_RELEASE);
-	/* An object without a site wants the functions alone: duet/context.h. */
+	/* An object without a site needs only the functions: duet/context.h. */
 	if (begin < end && process_open(&dir))
 		register_object(dir, begin, end);
 	if (dir >= 0)

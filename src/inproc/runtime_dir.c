@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* inproc/runtime_dir.c - where this program meets collectors. */
+/*
+ * inproc/runtime_dir.c - read the files of the runtime directory: seats and session files.
+ *
+ * Collectors may replace or remove them at any time, and other users' files are not trusted.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,7 +30,7 @@ bool runtime_file(char *path, size_t size, const char *name)
 	return compose(path, size, process.directory, "/", name, NULL);
 }
 
-/* Bytes of a session's file up to its rules, which follow. */
+/* Bytes of a session's file before its rules. */
 #define HEAD_BYTES offsetof(struct abi_session, rules)
 
 static bool is_complete(const struct abi_session *s, ssize_t n)
@@ -37,7 +41,7 @@ static bool is_complete(const struct abi_session *s, ssize_t n)
 	       memchr(s->name, 0, sizeof s->name) && n == (ssize_t)(HEAD_BYTES + s->rules_size);
 }
 
-/* Most sessions have few rules, and most stacks room for those. */
+/* Most sessions have few rules, which fit on most stacks. */
 static ssize_t read_all(struct session_file *f)
 {
 	ssize_t n = syscall(SYS_pread64, f->fd, f->small, sizeof f->small, (off_t)0);
@@ -53,7 +57,7 @@ static ssize_t read_all(struct session_file *f)
 	return syscall(SYS_pread64, f->fd, f->memory, sizeof *f->session, (off_t)0);
 }
 
-/* Not to wait at a FIFO of that name. */
+/* Does not block on a FIFO of that name. */
 static int open_file(int dir, const char *name)
 {
 	return (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
@@ -113,7 +117,7 @@ bool session_is_current(const struct session_file *f, int dir)
 
 	if (!fstat(f->fd, &st) && st.st_nlink)
 		return true;
-	/* Taken away, or another one in its place. */
+	/* Removed, or replaced by another one. */
 	if (session_read(&now, dir, f->session->name))
 		return false;
 	same = now.session->epoch == f->session->epoch;

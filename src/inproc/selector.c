@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inproc/selector.c - what this program is to rules that are not for all: rules/selector.h. */
+/* inproc/selector.c - the properties of this program that rules may test: rules/selector.h. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ static const char *inspect_cgroup(struct self *s)
 	return strstr(at, "::") + 2;
 }
 
-void selector_we_are(struct self *s, uint32_t letters)
+void selector_of_self(struct self *s, uint32_t letters)
 {
 	s->selector = (struct selector){
 		.name = process.control->program, .host = "", .cgroup = "", .pid = process.pid

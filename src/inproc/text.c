@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inproc/text.c - strings of events: bounded, copied in one pass. */
+/* inproc/text.c - copy an event's string, bounded and in one pass. */
 #include <string.h>
 
 #include "inproc/emit.h"
@@ -18,9 +18,9 @@ static inline uint64_t zero_bytes(uint64_t v)
 }
 
 /*
- * Copies @s and its NUL to @p in one pass, so that a string which changes meanwhile still ends
- * where it is said to end.  See site.h for @end and @cut.
+ * text_copy - copy @s and its NUL to @p in one pass.
  *
+ * A string that changes meanwhile still ends where the event states.  See site.h for @end and @cut.
  * Words are read from aligned addresses only: such a read never leaves the page of its first byte.
  */
 __attribute__((no_sanitize("address"))) char *text_copy(char *p, char *end, const char *s, int *cut)

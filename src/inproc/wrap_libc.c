@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/wrap_libc.c - libduet-libc.so: a program's use of the heap, as events.
+ * inproc/wrap_libc.c - libduet-libc.so: record a program's use of the heap as events.
  *
- * Preloaded, it stands in front of malloc and its like and says what they were asked and what they
- * answered, in the events and fields that readers know from LTTng-UST.  The real functions are the
- * next ones in the search order, so that other preloads and other allocators stack behind us.
- * This is a client of duet/duet.h like any other, but for one thing: its first call comes before
- * any constructor, so it registers its sites itself.
+ * It is preloaded before malloc and related functions, and records their arguments and results in
+ * the events and fields that readers know from LTTng-UST.  The real functions are the next ones in
+ * the search order, so other preloads and allocators may follow.  It is a normal client of
+ * duet/duet.h with one exception: its first call precedes all constructors, so it registers its
+ * sites itself.
  *
- * What always holds:
+ * Invariants:
  *
- *   (1) every call is handed on exactly once, but for what arena.at serves while begin() looks the
- *       real functions up; errno is the real function's
- *   (2) nothing here locks or allocates; any thread or signal handler, as far as malloc itself goes
- *   (3) an event inside an event (a handler; libduet joining a session, should libc allocate then)
- *       is recorded as well, down to DEPTH; below that it is counted as lost
+ *   (1) every call is passed on exactly once, except those that arena.at serves while begin() looks
+ *       up the real functions; errno is the real function's
+ *   (2) it takes no lock and allocates nothing; any thread or handler, as far as malloc allows
+ *   (3) an event inside an event (a handler; libduet attaching a session, if libc allocates) is
+ *       recorded too, down to DEPTH; below that it is counted as lost
  *
- * When is the event?  Between two threads an address is free from inside the one's free until
- * inside the other's malloc.  So free's event precedes the call and malloc's follows it, and
- * whoever gets an address is seen to get it after it was given up.  realloc does both in one call,
- * and its event is late for in_ptr or early for ptr.  It follows the call: the result is known, it
- * is what other tools write, and the reader can still tell: if an address is handed out while it is
- * live, its owner is inside a realloc (in_ptr) whose event is yet to come, and that event ends the
- * older of the two lives.  ptr = 0 with size > 0 means that in_ptr lives on; with size = 0 that it
- * is freed.
+ * The order of events: an address is free between a moment inside one thread's free and a moment
+ * inside another thread's malloc.  So free's event precedes the call and malloc's event follows it,
+ * and a thread always seems to get an address after it was freed.  realloc does both in one call;
+ * its event is late for in_ptr or early for ptr.  It follows the call: the result is known, other
+ * tools do the same, and the reader can still resolve it.  If an address is returned while it is
+ * live, its owner is inside a realloc (in_ptr) whose event follows later and ends the older
+ * allocation.  ptr = 0 with size > 0 means that in_ptr stays allocated; with size = 0 that it is
+ * freed.
  *
- * glibc's reallocarray calls realloc, and so is recorded; valloc and pvalloc are recorded as
+ * glibc's reallocarray calls realloc and so is recorded; valloc and pvalloc are recorded as
  * memalign to a page.
  */
 #include <dlfcn.h>
@@ -37,7 +37,7 @@
 
 #include "base/atomic.h"
 
-/* Where malloc returns to: its events travel in registers, recorded by itself. */
+/* The return address of malloc: its events travel in registers, and malloc itself records them. */
 #define DUET_I_HERE __builtin_return_address(0)
 #include "duet/duet.h"
 
@@ -62,10 +62,10 @@ PER_THREAD volatile int depth;
 extern char __libc_single_threaded __attribute__((weak)); /* glibc, since 2.32 */
 
 /*
- * The processor may read the clock ahead of earlier loads: ahead of the one that brought us the
- * address which another thread just gave up.  Seen in 2 of 120 000 hand-overs between two CPUs.
+ * The processor may read the clock before earlier loads, also before the load of an address that
+ * another thread just freed.  Seen in 2 of 120 000 hand-overs between two CPUs.
  */
-static void finalize(void)
+static void order_clock(void)
 {
 #if defined __x86_64__
 	if (!&__libc_single_threaded || !__libc_single_threaded)
@@ -76,7 +76,7 @@ static void finalize(void)
 static bool enter(void)
 {
 	if (likely(depth < DEPTH)) {
-		finalize();
+		order_clock();
 		depth++;
 		return true;
 	}
@@ -96,7 +96,7 @@ static bool enter(void)
 
 enum { ARENA_BYTES = 16 << 10, ALIGNMENT = 16 };
 
-/* Each piece begins with its size.  Nothing comes back: dlsym needs a few hundred bytes, once. */
+/* Each block begins with its size.  None is freed: dlsym needs a few hundred bytes, once. */
 static struct {
 	size_t used;
 	char at[ARENA_BYTES] __attribute__((aligned(ALIGNMENT)));
@@ -107,7 +107,7 @@ static bool is_in_arena(const void *p)
 	return (uintptr_t)p - (uintptr_t)arena.at < sizeof arena.at;
 }
 
-/* Zeroed. */
+/* The block is zeroed. */
 static void *arena_take(size_t size)
 {
 	size_t whole = (size + 2 * ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1), begin;
@@ -128,7 +128,7 @@ static void *arena_take_aligned(size_t alignment, size_t size)
 	return alignment <= ALIGNMENT ? arena_take(size) : (errno = ENOMEM, NULL);
 }
 
-/* Also moves a piece out of the arena, when `to` comes from the real malloc. */
+/* Also moves a block out of the arena, when `to` comes from the real malloc. */
 static void *arena_copy(void *to, const void *from, size_t size)
 {
 	size_t old;
@@ -166,14 +166,15 @@ static void find_real(void)
 
 	for (int i = 0; i < N_NAMES; i++)
 		found[i] = dlsym(RTLD_NEXT, names[i]);
-	/* All or nothing: what the arena gave may not meet a real realloc. */
+	/* All or none: a block of the arena must not reach a real realloc. */
 	for (int i = 0; i < N_NAMES; i++)
 		store((void **)&real + i, found[i]);
 }
 
-extern void *__libc_stack_end __attribute__((weak)); /* where the kernel put argc, argv, envp */
+extern void *__libc_stack_end __attribute__((weak)); /* the address where the kernel put argc,
+							argv, envp */
 
-/* A program's .preinit_array runs before libc took its environment over: libduet needs it now. */
+/* A program's .preinit_array runs before libc has set its environment, and libduet needs it now. */
 static void find_environment(void)
 {
 	if (!environ && &__libc_stack_end && __libc_stack_end) {
@@ -201,7 +202,7 @@ static __attribute__((noinline, cold)) void begin(void)
 	is_inside = false;
 }
 
-/* Whether the real function is known; not inside begin(), nor if nobody has it. */
+/* Whether the real function is known; false inside begin(), and if no library has it. */
 #define KNOWN(function) (likely(real.function) || (begin(), real.function))
 
 /* ---------------------------------------------------------------- the functions */

@@ -49,7 +49,7 @@ struct ring_open {
 	struct abi_slot *slot;
 	uint64_t *place; /* the chunk's place in the slot; NULL: in none yet */
 	uint64_t since_ns;
-	uint32_t position; /* of the payload */
+	uint32_t position;	 /* of the payload */
 	uint32_t payload_offset; /* for the caller */
 };
 

@@ -60,7 +60,7 @@ static inline struct rules_verdict rules_judge(const char *rules, uint32_t size,
 {
 	struct rules_verdict v = { false, 0 };
 	uint32_t channel = 0, filter = 0, number, trigger_filter = 0;
-	bool is_waited_for = false;
+	bool is_for_trigger = false;
 
 	for (uint32_t i = 0; i < size;) {
 		const char *p = rules + i, *end = (const char *)memchr(p, 0, size - i);
@@ -80,20 +80,20 @@ static inline struct rules_verdict rules_judge(const char *rules, uint32_t size,
 			channel = number;
 		} else if (kind == '^') {
 			/* If two triggers have different filters, each must see the event. */
-			trigger_filter = is_waited_for && trigger_filter != number ? 0 : number;
-			is_waited_for = true;
+			trigger_filter = is_for_trigger && trigger_filter != number ? 0 : number;
+			is_for_trigger = true;
 		} else {
 			v.wanted = kind == '+' || kind == '?';
 			filter = number;
 		}
 	}
-	filter = v.wanted || !is_waited_for ? filter : trigger_filter;
+	filter = v.wanted || !is_for_trigger ? filter : trigger_filter;
 	v.routing = ABI_ROUTING(channel < ABI_CHANNELS ? channel : 0,
 				filter <= ABI_FILTERS ? filter : 0);
-	if (is_waited_for)
+	if (is_for_trigger)
 		v.routing |= v.wanted ? ABI_ROUTING_TRIGGER
 				      : ABI_ROUTING_TRIGGER | ABI_ROUTING_TRIGGER_ONLY;
-	v.wanted |= is_waited_for;
+	v.wanted |= is_for_trigger;
 	return v;
 }
 

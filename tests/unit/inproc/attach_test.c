@@ -101,7 +101,7 @@ static int listen_silently(void)
 static long registers(void)
 {
 	waited_us = 0;
-	ok(!session_join_early(&session));
+	ok(!session_attach_early(&session));
 	return waited_us;
 }
 
