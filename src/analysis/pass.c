@@ -73,6 +73,26 @@ int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *con
 	return err ? diag_fail(d, err, "cannot go on: %s", strerror(-err)) : 0;
 }
 
+int pass_run(struct pass *r, struct trace *trace, const struct pass_range *range,
+	     const struct pass_analysis *a, void *context, struct diag *d)
+{
+	int err = pass_init(r, trace, range, d);
+
+	if (err)
+		return err;
+	r->is_seen_before = a->is_seen_before;
+	err = a->prepare ? a->prepare(context) : 0;
+	if (err && err != -ENOMEM)
+		return err;
+	if (!err) {
+		err = pass_all(r, a->on_event, a->on_lost, context, d);
+		if (err)
+			return err;
+		err = a->finish ? a->finish(context) : 0;
+	}
+	return err ? diag_fail(d, err, "no memory for %s", a->about) : 0;
+}
+
 void pass_each_class(const struct pass *r, pass_class *report, void *context)
 {
 	for (uint32_t i = 0; i < trace_n_sources(r->trace); i++) {

@@ -50,6 +50,25 @@ void pass_fini(struct pass *r);
 int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *context,
 	     struct diag *d);
 
+/* An analysis of one recording, read once.  NULL: nothing to do there. */
+struct pass_analysis {
+	const char *about;	       /* "no memory for ABOUT" */
+	bool is_seen_before;	       /* see struct pass */
+	int (*prepare)(void *context); /* after pass_init().  Returns 0 or -errno */
+	pass_on_event *on_event;
+	pass_lost *on_lost;
+	int (*finish)(void *context); /* after the last event.  Returns 0 or -errno */
+};
+
+/*
+ * pass_run - run @a over @trace: pass_init(), prepare, pass_all(), finish.
+ *
+ * The caller frees what they made, also after an error.  Returns 0 or -errno, reason in @d, which
+ * prepare may have written itself unless it returns -ENOMEM.
+ */
+int pass_run(struct pass *r, struct trace *trace, const struct pass_range *range,
+	     const struct pass_analysis *a, void *context, struct diag *d);
+
 /* pass_each_class - call @report for each event class, with its number (trace_class_number). */
 typedef void pass_class(void *context, const struct trace_source *s,
 			const struct ctf_event_class *c, uint32_t number);

@@ -21,6 +21,9 @@ struct bookmark {
 };
 
 struct counting {
+	struct counts *s;
+	const char *filter, *value; /* NULL: none */
+	struct diag *diag;
 	struct bookmark *bookmarks;			  /* by stream */
 	struct count *classes, *streams, *threads, *cpus; /* cpus[0] is the unknown one */
 	uint32_t n_threads, n_cpus;
@@ -255,8 +258,10 @@ static void make_values(struct counts *s, const struct counting *c)
 			&(struct count_row){ .number = i, .count = c->of_values[i] });
 }
 
-static int make_rows(struct counts *s, const struct counting *c)
+static int make_rows(void *context)
 {
+	const struct counting *c = context;
+	struct counts *s = c->s;
 	uint32_t n_threads = threads_n(s->run.threads);
 	const uint32_t rooms[COUNT_KINDS] = {
 		trace_n_classes(s->run.trace), n_threads,      n_threads,     c->n_cpus,
@@ -285,36 +290,43 @@ static int make_rows(struct counts *s, const struct counting *c)
 	return has_room ? 0 : -ENOMEM;
 }
 
+static int prepare(void *context)
+{
+	struct counting *c = context;
+	struct counts *s = c->s;
+	struct trace *t = s->run.trace;
+	int err = 0;
+
+	c->bookmarks = calloc(trace_n_streams(t) + (size_t)1, sizeof *c->bookmarks);
+	c->classes = calloc(trace_n_classes(t) + (size_t)1, sizeof *c->classes);
+	c->streams = calloc(trace_n_streams(t) + (size_t)1, sizeof *c->streams);
+	c->function_of = calloc(trace_n_classes(t) + (size_t)1, sizeof *c->function_of);
+	if (!c->bookmarks || !c->classes || !c->streams || !c->function_of)
+		return -ENOMEM;
+	pass_each_class(&s->run, find_function, c);
+	if (c->filter)
+		err = match_open(&c->match, t, c->filter, NULL, c->diag);
+	if (!err && c->value)
+		err = values_open(&s->values, t, c->value);
+	c->values = s->values;
+	if (!err && (c->filter || c->value))
+		err = names_open(&c->names, t, c->diag);
+	return err;
+}
+
 int counts_init(struct counts *s, struct trace *t, const struct pass_range *range,
 		const char *filter, const char *value, struct diag *d)
 {
-	struct counting c = {
-		.bookmarks = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.bookmarks),
-		.classes = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.classes),
-		.streams = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.streams),
-		.function_of = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.function_of)
-	};
+	static const struct pass_analysis analysis = { .about = "counts of events",
+						       .prepare = prepare,
+						       .on_event = on_event,
+						       .on_lost = on_lost,
+						       .finish = make_rows };
+	struct counting c = { .s = s, .filter = filter, .value = value, .diag = d };
 	int err;
 
 	*s = (struct counts){ 0 };
-	err = c.bookmarks && c.classes && c.streams && c.function_of
-		      ? pass_init(&s->run, t, range, d)
-		      : diag_fail(d, -ENOMEM, "no memory to count events");
-	if (!err)
-		pass_each_class(&s->run, find_function, &c);
-	if (!err && filter)
-		err = match_open(&c.match, t, filter, NULL, d);
-	if (!err && value)
-		err = values_open(&s->values, t, value);
-	if (err == -ENOMEM)
-		diag_fail(d, err, "no memory to count events");
-	c.values = s->values;
-	if (!err && (filter || value))
-		err = names_open(&c.names, t, d);
-	if (!err)
-		err = pass_all(&s->run, on_event, on_lost, &c, d);
-	if (!err && make_rows(s, &c))
-		err = diag_fail(d, -ENOMEM, "no memory to count events");
+	err = pass_run(&s->run, t, range, &analysis, &c, d);
 	free(c.bookmarks);
 	free(c.classes);
 	free(c.streams);

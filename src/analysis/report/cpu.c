@@ -52,7 +52,7 @@ struct reading {
 	struct cpu_plan *plans;
 	struct cpu_state *cpu_states; /* by the CPU numbers of `coverage` */
 	uint32_t n_cpu_states, n_rooms;
-	bool has_begun;
+	bool has_begun, by_process;
 	int64_t begin_ns, end_ns; /* of the kernel's events */
 	struct share *shares;
 	uint32_t n_shares, n_share_rooms;
@@ -372,8 +372,9 @@ static void finalize_rows(struct reading *r, bool by_process)
 		qsort(c->rows, kept, sizeof *c->rows, most_time_first);
 }
 
-static int finalize(struct reading *r, bool by_process)
+static int finalize(void *context)
 {
+	struct reading *r = context;
 	struct cpu *c = r->c;
 
 	c->cpus = calloc(r->n_cpu_states + (size_t)1, sizeof *c->cpus);
@@ -398,29 +399,38 @@ static int finalize(struct reading *r, bool by_process)
 	qsort(c->cpus, c->n_cpus, sizeof *c->cpus, by_cpu);
 	c->duration_ns = since(r->begin_ns, r->end_ns);
 	c->is_partial = r->coverage.is_partial;
-	finalize_rows(r, by_process);
+	finalize_rows(r, r->by_process);
+	return 0;
+}
+
+static int prepare(void *context)
+{
+	struct reading *r = context;
+	struct cpu *c = r->c;
+
+	r->plans = calloc(trace_n_classes(c->run.trace) + (size_t)1, sizeof *r->plans);
+	if (!r->plans || coverage_init(&r->coverage, &c->run) || devices_init(&c->machine, &c->run))
+		return -ENOMEM;
+	pass_each_class(&c->run, plan_class, r);
 	return 0;
 }
 
 int cpu_init(struct cpu *c, struct trace *t, const struct pass_range *range, bool by_process,
 	     struct diag *d)
 {
-	struct reading r = { .c = c,
-			     .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
+	static const struct pass_analysis analysis = {
+		.about = "CPUs",
+		.is_seen_before = true, /* for the state dump */
+		.prepare = prepare,
+		.on_event = on_event,
+		.on_lost = on_lost,
+		.finish = finalize,
+	};
+	struct reading r = { .c = c, .by_process = by_process };
 	int err;
 
 	*c = (struct cpu){ 0 };
-	err = r.plans ? pass_init(&c->run, t, range, d)
-		      : diag_fail(d, -ENOMEM, "no memory for CPUs");
-	c->run.is_seen_before = true; /* for the state dump */
-	if (!err && (coverage_init(&r.coverage, &c->run) || devices_init(&c->machine, &c->run)))
-		err = diag_fail(d, -ENOMEM, "no memory for CPUs");
-	if (!err) {
-		pass_each_class(&c->run, plan_class, &r);
-		err = pass_all(&c->run, on_event, on_lost, &r, d);
-	}
-	if (!err && finalize(&r, by_process))
-		err = diag_fail(d, -ENOMEM, "no memory for CPUs");
+	err = pass_run(&c->run, t, range, &analysis, &r, d);
 	coverage_fini(&r.coverage);
 	free(r.plans);
 	free(r.cpu_states);

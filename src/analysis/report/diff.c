@@ -297,8 +297,27 @@ static int take_cpu(struct reading *r)
 	return err;
 }
 
-static int finish(struct reading *r)
+static int prepare(void *context)
 {
+	struct reading *r = context;
+	size_t n = trace_n_classes(r->run.trace) + (size_t)1;
+
+	r->is_from = calloc(n, sizeof *r->is_from);
+	r->is_to = calloc(n, sizeof *r->is_to);
+	r->prev = calloc(n, sizeof *r->prev);
+	r->next = calloc(n, sizeof *r->next);
+	r->events = calloc(n, sizeof *r->events);
+	if (!r->is_from || !r->is_to || !r->prev || !r->next || !r->events ||
+	    calls_init(&r->calls, &r->run) || coverage_init(&r->coverage, &r->run))
+		return -ENOMEM;
+	pass_each_class(&r->run, plan_class, r);
+	cut_slices(r, r->run.trace);
+	return 0;
+}
+
+static int finish(void *context)
+{
+	struct reading *r = context;
 	struct diff_half *h = &r->d->half[r->side];
 	struct making m = { r, 0 };
 
@@ -310,24 +329,13 @@ static int finish(struct reading *r)
 
 static int read_half(struct reading *r, struct trace *t, struct diag *diag)
 {
-	size_t n = trace_n_classes(t) + (size_t)1;
-	int err = pass_init(&r->run, t, NULL, diag);
+	static const struct pass_analysis analysis = { .about = "the comparison",
+						       .prepare = prepare,
+						       .on_event = on_event,
+						       .on_lost = on_lost,
+						       .finish = finish };
+	int err = pass_run(&r->run, t, NULL, &analysis, r, diag);
 
-	r->is_from = calloc(n, sizeof *r->is_from);
-	r->is_to = calloc(n, sizeof *r->is_to);
-	r->prev = calloc(n, sizeof *r->prev);
-	r->next = calloc(n, sizeof *r->next);
-	r->events = calloc(n, sizeof *r->events);
-	if (!err && (!r->is_from || !r->is_to || !r->prev || !r->next || !r->events ||
-		     calls_init(&r->calls, &r->run) || coverage_init(&r->coverage, &r->run)))
-		err = diag_fail(diag, -ENOMEM, "no memory to compare");
-	if (!err) {
-		pass_each_class(&r->run, plan_class, r);
-		cut_slices(r, t);
-		err = pass_all(&r->run, on_event, on_lost, r, diag);
-	}
-	if (!err && finish(r))
-		err = diag_fail(diag, -ENOMEM, "no memory to compare");
 	free(r->is_from);
 	free(r->is_to);
 	free(r->prev);

@@ -38,6 +38,7 @@ struct block {
 
 struct reading {
 	struct heap *h;
+	const struct heap_options *o;
 	struct heap_plan *plans;
 	struct block *blocks;
 	uint32_t n_blocks, n_rooms, first_free, n_live;
@@ -422,8 +423,9 @@ static void end_unseen(struct reading *r)
 	}
 }
 
-static int finalize(struct reading *r)
+static int finalize(void *context)
 {
+	struct reading *r = context;
 	struct heap *h = r->h;
 	int64_t end_ns = h->run.last_ns;
 
@@ -460,26 +462,29 @@ static int finalize(struct reading *r)
 	return 0;
 }
 
+static int prepare(void *context)
+{
+	struct reading *r = context;
+	struct heap *h = r->h;
+
+	r->plans = calloc(trace_n_classes(h->run.trace) + (size_t)1, sizeof *r->plans);
+	if (!r->plans || slowest_init(&h->oldest, r->o->n_oldest) ||
+	    heap_sites_open(&h->sites, r->o->trace, r->o->paths, r->o->n_paths, NULL))
+		return -ENOMEM;
+	pass_each_class(&h->run, plan_class, r);
+	return 0;
+}
+
 int heap_init(struct heap *h, const struct heap_options *o, struct diag *d)
 {
-	struct reading r = {
-		.h = h, .plans = calloc(trace_n_classes(o->trace) + (size_t)1, sizeof *r.plans)
+	static const struct pass_analysis analysis = {
+		.about = "the heap", .prepare = prepare, .on_event = on_event, .finish = finalize
 	};
+	struct reading r = { .h = h, .o = o };
 	int err;
 
 	*h = (struct heap){ 0 };
-	if (!r.plans || slowest_init(&h->oldest, o->n_oldest))
-		err = diag_fail(d, -ENOMEM, "no memory for the heap");
-	else
-		err = heap_sites_open(&h->sites, o->trace, o->paths, o->n_paths, d);
-	if (!err)
-		err = pass_init(&h->run, o->trace, o->range, d);
-	if (!err) {
-		pass_each_class(&h->run, plan_class, &r);
-		err = pass_all(&h->run, on_event, NULL, &r, d);
-	}
-	if (!err && finalize(&r))
-		err = diag_fail(d, -ENOMEM, "no memory for the heap");
+	err = pass_run(&h->run, o->trace, o->range, &analysis, &r, d);
 	free(r.plans);
 	free(r.blocks);
 	free(r.buckets);

@@ -71,7 +71,7 @@ struct reading {
 	struct event_table *plans;
 	enum does *does;      /* by call */
 	struct state *states; /* by thread */
-	uint32_t n_states, n_row_rooms, n_slow_rooms, n_device_rooms, n_depth_rooms;
+	uint32_t n_states, n_row_rooms, n_slow_rooms, n_device_rooms, n_depth_rooms, n_slowest;
 	struct index row_keys, device_keys;
 	struct request in_flight[IN_FLIGHT_MAX];
 	uint32_t n_in_flight;
@@ -403,18 +403,18 @@ static int most_bytes_first(const void *a, const void *b)
 				  : (int)x->direction - (int)y->direction;
 }
 
-static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
+static int prepare(void *context)
 {
+	struct reading *r = context;
 	struct io *io = r->io;
 
-	io->run.is_seen_before = true; /* the table of descriptors needs them */
 	r->plans = event_table_make(&io->run, kinds, sizeof kinds / sizeof *kinds);
 	if (!r->plans || devices_init(&io->machine, &io->run) || calls_init(&io->calls, &io->run) ||
-	    slowest_init(&io->slowest, n_slowest))
-		return diag_fail(d, -ENOMEM, "no memory for files");
+	    slowest_init(&io->slowest, r->n_slowest))
+		return -ENOMEM;
 	r->does = calloc(io->calls.n + (size_t)1, sizeof *r->does);
 	if (!r->does)
-		return diag_fail(d, -ENOMEM, "no memory for files");
+		return -ENOMEM;
 	for (uint32_t i = 0; i < io->calls.n; i++)
 		for (size_t k = 0; k < sizeof meanings / sizeof *meanings; k++)
 			if (!strcmp(io->calls.names[i], meanings[k].call))
@@ -424,8 +424,9 @@ static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
 	return 0;
 }
 
-static int finalize(struct reading *r)
+static int finalize(void *context)
 {
+	struct reading *r = context;
 	struct io *io = r->io;
 	int err = 0;
 
@@ -442,6 +443,14 @@ static int finalize(struct reading *r)
 int io_init(struct io *io, struct trace *t, const struct pass_range *range, bool by_process,
 	    uint32_t n_slowest, struct diag *d)
 {
+	static const struct pass_analysis analysis = {
+		.about = "files",
+		.is_seen_before = true, /* for descriptors */
+		.prepare = prepare,
+		.on_event = on_event,
+		.on_lost = on_lost,
+		.finish = finalize,
+	};
 	struct reading *r = calloc(1, sizeof *r);
 	int err;
 
@@ -450,13 +459,8 @@ int io_init(struct io *io, struct trace *t, const struct pass_range *range, bool
 		return diag_fail(d, -ENOMEM, "no memory for files");
 	r->io = io;
 	r->by_process = by_process;
-	err = pass_init(&io->run, t, range, d);
-	if (!err)
-		err = prepare(r, n_slowest, d);
-	if (!err)
-		err = pass_all(&io->run, on_event, on_lost, r, d);
-	if (!err && finalize(r))
-		err = diag_fail(d, -ENOMEM, "no memory for files");
+	r->n_slowest = n_slowest;
+	err = pass_run(&io->run, t, range, &analysis, r, d);
 	index_fini(&r->row_keys);
 	index_fini(&r->device_keys);
 	free(r->plans);

@@ -15,7 +15,7 @@ struct raised { /* by source and CPU: the first raise; 0: none */
 struct reading {
 	struct irq *q;
 	bool by_cpu;
-	uint32_t n_row_rooms, n_victim_rooms;
+	uint32_t n_row_rooms, n_victim_rooms, n_slowest;
 	struct raised *raised; /* index: source * RAISED_CPUS + cpu */
 	uint32_t n_raised;
 };
@@ -154,8 +154,9 @@ static int most_charged_first(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-static void finalize(struct reading *r)
+static int finalize(void *context)
 {
+	struct reading *r = context;
 	struct irq *q = r->q;
 
 	irq_stack_forget(&q->irqs); /* open interrupts count as left */
@@ -170,26 +171,37 @@ static void finalize(struct reading *r)
 	if (q->n_victims)
 		qsort(q->victims, q->n_victims, sizeof *q->victims, most_charged_first);
 	slowest_sort(&q->slowest);
+	return 0;
+}
+
+static int prepare(void *context)
+{
+	struct reading *r = context;
+
+	if (slowest_init(&r->q->slowest, r->n_slowest) || irq_stack_init(&r->q->irqs, &r->q->run))
+		return -ENOMEM;
+	return 0;
 }
 
 int irq_init(struct irq *q, struct trace *t, const struct pass_range *range, bool by_cpu,
 	     uint32_t n_slowest, struct diag *d)
 {
-	struct reading r = { .q = q, .by_cpu = by_cpu };
+	static const struct pass_analysis analysis = {
+		.about = "interrupts",
+		.is_seen_before = true, /* names come from the state dump */
+		.prepare = prepare,
+		.on_event = on_event,
+		.on_lost = on_lost,
+		.finish = finalize,
+	};
+	struct reading r = { .q = q, .by_cpu = by_cpu, .n_slowest = n_slowest };
 	int err;
 
 	*q = (struct irq){ 0 };
-	err = pass_init(&q->run, t, range, d);
-	q->run.is_seen_before = true; /* names come from the state dump */
-	if (!err && (slowest_init(&q->slowest, n_slowest) || irq_stack_init(&q->irqs, &q->run)))
-		err = diag_fail(d, -ENOMEM, "no memory for interrupts");
-	if (!err)
-		err = pass_all(&q->run, on_event, on_lost, &r, d);
+	err = pass_run(&q->run, t, range, &analysis, &r, d);
+	free(r.raised);
 	if (err)
 		irq_fini(q);
-	else
-		finalize(&r);
-	free(r.raised);
 	return err;
 }
 

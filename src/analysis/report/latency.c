@@ -27,6 +27,7 @@ struct open { /* state of a key */
 struct reading {
 	struct latency *l;
 	const char *a, *b, *field;
+	uint32_t n_slowest;
 	bool wants_keys;
 	struct latency_plan *plans;
 	struct open *opens; /* parallel to `keys` */
@@ -194,30 +195,44 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 	return 0;
 }
 
+static int prepare(void *context)
+{
+	struct reading *r = context;
+
+	r->plans = calloc(trace_n_classes(r->l->run.trace) + (size_t)1, sizeof *r->plans);
+	if (!r->plans || slowest_init(&r->l->slowest, r->n_slowest))
+		return -ENOMEM;
+	pass_each_class(&r->l->run, plan_class, r);
+	return 0;
+}
+
+static int finish(void *context)
+{
+	struct reading *r = context;
+
+	for (uint32_t i = 0; i < r->l->n_keys; i++)
+		r->l->n_pending += r->opens[i].is_open;
+	slowest_sort(&r->l->slowest);
+	return 0;
+}
+
 int latency_init(struct latency *l, struct trace *t, const struct pass_range *range, const char *a,
 		 const char *b, const char *field, uint32_t n_slowest, bool wants_keys,
 		 struct diag *d)
 {
+	static const struct pass_analysis analysis = {
+		.about = "latencies", .prepare = prepare, .on_event = on_event, .finish = finish
+	};
 	struct reading r = { .l = l,
 			     .a = a,
 			     .b = b,
 			     .field = field,
-			     .wants_keys = wants_keys,
-			     .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
+			     .n_slowest = n_slowest,
+			     .wants_keys = wants_keys };
 	int err;
 
 	*l = (struct latency){ 0 };
-	if (!r.plans || slowest_init(&l->slowest, n_slowest))
-		err = diag_fail(d, -ENOMEM, "no memory for latencies");
-	else
-		err = pass_init(&l->run, t, range, d);
-	if (!err) {
-		pass_each_class(&l->run, plan_class, &r);
-		err = pass_all(&l->run, on_event, NULL, &r, d);
-	}
-	for (uint32_t i = 0; i < l->n_keys && !err; i++)
-		l->n_pending += r.opens[i].is_open;
-	slowest_sort(&l->slowest);
+	err = pass_run(&l->run, t, range, &analysis, &r, d);
 	free(r.plans);
 	free(r.opens);
 	free(r.buckets);

@@ -39,7 +39,7 @@ struct reading {
 	uint32_t n_states;
 	struct index row_keys;	/* thread, address */
 	struct index edge_keys; /* waiter, waker, address */
-	uint32_t n_row_rooms, n_edge_rooms;
+	uint32_t n_row_rooms, n_edge_rooms, n_slowest;
 };
 
 static struct lock_row *row_of(struct reading *r, uint32_t thread, uint64_t address)
@@ -252,8 +252,9 @@ static int add_up(struct lock_row *to, struct lock_row *from)
 	return err;
 }
 
-static int finalize(struct reading *r)
+static int finalize(void *context)
 {
+	struct reading *r = context;
 	struct locks *l = r->l;
 	uint32_t kept = 0;
 	int err = 0;
@@ -287,27 +288,30 @@ static int finalize(struct reading *r)
 	return 0;
 }
 
+static int prepare(void *context)
+{
+	struct reading *r = context;
+	struct locks *l = r->l;
+
+	r->plans = event_table_make(&l->run, kinds, sizeof kinds / sizeof *kinds);
+	if (!r->plans || calls_init(&r->calls, &l->run) || slowest_init(&l->slowest, r->n_slowest))
+		return -ENOMEM;
+	l->has_calls = r->calls.has_entries;
+	l->has_wakeups = event_table_has(&l->run, r->plans, ROLE_WAKING);
+	return 0;
+}
+
 int locks_init(struct locks *l, struct trace *t, const struct pass_range *range, uint32_t n_slowest,
 	       struct diag *d)
 {
-	struct reading r = { .l = l };
+	static const struct pass_analysis analysis = {
+		.about = "locks", .prepare = prepare, .on_event = on_event, .finish = finalize
+	};
+	struct reading r = { .l = l, .n_slowest = n_slowest };
 	int err;
 
 	*l = (struct locks){ 0 };
-	err = pass_init(&l->run, t, range, d);
-	if (!err) {
-		r.plans = event_table_make(&l->run, kinds, sizeof kinds / sizeof *kinds);
-		if (!r.plans || calls_init(&r.calls, &l->run) ||
-		    slowest_init(&l->slowest, n_slowest))
-			err = diag_fail(d, -ENOMEM, "no memory for locks");
-	}
-	if (!err) {
-		l->has_calls = r.calls.has_entries;
-		l->has_wakeups = event_table_has(&l->run, r.plans, ROLE_WAKING);
-		err = pass_all(&l->run, on_event, NULL, &r, d);
-	}
-	if (!err && finalize(&r))
-		err = diag_fail(d, -ENOMEM, "no memory for locks");
+	err = pass_run(&l->run, t, range, &analysis, &r, d);
 	free(r.plans);
 	free(r.states);
 	calls_fini(&r.calls);

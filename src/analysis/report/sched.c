@@ -27,7 +27,8 @@ struct reading {
 	struct coverage coverage;
 	struct event_table *plans;
 	struct state *states; /* by thread, like the rows */
-	uint32_t n_states, n_rooms;
+	uint32_t n_states, n_rooms, n_slowest;
+	bool by_process;
 };
 
 static const struct event_table_kind roles[] = {
@@ -204,8 +205,9 @@ static int most_waiting_first(const void *a, const void *b)
 	return m != n ? (m < n ? 1 : -1) : by_thread(a, b);
 }
 
-static int finalize(struct reading *r, bool by_process)
+static int finalize(void *context)
 {
+	struct reading *r = context;
 	struct sched *s = r->s;
 	uint32_t kept = 0;
 	int err = 0;
@@ -226,7 +228,7 @@ static int finalize(struct reading *r, bool by_process)
 		for (uint32_t k = 0; k < row->slowest.n; k++)
 			slowest_add(&s->slowest, &row->slowest.at[k]);
 		err = add_up(&s->all, row);
-		row->thread = by_process ? threads_at(s->run.threads, i)->process : i;
+		row->thread = r->by_process ? threads_at(s->run.threads, i)->process : i;
 	}
 	if (s->n_rows)
 		qsort(s->rows, s->n_rows, sizeof *s->rows, by_thread);
@@ -252,24 +254,31 @@ static int finalize(struct reading *r, bool by_process)
 	return 0;
 }
 
+static int prepare(void *context)
+{
+	struct reading *r = context;
+	struct sched *s = r->s;
+
+	r->plans = event_table_make(&s->run, roles, sizeof roles / sizeof *roles);
+	if (!r->plans || slowest_init(&s->slowest, r->n_slowest) ||
+	    coverage_init(&r->coverage, &s->run))
+		return -ENOMEM;
+	return 0;
+}
+
 int sched_init(struct sched *s, struct trace *t, const struct pass_range *range, bool by_process,
 	       uint32_t n_slowest, struct diag *d)
 {
-	struct reading r = { .s = s };
+	static const struct pass_analysis analysis = { .about = "threads",
+						       .prepare = prepare,
+						       .on_event = on_event,
+						       .on_lost = on_lost,
+						       .finish = finalize };
+	struct reading r = { .s = s, .by_process = by_process, .n_slowest = n_slowest };
 	int err;
 
 	*s = (struct sched){ 0 };
-	if (slowest_init(&s->slowest, n_slowest))
-		err = diag_fail(d, -ENOMEM, "no memory for threads");
-	else
-		err = pass_init(&s->run, t, range, d);
-	r.plans = err ? NULL : event_table_make(&s->run, roles, sizeof roles / sizeof *roles);
-	if (!err && (!r.plans || coverage_init(&r.coverage, &s->run)))
-		err = diag_fail(d, -ENOMEM, "no memory for threads");
-	if (!err)
-		err = pass_all(&s->run, on_event, on_lost, &r, d);
-	if (!err && finalize(&r, by_process))
-		err = diag_fail(d, -ENOMEM, "no memory for threads");
+	err = pass_run(&s->run, t, range, &analysis, &r, d);
 	coverage_fini(&r.coverage);
 	free(r.plans);
 	free(r.states);

@@ -31,7 +31,7 @@ struct reading {
 	struct syscalls *s;
 	struct syscall_plan *plans; /* by class */
 	struct state *states;	    /* by thread */
-	uint32_t n_states, n_rooms;
+	uint32_t n_states, n_rooms, n_slowest;
 	bool by_process;
 };
 
@@ -313,17 +313,15 @@ static int finalize(struct reading *r)
 	return err;
 }
 
-static int prepare(struct reading *r, struct trace *t, const struct pass_range *range,
-		   uint32_t n_slowest, struct diag *d)
+static int prepare(void *context)
 {
+	struct reading *r = context;
 	struct syscalls *s = r->s;
-	uint32_t n_classes = trace_n_classes(t) + 1;
+	uint32_t n_classes = trace_n_classes(s->run.trace) + 1;
 
 	r->plans = calloc(n_classes, sizeof *r->plans);
 	s->names = calloc(n_classes, sizeof *s->names);
-	if (!r->plans || !s->names || slowest_init(&s->slowest, n_slowest))
-		return -ENOMEM;
-	if (pass_init(&s->run, t, range, d))
+	if (!r->plans || !s->names || slowest_init(&s->slowest, r->n_slowest))
 		return -ENOMEM;
 	pass_each_class(&s->run, plan_class, r);
 	for (uint32_t i = 0; i < s->n_calls && !r->by_process; i++)
@@ -332,8 +330,9 @@ static int prepare(struct reading *r, struct trace *t, const struct pass_range *
 	return 0;
 }
 
-static int finish(struct reading *r)
+static int finish(void *context)
 {
+	struct reading *r = context;
 	int err = 0;
 
 	for (uint32_t i = 0; i < r->n_states && i < threads_n(r->s->run.threads) && !err; i++)
@@ -344,17 +343,14 @@ static int finish(struct reading *r)
 int syscalls_init(struct syscalls *s, struct trace *t, const struct pass_range *range,
 		  bool is_by_process, uint32_t n_slowest, struct diag *d)
 {
-	struct reading r = { .s = s, .by_process = is_by_process };
+	static const struct pass_analysis analysis = {
+		.about = "system calls", .prepare = prepare, .on_event = on_event, .finish = finish
+	};
+	struct reading r = { .s = s, .by_process = is_by_process, .n_slowest = n_slowest };
 	int err;
 
 	*s = (struct syscalls){ 0 };
-	err = prepare(&r, t, range, n_slowest, d);
-	if (err)
-		diag_fail(d, err, "no memory for system calls");
-	else
-		err = pass_all(&s->run, on_event, NULL, &r, d);
-	if (!err && finish(&r))
-		err = diag_fail(d, -ENOMEM, "no memory for system calls");
+	err = pass_run(&s->run, t, range, &analysis, &r, d);
 	free(r.plans);
 	free(r.states);
 	if (err)

@@ -21,12 +21,12 @@ static void mark_class(void *context, const struct trace_source *s, const struct
 	r->w->n_classes_b += r->is_b[number];
 }
 
-static int prepare(struct wait_reading *r, struct diag *d)
+static int prepare(void *context)
 {
+	struct wait_reading *r = context;
 	struct wait_analysis *w = r->w;
 	size_t n = trace_n_classes(w->run.trace) + (size_t)1;
 
-	w->run.is_seen_before = true;
 	r->plans = wait_plan(w);
 	r->is_a = calloc(n, sizeof *r->is_a);
 	r->is_b = calloc(n, sizeof *r->is_b);
@@ -35,7 +35,7 @@ static int prepare(struct wait_reading *r, struct diag *d)
 	if (!r->plans || !r->is_a || !r->is_b || !w->waits || !w->slowest ||
 	    calls_init(&w->calls, &w->run) || irq_stack_init(&w->irqs, &w->run) ||
 	    devices_init(&w->machine, &w->run) || coverage_init(&r->coverage, &w->run))
-		return diag_fail(d, -ENOMEM, "no memory for threads");
+		return -ENOMEM;
 	pass_each_class(&w->run, mark_class, r);
 	return 0;
 }
@@ -85,8 +85,9 @@ static int most_known_first(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-static int finalize(struct wait_reading *r)
+static int finalize(void *context)
 {
+	struct wait_reading *r = context;
 	struct wait_analysis *w = r->w;
 	uint32_t n_rooms = 0;
 	int err = 0;
@@ -122,6 +123,14 @@ static void reading_close(struct wait_reading *r)
 int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range *range,
 	      const struct wait_question *q, struct diag *d)
 {
+	static const struct pass_analysis analysis = {
+		.about = "threads",
+		.is_seen_before = true, /* states begin before the range */
+		.prepare = prepare,
+		.on_event = wait_on_event,
+		.on_lost = wait_on_lost,
+		.finish = finalize,
+	};
 	struct wait_reading *r = calloc(1, sizeof *r);
 	int err;
 
@@ -130,13 +139,7 @@ int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range 
 		return diag_fail(d, -ENOMEM, "no memory for threads");
 	r->w = w;
 	r->q = q;
-	err = pass_init(&w->run, t, range, d);
-	if (!err)
-		err = prepare(r, d);
-	if (!err)
-		err = pass_all(&w->run, wait_on_event, wait_on_lost, r, d);
-	if (!err && finalize(r))
-		err = diag_fail(d, -ENOMEM, "no memory for threads");
+	err = pass_run(&w->run, t, range, &analysis, r, d);
 	reading_close(r);
 	if (err)
 		wait_fini(w);
