@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/report/cpu.c - `duet report cpu`: tables of CPUs and of threads or processes. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "analysis/report/cpu.h"
@@ -42,9 +43,8 @@ static void print_cpus(struct page *p, const struct cpu *c)
 		{ "n_softirqs", has_irqs ? "count" : NULL, CELL_COUNT },
 		{ "n_switches", "switches", CELL_COUNT },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < c->n_cpus; i++) {
 		const struct cpu_one *one = &c->cpus[i];
 		const struct devices_cpu *at = devices_cpu(&c->machine, one->cpu);
@@ -66,7 +66,6 @@ static void print_cpus(struct page *p, const struct cpu *c)
 		table_number(&t, (int64_t)one->n_switches);
 	}
 	page_table(p, "cpus", NULL, &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 static void print_rows(struct page *p, const struct cpu *c, const struct report *r)
@@ -80,10 +79,9 @@ static void print_rows(struct page *p, const struct cpu *c, const struct report 
 		{ "irq_ns", c->n_irqs ? "interrupted" : NULL, CELL_NS },
 		{ "n_switches", "switches", CELL_COUNT },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 	char name[48];
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < c->n_rows; i++) {
 		const struct cpu_row *row = &c->rows[i];
 
@@ -95,51 +93,58 @@ static void print_rows(struct page *p, const struct cpu *c, const struct report 
 		table_number(&t, (int64_t)row->n_switches);
 	}
 	page_table(p, by_thread ? "threads" : "processes", NULL, &t, r->limit);
-	table_fini(&t);
 }
 
-static int print_all(const struct report *r, const struct cpu *c)
+static int read_recording(void *analysis, const struct report *r, struct diag *d)
 {
-	struct page p;
+	return cpu_init(analysis, r->trace, &r->range, !report_is_by(r, "thread"), d);
+}
+
+static int check(const void *analysis, const struct report *r)
+{
+	const struct cpu *c = analysis;
+
+	(void)r;
+	return c->n_switches ? 0 : report_lacks(&c->run, "switches of threads", "-k sched");
+}
+
+static void print(struct page *p, void *analysis, const struct report *r)
+{
+	struct cpu *c = analysis;
 	char duration[32], cpus[64], cores[64], packages[64];
 
-	if (!c->n_switches)
-		return report_lacks(&c->run, "switches of threads", "-k sched");
-	if (page_open(&p, "report", r->is_json))
-		return CMD_FAILED;
-	page_recording(&p, &c->run);
-	page_number(&p, "duration_ns", (int64_t)c->duration_ns);
-	page_number(&p, "is_partial", c->is_partial);
-	page_number(&p, "n_unseen", (int64_t)c->n_unseen);
-	page_line(&p, "the kernel was recorded for %s", duration_text(c->duration_ns, duration));
+	page_number(p, "duration_ns", (int64_t)c->duration_ns);
+	page_number(p, "is_partial", c->is_partial);
+	page_number(p, "n_unseen", (int64_t)c->n_unseen);
+	page_line(p, "the kernel was recorded for %s", duration_text(c->duration_ns, duration));
 	if (c->machine.n_cpus)
-		page_line(&p, "%s in %s, %s%s%s", cmd_count_text(c->machine.n_cpus, "CPU", cpus),
+		page_line(p, "%s in %s, %s%s%s", cmd_count_text(c->machine.n_cpus, "CPU", cpus),
 			  cmd_count_text(devices_cores(&c->machine), "core", cores),
 			  cmd_count_text(devices_packages(&c->machine), "package", packages),
 			  *c->machine.model ? ": " : "", c->machine.model);
 	if (c->is_partial)
-		page_line(&p, "only some processes were followed; --all-kernel records the others");
+		page_line(p, "only some processes were followed; --all-kernel records the others");
 	else if (c->n_unseen)
-		page_line(&p,
+		page_line(p,
 			  "times are low: the kernel did not tell of at least %" PRIu64
 			  " switches (of %" PRIu64 "), see unknown",
 			  c->n_unseen, c->n_unseen + c->n_switches);
 	if (!c->n_irqs)
-		page_line(&p, "interrupts are in the time of whom they met: -k irq records them");
-	print_cpus(&p, c);
-	print_rows(&p, c, r);
-	return page_close(&p);
+		page_line(p, "interrupts are in the time of whom they met: -k irq records them");
+	print_cpus(p, c);
+	print_rows(p, c, r);
+}
+
+static void fini(void *analysis)
+{
+	cpu_fini(analysis);
 }
 
 int report_cpu(const struct report *r)
 {
-	struct cpu c;
-	struct diag d = { "" };
-	int status;
+	static const struct report_kind kind = {
+		sizeof(struct cpu), offsetof(struct cpu, run), read_recording, check, print, fini
+	};
 
-	if (cpu_init(&c, r->trace, &r->range, !report_is_by(r, "thread"), &d))
-		return cmd_error("report", "%s", d.text);
-	status = print_all(r, &c);
-	cpu_fini(&c);
-	return status;
+	return report_run(r, &kind);
 }

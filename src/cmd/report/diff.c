@@ -182,9 +182,9 @@ static void print_kind(struct page *p, struct diff *d, enum diff_kind kind,
 		       const struct arguments *a)
 {
 	uint32_t n_same = 0;
-	struct table t;
+	struct table t = { .columns = tables[kind].columns, .n_columns = tables[kind].n_columns };
+	bool is_empty;
 
-	table_init(&t, tables[kind].columns, tables[kind].n_columns);
 	for (uint32_t i = 0; i < d->n_rows; i++) {
 		struct diff_row *row = &d->rows[i];
 
@@ -201,12 +201,11 @@ static void print_kind(struct page *p, struct diff *d, enum diff_kind kind,
 		else
 			add_times(&t, row);
 	}
+	is_empty = !t.n_cells;
 	page_table(p, tables[kind].key, tables[kind].heading, &t, a->limit);
 	if (n_same)
 		page_line(p, "%s%s%u without significant change (--all shows them)",
-			  t.n_cells ? "  and " : tables[kind].heading, t.n_cells ? "" : ": ",
-			  n_same);
-	table_fini(&t);
+			  is_empty ? tables[kind].heading : "  and ", is_empty ? ": " : "", n_same);
 }
 
 static void print_half(struct page *p, const struct diff_half *h, const char *key, const char *path)

@@ -4,6 +4,7 @@
  * size and age.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,10 +37,9 @@ static void print_processes(struct page *p, const struct heap *h, const struct r
 		{ "at_exec_bytes", NULL, CELL_BYTES },
 		{ "n_unseen_ends", NULL, CELL_COUNT },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 	char name[48];
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < h->n_processes; i++) {
 		const struct heap_process *q = &h->processes[i];
 		const uint64_t numbers[] = {
@@ -56,7 +56,6 @@ static void print_processes(struct page *p, const struct heap *h, const struct r
 			table_number(&t, (int64_t)numbers[k]);
 	}
 	page_table(p, "processes", NULL, &t, r->limit);
-	table_fini(&t);
 }
 
 /* "function+0x1f", else "0x1234": an address in the file, or in the process if the file is
@@ -115,7 +114,7 @@ static void print_sites(struct page *p, const struct heap *h, const struct repor
 		{ "address", NULL, CELL_TEXT },
 	};
 	const struct heap_site *sites;
-	struct table t;
+	struct table t = TABLE(columns);
 	uint32_t n;
 
 	if (!heap_sites_any(h->sites)) {
@@ -125,11 +124,9 @@ static void print_sites(struct page *p, const struct heap *h, const struct repor
 		return;
 	}
 	sites = heap_sites_sort(h->sites, &n);
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < n; i++)
 		add_site(&t, h->sites, &sites[i]);
 	page_table(p, "sites", "By call site", &t, r->limit);
-	table_fini(&t);
 }
 
 static void print_classes(struct page *p, const struct heap *h)
@@ -141,9 +138,8 @@ static void print_classes(struct page *p, const struct heap *h)
 		{ "n_live", "live at the end", CELL_COUNT },
 		{ "live_bytes", "bytes", CELL_BYTES },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (int i = 0; i < HEAP_CLASSES; i++) {
 		const struct heap_class *c = &h->classes[i];
 
@@ -156,7 +152,6 @@ static void print_classes(struct page *p, const struct heap *h)
 		table_number(&t, (int64_t)c->live_bytes);
 	}
 	page_table(p, "classes", "By size", &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 static void print_oldest(struct page *p, const struct heap *h)
@@ -166,10 +161,9 @@ static void print_oldest(struct page *p, const struct heap *h)
 		{ "bytes", "bytes", CELL_BYTES },  { "process", "process", CELL_TEXT },
 		{ "thread", "thread", CELL_TEXT },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 	char name[48];
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < h->oldest.n; i++) {
 		const struct slow *s = &h->oldest.at[i];
 
@@ -180,7 +174,6 @@ static void print_oldest(struct page *p, const struct heap *h)
 		table_text(&t, thread_text(h->run.threads, s->thread, name));
 	}
 	page_table(p, "oldest", "Live at the end, the oldest", &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 /* ---------------------------------------------------------------- over time */
@@ -190,16 +183,14 @@ static void print_slices(struct page *p, const struct heap *h)
 	static const struct column columns[] = { { "time_ns", NULL, CELL_TIME },
 						 { "peak_bytes", NULL, CELL_BYTES },
 						 { "last_bytes", NULL, CELL_BYTES } };
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < h->n_slices; i++) {
 		table_number(&t, h->slices_begin_ns + (int64_t)i * h->slice_ns);
 		table_number(&t, (int64_t)h->slices[i].peak_bytes);
 		table_number(&t, (int64_t)h->slices[i].last_bytes);
 	}
 	page_table(p, "slices", NULL, &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 static uint64_t column_peak(const struct heap *h, uint32_t column, uint32_t per_column)
@@ -278,36 +269,47 @@ static void print_totals(struct page *p, const struct heap *h)
 			  cmd_count_text(h->all.n_unseen_ends, "block", count));
 }
 
-static int print_all(const struct report *r, const struct heap *h)
+static int read_recording(void *analysis, const struct report *r, struct diag *d)
 {
-	struct page p;
+	const struct heap_options o = { r->trace, r->paths, r->n_paths, &r->range, r->n_slowest };
 
+	return heap_init(analysis, &o, d);
+}
+
+static int check(const void *analysis, const struct report *r)
+{
+	const struct heap *h = analysis;
+
+	(void)r;
 	if (!h->n_heap_events)
 		return report_lacks(&h->run, "use of the heap", "-e 'lttng_ust_libc:*' -- COMMAND");
-	if (page_open(&p, "report", r->is_json))
-		return CMD_FAILED;
-	page_recording(&p, &h->run);
-	print_totals(&p, h);
-	draw(&p, h);
-	print_processes(&p, h, r);
-	print_sites(&p, h, r);
-	print_classes(&p, h);
-	print_oldest(&p, h);
+	return 0;
+}
+
+static void print(struct page *p, void *analysis, const struct report *r)
+{
+	struct heap *h = analysis;
+
+	print_totals(p, h);
+	draw(p, h);
+	print_processes(p, h, r);
+	print_sites(p, h, r);
+	print_classes(p, h);
+	print_oldest(p, h);
 	if (r->is_json)
-		print_slices(&p, h);
-	return page_close(&p);
+		print_slices(p, h);
+}
+
+static void fini(void *analysis)
+{
+	heap_fini(analysis);
 }
 
 int report_heap(const struct report *r)
 {
-	const struct heap_options o = { r->trace, r->paths, r->n_paths, &r->range, r->n_slowest };
-	struct heap h;
-	struct diag d = { "" };
-	int status;
+	static const struct report_kind kind = {
+		sizeof(struct heap), offsetof(struct heap, run), read_recording, check, print, fini
+	};
 
-	if (heap_init(&h, &o, &d))
-		return cmd_error("report", "%s", d.text);
-	status = print_all(r, &h);
-	heap_fini(&h);
-	return status;
+	return report_run(r, &kind);
 }

@@ -38,7 +38,7 @@ void page_histogram(struct page *p, const char *key, const char *heading, const 
 	char text[BAR_CHARACTERS * 3 + 1];
 	uint64_t counts[64], most = 1;
 	int first = 0, last = 63;
-	struct table t;
+	struct table t = { .columns = columns, .n_columns = p->is_json ? 3 : 4 };
 
 	samples_by_power(s, counts);
 	while (first < 63 && !counts[first])
@@ -47,7 +47,6 @@ void page_histogram(struct page *p, const char *key, const char *heading, const 
 		last--;
 	for (int i = first; i <= last; i++)
 		most = counts[i] > most ? counts[i] : most;
-	table_init(&t, columns, p->is_json ? 3 : 4);
 	for (int i = first; i <= last && s->n; i++) {
 		table_number(&t, i ? (int64_t)(1ull << i) : 0);
 		table_number(&t, i < 62 ? (int64_t)(1ull << (i + 1)) : INT64_MAX);
@@ -56,5 +55,4 @@ void page_histogram(struct page *p, const char *key, const char *heading, const 
 			table_text(&t, bar(counts[i], most, text));
 	}
 	page_table(p, key, heading, &t, UINT64_MAX);
-	table_fini(&t);
 }

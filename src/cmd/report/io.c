@@ -4,6 +4,7 @@
  * slowest transfers.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,9 +63,8 @@ static void print_rows(struct page *p, const struct io *io, const struct report 
 		{ "n_again", "not ready", CELL_COUNT },
 	};
 	char name[48], file[96];
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < io->n_rows; i++) {
 		struct io_row *row = &io->rows[i];
 		bool is_shared = !by_process && io->fds.files[row->file].name;
@@ -89,7 +89,6 @@ static void print_rows(struct page *p, const struct io *io, const struct report 
 	}
 	page_table(p, by_process ? "processes" : "files", by_process ? "By process" : "By file", &t,
 		   r->limit);
-	table_fini(&t);
 }
 
 static const char *device_text(uint64_t number, char buffer[48])
@@ -126,9 +125,8 @@ static void print_devices(struct page *p, const struct io *io, const struct repo
 		{ "depth_max", "most", CELL_COUNT },
 	};
 	char name[48];
-	struct table t;
+	struct table t = TABLE(columns), depths = TABLE(depth_columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < io->n_devices; i++) {
 		struct io_device *d = &io->devices[i];
 
@@ -143,19 +141,16 @@ static void print_devices(struct page *p, const struct io *io, const struct repo
 		table_number(&t, (int64_t)d->n_open);
 	}
 	page_table(p, "devices", "By device, from issue to completion", &t, r->limit);
-	table_fini(&t);
-	table_init(&t, depth_columns, sizeof depth_columns / sizeof *depth_columns);
 	for (uint32_t i = 0; i < io->n_depths; i++) {
 		const struct io_depth *d = &io->depths[i];
 		int64_t ns = d->since_ns - d->first_ns;
 
-		table_text(&t, device_text(d->number, name));
-		table_text(&t, disk_name(io, d->number));
-		table_real(&t, ns > 0 ? d->sum_ns / (double)ns : 0);
-		table_number(&t, d->max);
+		table_text(&depths, device_text(d->number, name));
+		table_text(&depths, disk_name(io, d->number));
+		table_real(&depths, ns > 0 ? d->sum_ns / (double)ns : 0);
+		table_number(&depths, d->max);
 	}
-	page_table(p, "queues", NULL, &t, r->limit);
-	table_fini(&t);
+	page_table(p, "queues", NULL, &depths, r->limit);
 }
 
 static void print_slowest(struct page *p, const struct io *io)
@@ -167,9 +162,8 @@ static void print_slowest(struct page *p, const struct io *io)
 		{ "bytes", "bytes", CELL_BYTES },
 	};
 	char file[96];
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < io->slowest.n; i++) {
 		const struct slow *s = &io->slowest.at[i];
 
@@ -179,7 +173,6 @@ static void print_slowest(struct page *p, const struct io *io)
 		table_number(&t, s->detail);
 	}
 	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 static void print_summary(struct page *p, const struct io *io)
@@ -213,34 +206,44 @@ static void print_summary(struct page *p, const struct io *io)
 			  cmd_count_text(io->n_open, "transfer", count));
 }
 
-static int print_all(const struct report *r, struct io *io)
+static int read_recording(void *analysis, const struct report *r, struct diag *d)
 {
-	struct page p;
+	return io_init(analysis, r->trace, &r->range, report_is_by(r, "process"), r->n_slowest, d);
+}
 
+static int check(const void *analysis, const struct report *r)
+{
+	const struct io *io = analysis;
+
+	(void)r;
 	if (!io->calls.has_entries && !io->has_block)
 		return report_lacks(&io->run, "system calls or requests of block devices",
 				    "-k syscalls -k block");
-	if (page_open(&p, "report", r->is_json))
-		return CMD_FAILED;
-	page_recording(&p, &io->run);
-	print_summary(&p, io);
-	print_rows(&p, io, r);
-	page_histogram(&p, "read_sizes", "Sizes of reads", &io->sizes[IO_READ], CELL_BYTES);
-	page_histogram(&p, "write_sizes", "Sizes of writes", &io->sizes[IO_WRITE], CELL_BYTES);
-	print_devices(&p, io, r);
-	print_slowest(&p, io);
-	return page_close(&p);
+	return 0;
+}
+
+static void print(struct page *p, void *analysis, const struct report *r)
+{
+	struct io *io = analysis;
+
+	print_summary(p, io);
+	print_rows(p, io, r);
+	page_histogram(p, "read_sizes", "Sizes of reads", &io->sizes[IO_READ], CELL_BYTES);
+	page_histogram(p, "write_sizes", "Sizes of writes", &io->sizes[IO_WRITE], CELL_BYTES);
+	print_devices(p, io, r);
+	print_slowest(p, io);
+}
+
+static void fini(void *analysis)
+{
+	io_fini(analysis);
 }
 
 int report_io(const struct report *r)
 {
-	struct io io;
-	struct diag d = { "" };
-	int status;
+	static const struct report_kind kind = {
+		sizeof(struct io), offsetof(struct io, run), read_recording, check, print, fini
+	};
 
-	if (io_init(&io, r->trace, &r->range, report_is_by(r, "process"), r->n_slowest, &d))
-		return cmd_error("report", "%s", d.text);
-	status = print_all(r, &io);
-	io_fini(&io);
-	return status;
+	return report_run(r, &kind);
 }

@@ -2,6 +2,7 @@
 /* cmd/report/irq.c - `duet report irq`: tables of interrupts, interrupted threads, and the
  * longest. */
 #include <inttypes.h>
+#include <stddef.h>
 
 #include "analysis/report/irq.h"
 #include "cmd/cmd.h"
@@ -25,9 +26,8 @@ static void print_rows(struct page *p, const struct irq *q, const struct report 
 		{ "wait_p50_ns", q->irqs.has_soft ? "raised p50" : NULL, CELL_NS },
 		{ "wait_max_ns", q->irqs.has_soft ? "raised max" : NULL, CELL_NS },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < q->n_rows; i++) {
 		struct irq_row *row = &q->rows[i];
 		const struct irq_source *s = &q->irqs.sources[row->source];
@@ -46,7 +46,6 @@ static void print_rows(struct page *p, const struct irq *q, const struct report 
 	page_table(p, "interrupts",
 		   "By name (own time: without interrupts upon it; raised: until it ran)", &t,
 		   r->limit);
-	table_fini(&t);
 }
 
 static void print_victims(struct page *p, const struct irq *q, const struct report *r)
@@ -56,10 +55,9 @@ static void print_victims(struct page *p, const struct irq *q, const struct repo
 		{ "n", "times", CELL_COUNT },	   { "own_ns", "time", CELL_NS },
 		{ "max_ns", "longest", CELL_NS },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 	char name[48];
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < q->n_victims; i++) {
 		const struct irq_victim *v = &q->victims[i];
 
@@ -71,7 +69,6 @@ static void print_victims(struct page *p, const struct irq *q, const struct repo
 		table_number(&t, (int64_t)v->max_ns);
 	}
 	page_table(p, "interrupted", "Who was interrupted", &t, r->limit);
-	table_fini(&t);
 }
 
 static void print_slowest(struct page *p, const struct irq *q)
@@ -82,9 +79,8 @@ static void print_slowest(struct page *p, const struct irq *q)
 		{ "kind", "kind", CELL_TEXT },
 		{ "name", "name", CELL_TEXT },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < q->slowest.n; i++) {
 		const struct slow *s = &q->slowest.at[i];
 
@@ -94,49 +90,58 @@ static void print_slowest(struct page *p, const struct irq *q)
 		table_text(&t, q->irqs.sources[s->what].name);
 	}
 	page_table(p, "slowest", "The longest", &t, UINT64_MAX);
-	table_fini(&t);
 }
 
-static int print_all(const struct report *r, struct irq *q)
+static int read_recording(void *analysis, const struct report *r, struct diag *d)
 {
-	uint64_t duration_ns =
-		(uint64_t)(q->run.last_ns - q->run.first_ns) * (q->run.n_cpus ? q->run.n_cpus : 1);
-	struct page p;
-	char text[32], count[64], cpus[64];
+	return irq_init(analysis, r->trace, &r->range, report_is_by(r, "cpu"), r->n_slowest, d);
+}
 
+static int check(const void *analysis, const struct report *r)
+{
+	const struct irq *q = analysis;
+
+	(void)r;
 	if (!q->irqs.has_hard && !q->irqs.has_soft && !q->irqs.has_vectors)
 		return report_lacks(&q->run, "interrupts", "-k irq");
-	if (page_open(&p, "report", r->is_json))
-		return CMD_FAILED;
-	page_recording(&p, &q->run);
-	page_number(&p, "n", (int64_t)q->n);
-	page_number(&p, "own_ns", (int64_t)q->own_ns);
-	page_number(&p, "n_left", (int64_t)q->irqs.n_left);
-	page_number(&p, "n_headless", (int64_t)q->irqs.n_headless);
-	page_line(&p, "%s took %s, %.2f %% of the time of %s",
+	return 0;
+}
+
+static void print(struct page *p, void *analysis, const struct report *r)
+{
+	struct irq *q = analysis;
+	uint64_t duration_ns =
+		(uint64_t)(q->run.last_ns - q->run.first_ns) * (q->run.n_cpus ? q->run.n_cpus : 1);
+	char text[32], count[64], cpus[64];
+
+	page_number(p, "n", (int64_t)q->n);
+	page_number(p, "own_ns", (int64_t)q->own_ns);
+	page_number(p, "n_left", (int64_t)q->irqs.n_left);
+	page_number(p, "n_headless", (int64_t)q->irqs.n_headless);
+	page_line(p, "%s took %s, %.2f %% of the time of %s",
 		  cmd_count_text(q->n, "interrupt", count), duration_text(q->own_ns, text),
 		  duration_ns ? 100.0 * (double)q->own_ns / (double)duration_ns : 0,
 		  cmd_count_text(q->run.n_cpus, "CPU", cpus));
 	if (q->irqs.n_left || q->irqs.n_headless)
-		page_line(&p,
+		page_line(p,
 			  "left out: %" PRIu64 " that were not seen to end, %" PRIu64
 			  " not to begin",
 			  q->irqs.n_left, q->irqs.n_headless);
-	print_rows(&p, q, r);
-	print_victims(&p, q, r);
-	print_slowest(&p, q);
-	return page_close(&p);
+	print_rows(p, q, r);
+	print_victims(p, q, r);
+	print_slowest(p, q);
+}
+
+static void fini(void *analysis)
+{
+	irq_fini(analysis);
 }
 
 int report_irq(const struct report *r)
 {
-	struct irq q;
-	struct diag d = { "" };
-	int status;
+	static const struct report_kind kind = {
+		sizeof(struct irq), offsetof(struct irq, run), read_recording, check, print, fini
+	};
 
-	if (irq_init(&q, r->trace, &r->range, report_is_by(r, "cpu"), r->n_slowest, &d))
-		return cmd_error("report", "%s", d.text);
-	status = print_all(r, &q);
-	irq_fini(&q);
-	return status;
+	return report_run(r, &kind);
 }

@@ -4,6 +4,7 @@
  * a table more.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,10 +32,9 @@ static void print_slowest(struct page *p, const struct latency *l, const struct 
 		{ "to_thread", r->by ? "to thread" : NULL, CELL_TEXT },
 		{ "key", r->by, CELL_TEXT },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 	char name[48];
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < l->slowest.n; i++) {
 		const struct slow *s = &l->slowest.at[i];
 
@@ -47,19 +47,16 @@ static void print_slowest(struct page *p, const struct latency *l, const struct 
 			table_nothing(&t);
 	}
 	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 static void print_times(struct page *p, struct latency *l)
 {
 	static const struct column columns[] = { { "n", "times", CELL_COUNT }, TABLE_SAMPLES };
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	table_number(&t, (int64_t)l->time.n);
 	table_samples(&t, &l->time);
 	page_table(p, "times", NULL, &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 static void print_unpaired(struct page *p, const struct latency *l, const struct report *r)
@@ -88,44 +85,59 @@ static void print_unpaired(struct page *p, const struct latency *l, const struct
 			  cmd_count_text(l->n_no_field, "event", count), r->by);
 }
 
-int report_latencies(const struct report *r, struct latency *l,
-		     void (*more)(struct page *p, struct latency *l, const struct report *r))
+int report_latency_check(const void *analysis, const struct report *r)
 {
+	const struct latency *l = analysis;
 	struct nearest near = { .wanted = r->by };
 	char text[NEAREST_MAX + 32];
-	struct page p;
 
 	if (!l->n_classes_a || !l->n_classes_b)
 		return report_unknown(r, l->n_classes_a ? r->b : r->a);
-	if (r->by && !l->n_a && !l->n_b) {
-		nearest_try_fields(&near, r->trace, r->a);
-		nearest_try_fields(&near, r->trace, r->b);
-		return cmd_error("report", "--by %s: no event like %s or %s has this field%s",
-				 r->by, r->a, r->b, nearest_text(&near, text));
-	}
-	if (page_open(&p, "report", r->is_json))
-		return CMD_FAILED;
-	page_recording(&p, &l->run);
-	page_text(&p, "from", r->a);
-	page_text(&p, "to", r->b);
-	print_unpaired(&p, l, r);
-	print_times(&p, l);
-	page_histogram(&p, "histogram", NULL, &l->time, CELL_NS);
+	if (!r->by || l->n_a || l->n_b)
+		return 0;
+	nearest_try_fields(&near, r->trace, r->a);
+	nearest_try_fields(&near, r->trace, r->b);
+	return cmd_error("report", "--by %s: no event like %s or %s has this field%s", r->by, r->a,
+			 r->b, nearest_text(&near, text));
+}
+
+void report_latency_print(struct page *p, struct latency *l, const struct report *r,
+			  void (*more)(struct page *p, struct latency *l, const struct report *r))
+{
+	page_text(p, "from", r->a);
+	page_text(p, "to", r->b);
+	print_unpaired(p, l, r);
+	print_times(p, l);
+	page_histogram(p, "histogram", NULL, &l->time, CELL_NS);
 	if (more)
-		more(&p, l, r);
-	print_slowest(&p, l, r);
-	return page_close(&p);
+		more(p, l, r);
+	print_slowest(p, l, r);
+}
+
+static int read_recording(void *analysis, const struct report *r, struct diag *d)
+{
+	return latency_init(analysis, r->trace, &r->range, r->a, r->b, r->by, r->n_slowest, false,
+			    d);
+}
+
+static void print(struct page *p, void *analysis, const struct report *r)
+{
+	report_latency_print(p, analysis, r, NULL);
+}
+
+static void fini(void *analysis)
+{
+	latency_fini(analysis);
 }
 
 int report_latency(const struct report *r)
 {
-	struct latency l;
-	struct diag d = { "" };
-	int status;
+	static const struct report_kind kind = { sizeof(struct latency),
+						 offsetof(struct latency, run),
+						 read_recording,
+						 report_latency_check,
+						 print,
+						 fini };
 
-	if (latency_init(&l, r->trace, &r->range, r->a, r->b, r->by, r->n_slowest, false, &d))
-		return cmd_error("report", "%s", d.text);
-	status = report_latencies(r, &l, NULL);
-	latency_fini(&l);
-	return status;
+	return report_run(r, &kind);
 }

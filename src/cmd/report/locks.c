@@ -4,6 +4,7 @@
  * program.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "analysis/report/latency.h"
@@ -34,9 +35,8 @@ static void print_rows(struct page *p, const struct locks *l, const struct repor
 		{ "n_woken", "woken", CELL_COUNT },
 	};
 	char name[48], address[32];
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < l->n_rows; i++) {
 		struct lock_row *row = &l->rows[i];
 
@@ -54,7 +54,6 @@ static void print_rows(struct page *p, const struct locks *l, const struct repor
 		table_number(&t, (int64_t)row->n_woken);
 	}
 	page_table(p, "futexes", "By futex (no wait: its value had changed already)", &t, r->limit);
-	table_fini(&t);
 }
 
 static void print_edges(struct page *p, const struct locks *l, const struct report *r)
@@ -70,9 +69,8 @@ static void print_edges(struct page *p, const struct locks *l, const struct repo
 		{ "max_ns", "longest", CELL_NS },
 	};
 	char name[48], address[32];
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < l->n_edges; i++) {
 		const struct lock_edge *edge = &l->edges[i];
 
@@ -86,7 +84,6 @@ static void print_edges(struct page *p, const struct locks *l, const struct repo
 		table_number(&t, (int64_t)edge->max_ns);
 	}
 	page_table(p, "wakers", "Who waited for whom", &t, r->limit);
-	table_fini(&t);
 }
 
 static void print_slowest(struct page *p, const struct locks *l)
@@ -97,9 +94,8 @@ static void print_slowest(struct page *p, const struct locks *l)
 		{ "waker", "woken by", CELL_TEXT },
 	};
 	char name[48], address[32];
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < l->slowest.n; i++) {
 		const struct slow *s = &l->slowest.at[i];
 
@@ -111,37 +107,50 @@ static void print_slowest(struct page *p, const struct locks *l)
 			table_nothing(&t);
 	}
 	page_table(p, "slowest", "The longest waits", &t, UINT64_MAX);
-	table_fini(&t);
 }
 
-static int print_futexes(const struct report *r, struct locks *l)
+static int read_futexes(void *analysis, const struct report *r, struct diag *d)
 {
-	struct page p;
-	char text[32], count[64];
+	return locks_init(analysis, r->trace, &r->range, r->n_slowest, d);
+}
 
+static int check_futexes(const void *analysis, const struct report *r)
+{
+	const struct locks *l = analysis;
+
+	(void)r;
 	if (!l->has_calls)
 		return report_lacks(&l->run, "system calls", "-k syscalls -k sched");
 	if (!l->n_calls)
 		return report_lacks(&l->run, "futex calls", "-k syscalls -k sched");
-	if (page_open(&p, "report", r->is_json))
-		return CMD_FAILED;
-	page_recording(&p, &l->run);
-	page_number(&p, "n_calls", (int64_t)l->n_calls);
-	page_number(&p, "n_waits", (int64_t)l->waits.n);
-	page_number(&p, "n_without_waker", (int64_t)l->n_without_waker);
-	page_line(&p, "%s for futexes, %s in all", cmd_count_text(l->waits.n, "wait", count),
+	return 0;
+}
+
+static void print_futexes(struct page *p, void *analysis, const struct report *r)
+{
+	struct locks *l = analysis;
+	char text[32], count[64];
+
+	page_number(p, "n_calls", (int64_t)l->n_calls);
+	page_number(p, "n_waits", (int64_t)l->waits.n);
+	page_number(p, "n_without_waker", (int64_t)l->n_without_waker);
+	page_line(p, "%s for futexes, %s in all", cmd_count_text(l->waits.n, "wait", count),
 		  duration_text(l->waits.sum, text));
 	if (!l->has_wakeups)
-		page_line(&p, "no wakeups were recorded, so nobody knows who woke whom: record "
-			      "with -k sched");
+		page_line(p, "no wakeups were recorded, so nobody knows who woke whom: record "
+			     "with -k sched");
 	else if (l->n_without_waker)
-		page_line(&p, "ended and nobody was seen to do that: %s",
+		page_line(p, "ended and nobody was seen to do that: %s",
 			  cmd_count_text(l->n_without_waker, "wait", count));
-	print_rows(&p, l, r);
-	page_histogram(&p, "histogram", "How long", &l->waits, CELL_NS);
-	print_edges(&p, l, r);
-	print_slowest(&p, l);
-	return page_close(&p);
+	print_rows(p, l, r);
+	page_histogram(p, "histogram", "How long", &l->waits, CELL_NS);
+	print_edges(p, l, r);
+	print_slowest(p, l);
+}
+
+static void fini_futexes(void *analysis)
+{
+	locks_fini(analysis);
 }
 
 /* ---------------------------------------------------------------- locks of programs */
@@ -154,9 +163,8 @@ static void print_held(struct page *p, struct latency *l, const struct report *r
 		TABLE_SAMPLES,
 	};
 	char name[48];
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < l->n_keys; i++) {
 		if (!l->times[i].n)
 			continue;
@@ -168,35 +176,41 @@ static void print_held(struct page *p, struct latency *l, const struct report *r
 		table_samples(&t, &l->times[i]);
 	}
 	page_table(p, "held", "How long held", &t, r->limit);
-	table_fini(&t);
 }
 
-static int report_pair(const struct report *r)
+static int read_pairs(void *analysis, const struct report *r, struct diag *d)
 {
-	struct latency l;
-	struct diag d = { "" };
-	int status;
+	return latency_init(analysis, r->trace, &r->range, r->a, r->b, r->by, r->n_slowest, true,
+			    d);
+}
 
-	if (latency_init(&l, r->trace, &r->range, r->a, r->b, r->by, r->n_slowest, true, &d))
-		return cmd_error("report", "%s", d.text);
-	status = report_latencies(r, &l, print_held);
-	latency_fini(&l);
-	return status;
+static void print_pairs(struct page *p, void *analysis, const struct report *r)
+{
+	report_latency_print(p, analysis, r, print_held);
+}
+
+static void fini_pairs(void *analysis)
+{
+	latency_fini(analysis);
 }
 
 int report_locks(const struct report *r)
 {
-	struct locks l;
-	struct diag d = { "" };
-	int status;
+	static const struct report_kind futexes = {
+		sizeof(struct locks), offsetof(struct locks, run),
+		read_futexes,	      check_futexes,
+		print_futexes,	      fini_futexes
+	};
+	static const struct report_kind pairs = { sizeof(struct latency),
+						  offsetof(struct latency, run),
+						  read_pairs,
+						  report_latency_check,
+						  print_pairs,
+						  fini_pairs };
 
 	if (r->a)
-		return report_pair(r);
+		return report_run(r, &pairs);
 	if (r->by)
 		return cmd_error("report", "locks: --by names a field of the events of --pair");
-	if (locks_init(&l, r->trace, &r->range, r->n_slowest, &d))
-		return cmd_error("report", "%s", d.text);
-	status = print_futexes(r, &l);
-	locks_fini(&l);
-	return status;
+	return report_run(r, &futexes);
 }

@@ -77,6 +77,30 @@ int report_lacks(const struct pass *run, const char *what, const char *how)
 			 how);
 }
 
+int report_run(const struct report *r, const struct report_kind *kind)
+{
+	char *analysis = calloc(1, kind->size);
+	struct diag d = { "" };
+	struct page p;
+	int status;
+
+	if (!analysis || kind->read(analysis, r, &d)) {
+		free(analysis);
+		return cmd_error("report", "%s", *d.text ? d.text : "no memory");
+	}
+	status = kind->check(analysis, r);
+	if (!status)
+		status = page_open(&p, "report", r->is_json);
+	if (!status) {
+		page_recording(&p, (const struct pass *)(analysis + kind->pass));
+		kind->print(&p, analysis, r);
+		status = page_close(&p);
+	}
+	kind->fini(analysis);
+	free(analysis);
+	return status;
+}
+
 static void warn(void *context, const char *text)
 {
 	(void)context;

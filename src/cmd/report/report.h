@@ -23,6 +23,22 @@ struct report {
 	const char *a, *b; /* latency, --between: patterns */
 };
 
+/* A kind of report: an analysis, and the page that shows it. */
+struct report_kind {
+	size_t size; /* of the analysis */
+	size_t pass; /* offset of its struct pass */
+	/* Reads the recording.  Returns 0 or -errno, with the reason in @d. */
+	int (*read)(void *analysis, const struct report *r, struct diag *d);
+	/* Returns 0; or prints why there is nothing to show, and returns the exit status. */
+	int (*check)(const void *analysis, const struct report *r);
+	void (*print)(struct page *p, void *analysis, const struct report *r);
+	void (*fini)(void *analysis);
+};
+
+/* report_run - read, check, print and free.  The page begins with the totals of the recording.
+ * Returns the exit status. */
+int report_run(const struct report *r, const struct report_kind *kind);
+
 /* Each returns the exit status. */
 int report_cpu(const struct report *r);
 int report_heap(const struct report *r);
@@ -34,11 +50,12 @@ int report_sched(const struct report *r);
 int report_syscalls(const struct report *r);
 int report_why(const struct report *r);
 
-/* report_latencies - print a page about @l; @more adds tables and may be NULL. Returns the exit
- * status. */
+/* The page of `report latency`, which `report locks --pair` shows too, with a table more: see
+ * struct report_kind. */
 struct latency;
-int report_latencies(const struct report *r, struct latency *l,
-		     void (*more)(struct page *p, struct latency *l, const struct report *r));
+int report_latency_check(const void *analysis, const struct report *r);
+void report_latency_print(struct page *p, struct latency *l, const struct report *r,
+			  void (*more)(struct page *p, struct latency *l, const struct report *r));
 /* latency_key_text - the value that A and B have in common, with index @key in @l. */
 const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r,
 			     char buffer[48]);

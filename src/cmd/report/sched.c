@@ -4,6 +4,7 @@
  * the longest.
  */
 #include <inttypes.h>
+#include <stddef.h>
 
 #include "analysis/report/sched.h"
 #include "cmd/cmd.h"
@@ -42,10 +43,9 @@ static void print_rows(struct page *p, struct sched *s, const struct report *r)
 		{ "preempted_ns", "preempted for", CELL_NS },
 		{ "preempted_max_ns", "longest", CELL_NS },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 	char name[48];
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	if (!r->is_json)
 		add_row(&t, &s->all, "all", -1);
 	for (uint32_t i = 0; i < s->n_rows; i++)
@@ -54,7 +54,6 @@ static void print_rows(struct page *p, struct sched *s, const struct report *r)
 	page_table(p, by_process ? "processes" : "threads",
 		   "From wakeup to running (total to max); time off the CPU after preemptions", &t,
 		   r->limit == UINT64_MAX ? r->limit : r->limit + 1);
-	table_fini(&t);
 }
 
 static void print_slowest(struct page *p, const struct sched *s)
@@ -64,9 +63,8 @@ static void print_slowest(struct page *p, const struct sched *s)
 		{ "cpu", "got CPU", CELL_COUNT },
 		{ "after", "after", CELL_TEXT },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < s->slowest.n; i++) {
 		const struct slow *slow = &s->slowest.at[i];
 
@@ -78,47 +76,58 @@ static void print_slowest(struct page *p, const struct sched *s)
 		table_text(&t, slow->what == SCHED_WOKEN ? "wakeup" : "preemption");
 	}
 	page_table(p, "slowest", "The longest waits", &t, UINT64_MAX);
-	table_fini(&t);
 }
 
-static int print_all(const struct report *r, struct sched *s)
+static int read_recording(void *analysis, const struct report *r, struct diag *d)
 {
-	char count[64];
-	struct page p;
+	return sched_init(analysis, r->trace, &r->range, report_is_by(r, "process"), r->n_slowest,
+			  d);
+}
 
-	if (!s->n_switches)
-		return report_lacks(&s->run, "switches of threads", "-k sched");
-	if (page_open(&p, "report", r->is_json))
-		return CMD_FAILED;
-	page_recording(&p, &s->run);
-	page_number(&p, "n_switches", (int64_t)s->n_switches);
-	page_number(&p, "n_cut", (int64_t)s->n_cut);
-	page_number(&p, "n_left_out", (int64_t)s->n_left_out);
+static int check(const void *analysis, const struct report *r)
+{
+	const struct sched *s = analysis;
+
+	(void)r;
+	return s->n_switches ? 0 : report_lacks(&s->run, "switches of threads", "-k sched");
+}
+
+static void print(struct page *p, void *analysis, const struct report *r)
+{
+	struct sched *s = analysis;
+	char count[64];
+
+	page_number(p, "n_switches", (int64_t)s->n_switches);
+	page_number(p, "n_cut", (int64_t)s->n_cut);
+	page_number(p, "n_left_out", (int64_t)s->n_left_out);
 	if (!s->n_wakeups)
-		page_line(&p, "no wakeups were recorded, so only preemptions are known: record "
-			      "with -k sched");
+		page_line(p, "no wakeups were recorded, so only preemptions are known: record "
+			     "with -k sched");
 	if (s->n_cut)
-		page_line(&p, "left out, for events were lost meanwhile: %s",
+		page_line(p, "left out, for events were lost meanwhile: %s",
 			  cmd_count_text(s->n_cut, "wait", count));
 	if (s->n_left_out)
 		page_line(
-			&p,
+			p,
 			"left out, for the recording does not follow them: %s (--all-kernel does)",
 			cmd_count_text(s->n_left_out, "thread", count));
-	print_rows(&p, s, r);
-	print_slowest(&p, s);
-	return page_close(&p);
+	print_rows(p, s, r);
+	print_slowest(p, s);
+}
+
+static void fini(void *analysis)
+{
+	sched_fini(analysis);
 }
 
 int report_sched(const struct report *r)
 {
-	struct sched s;
-	struct diag d = { "" };
-	int status;
+	static const struct report_kind kind = { sizeof(struct sched),
+						 offsetof(struct sched, run),
+						 read_recording,
+						 check,
+						 print,
+						 fini };
 
-	if (sched_init(&s, r->trace, &r->range, report_is_by(r, "process"), r->n_slowest, &d))
-		return cmd_error("report", "%s", d.text);
-	status = print_all(r, &s);
-	sched_fini(&s);
-	return status;
+	return report_run(r, &kind);
 }

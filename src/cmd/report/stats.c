@@ -115,7 +115,7 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 		{ "last_ns", NULL, CELL_TIME },
 	};
 	int n = 7;
-	struct table t;
+	struct table t = { .columns = columns };
 	char buffer[48], heading[64];
 
 	if (by == COUNT_VALUE) {
@@ -131,7 +131,7 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 	} else if (by == COUNT_EVENT) {
 		columns[n++] = (struct column){ "domain", NULL, CELL_TEXT };
 	}
-	table_init(&t, columns, n);
+	t.n_columns = n;
 	for (uint32_t i = 0; i < c->by[by].n; i++) {
 		static const char *const domains[] = { "other", "ust", "kernel" };
 		const struct count_row *row = &c->by[by].at[i];
@@ -153,7 +153,6 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 		}
 	}
 	page_table(p, kinds[by].key, by == COUNT_VALUE ? heading : kinds[by].heading, &t, a->limit);
-	table_fini(&t);
 }
 
 static int print_all(const struct arguments *a, const struct counts *c, struct kallsyms *functions)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/report/syscalls.c - `duet report syscalls`: a table of calls, and the slowest. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,9 +47,8 @@ static void print_rows(struct page *p, const struct syscalls *s, const struct re
 		{ "errors", "which errors", CELL_TEXT },
 	};
 	char errors[512], name[48];
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < s->n_rows; i++) {
 		struct syscall_row *row = &s->rows[i];
 
@@ -68,7 +68,6 @@ static void print_rows(struct page *p, const struct syscalls *s, const struct re
 		table_text(&t, errors_text(row, errors, sizeof errors));
 	}
 	page_table(p, "syscalls", NULL, &t, r->limit);
-	table_fini(&t);
 }
 
 static void print_slowest(struct page *p, const struct syscalls *s)
@@ -78,9 +77,8 @@ static void print_slowest(struct page *p, const struct syscalls *s)
 		{ "call", "call", CELL_TEXT },
 		{ "result", "result", CELL_COUNT },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < s->slowest.n; i++) {
 		const struct slow *slow = &s->slowest.at[i];
 
@@ -89,7 +87,6 @@ static void print_slowest(struct page *p, const struct syscalls *s)
 		table_number(&t, slow->detail);
 	}
 	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 /* Explains the columns "open" and "headless", if they are shown. */
@@ -120,30 +117,44 @@ static void print_unpaired(struct page *p, const struct syscalls *s)
 			  s->n_headless, s->run.lost_events ? ", or lost" : "");
 }
 
-static int print_all(const struct report *r, const struct syscalls *s)
+static int read_recording(void *analysis, const struct report *r, struct diag *d)
 {
-	struct page p;
+	return syscalls_init(analysis, r->trace, &r->range, report_is_by(r, "process"),
+			     r->n_slowest, d);
+}
 
+static int check(const void *analysis, const struct report *r)
+{
+	const struct syscalls *s = analysis;
+
+	(void)r;
 	if (!s->n_entries && !s->n_exits)
 		return report_lacks(&s->run, "system calls", "-k syscalls");
-	if (page_open(&p, "report", r->is_json))
-		return CMD_FAILED;
-	page_recording(&p, &s->run);
-	print_rows(&p, s, r);
-	print_unpaired(&p, s);
-	print_slowest(&p, s);
-	return page_close(&p);
+	return 0;
+}
+
+static void print(struct page *p, void *analysis, const struct report *r)
+{
+	struct syscalls *s = analysis;
+
+	print_rows(p, s, r);
+	print_unpaired(p, s);
+	print_slowest(p, s);
+}
+
+static void fini(void *analysis)
+{
+	syscalls_fini(analysis);
 }
 
 int report_syscalls(const struct report *r)
 {
-	struct syscalls s;
-	struct diag d = { "" };
-	int status;
+	static const struct report_kind kind = { sizeof(struct syscalls),
+						 offsetof(struct syscalls, run),
+						 read_recording,
+						 check,
+						 print,
+						 fini };
 
-	if (syscalls_init(&s, r->trace, &r->range, report_is_by(r, "process"), r->n_slowest, &d))
-		return cmd_error("report", "%s", d.text);
-	status = print_all(r, &s);
-	syscalls_fini(&s);
-	return status;
+	return report_run(r, &kind);
 }

@@ -7,6 +7,7 @@
 #include "cmd/report/table.h"
 #include "cmd/progress.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,23 +20,12 @@
 
 #include "cmd/cmd.h"
 
+enum { COLUMNS_MAX = 32 };
+
 static void no_memory(void)
 {
 	fprintf(stderr, "duet: no memory\n");
 	exit(CMD_FAILED);
-}
-
-void table_init(struct table *t, const struct column *columns, int n_columns)
-{
-	*t = (struct table){ .columns = columns, .n_columns = n_columns };
-}
-
-void table_fini(struct table *t)
-{
-	for (uint32_t i = 0; i < t->n_cells; i++)
-		free(t->cells[i].text);
-	free(t->cells);
-	*t = (struct table){ 0 };
 }
 
 static struct cell *next_cell(struct table *t)
@@ -409,17 +399,13 @@ static void fit(const struct table *t, int *widths)
 	}
 }
 
-void page_table(struct page *p, const char *key, const char *heading, struct table *t,
-		uint64_t limit)
+static void print_table(struct page *p, const char *heading, const struct table *t, uint64_t limit)
 {
 	uint32_t n_rows = t->n_columns ? t->n_cells / (uint32_t)t->n_columns : 0;
 	uint32_t shown = n_rows < limit ? n_rows : (uint32_t)limit;
-	int widths[32];
+	int widths[COLUMNS_MAX];
 
-	if (p->is_json) {
-		json_table(p, key, t);
-		return;
-	}
+	assert(t->n_columns <= COLUMNS_MAX);
 	if (!n_rows)
 		return;
 	out_text(&p->out, "\n", 1);
@@ -433,6 +419,21 @@ void page_table(struct page *p, const char *key, const char *heading, struct tab
 		put_row(&p->out, t, &t->cells[i * (uint32_t)t->n_columns], widths);
 	if (shown < n_rows)
 		page_line(p, "  and %u more", n_rows - shown);
+}
+
+void page_table(struct page *p, const char *key, const char *heading, struct table *t,
+		uint64_t limit)
+{
+	assert(t->n_columns && t->n_cells % (uint32_t)t->n_columns == 0);
+	if (p->is_json)
+		json_table(p, key, t);
+	else
+		print_table(p, heading, t, limit);
+	for (uint32_t i = 0; i < t->n_cells; i++)
+		free(t->cells[i].text);
+	free(t->cells);
+	t->cells = NULL;
+	t->n_cells = t->capacity = 0;
 }
 
 static void print_lost(struct page *p, const struct pass *r)

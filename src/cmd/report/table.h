@@ -47,8 +47,11 @@ struct table {
 	uint32_t n_cells, capacity;
 };
 
-void table_init(struct table *t, const struct column *columns, int n_columns);
-void table_fini(struct table *t);
+/* An empty table with the columns of array @c. */
+#define TABLE(c)                                                                                   \
+	{                                                                                          \
+		.columns = (c), .n_columns = sizeof(c) / sizeof *(c)                               \
+	}
 
 /* Append the next cell of the row, or the first of the next row. If there is no memory the program
  * exits. */
@@ -69,8 +72,8 @@ int page_open(struct page *p, const char *verb, bool is_json);
 /* Returns the exit status: 0, or CMD_FAILED if the output could not be written. */
 int page_close(struct page *p);
 
-/* For people: @heading, then at most @limit rows, then the number of the others. In JSON: all rows
- * under @key. */
+/* page_table - print @t and empty it. For people: @heading, then at most @limit rows, then the
+ * number of the others. In JSON: all rows under @key. */
 void page_table(struct page *p, const char *key, const char *heading, struct table *t,
 		uint64_t limit);
 void page_line(struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));

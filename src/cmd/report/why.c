@@ -2,6 +2,7 @@
 /* cmd/report/why.c - `duet report why`: how the time of a thread was spent, and what it waited
  * for. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -126,9 +127,8 @@ static void print_states(struct page *p, const struct wait_analysis *w, const st
 		{ "slowest_ns", r->a ? "the slowest" : NULL, CELL_NS },
 		{ "slowest_percent", r->a ? "of it" : NULL, CELL_PERCENT },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (int i = WAIT_STATES - 1; i >= 0; i--) {
 		if (!w->all.ns[i])
 			continue;
@@ -143,7 +143,6 @@ static void print_states(struct page *p, const struct wait_analysis *w, const st
 		table_real(&t, slow ? share(slow->account.ns[i], slow->ns) : 0);
 	}
 	page_table(p, "states", NULL, &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 static void print_threads(struct page *p, const struct wait_analysis *w, const struct report *r)
@@ -163,12 +162,11 @@ static void print_threads(struct page *p, const struct wait_analysis *w, const s
 	static const enum wait_state states[] = { WAIT_USER,	  WAIT_KERNEL,	 WAIT_IRQ,
 						  WAIT_PREEMPTED, WAIT_RUNNABLE, WAIT_BLOCKED,
 						  WAIT_UNKNOWN };
-	struct table t;
+	struct table t = TABLE(columns);
 	char name[48];
 
 	if (w->n_rows < 2 && !p->is_json)
 		return;
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < w->n_rows; i++) {
 		const struct wait_row *row = &w->rows[i];
 
@@ -179,7 +177,6 @@ static void print_threads(struct page *p, const struct wait_analysis *w, const s
 			table_number(&t, (int64_t)row->account.ns[states[k]]);
 	}
 	page_table(p, "threads", "By thread", &t, r->limit);
-	table_fini(&t);
 }
 
 static void print_parts(struct page *p, const struct wait_analysis *w, const struct report *r)
@@ -193,10 +190,9 @@ static void print_parts(struct page *p, const struct wait_analysis *w, const str
 		{ "max_ns", "longest", CELL_NS },
 		{ "max_at_ns", "that began", CELL_TIME },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 	char text[96];
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < w->parts.n; i++) {
 		const struct wait_part *part = &w->parts.at[i];
 
@@ -209,7 +205,6 @@ static void print_parts(struct page *p, const struct wait_analysis *w, const str
 		table_number(&t, part->max_at_ns);
 	}
 	page_table(p, "parts", "In detail", &t, r->limit);
-	table_fini(&t);
 }
 
 /* A slice of a path as text. */
@@ -241,11 +236,10 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 	};
 	uint64_t whole = 0;
 	char name[48], text[192];
-	struct table t;
+	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < w->chain.n; i++)
 		whole += w->chain.at[i].ns;
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < w->chain.n; i++) {
 		const struct wait_part *part = &w->chain.at[i];
 
@@ -258,7 +252,6 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 		table_real(&t, share(part->ns, whole));
 	}
 	page_table(p, "chain", "While it was blocked, what it waited for", &t, r->limit);
-	table_fini(&t);
 }
 
 /* A table of waits. The path of the longest is a table of its own. */
@@ -272,9 +265,8 @@ static void print_waits(struct page *p, const struct wait_analysis *w,
 		{ "call", "in", CELL_TEXT },
 	};
 	char name[48], text[256], cause[80];
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct wait_interval *wait = &waits[i];
 		struct slow slow = { (uint64_t)(wait->end_ns - wait->begin_ns), wait->begin_ns,
@@ -292,7 +284,6 @@ static void print_waits(struct page *p, const struct wait_analysis *w,
 		table_text(&t, arguments_text(w, wait, text));
 	}
 	page_table(p, "waits", heading, &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 static void print_path(struct page *p, const struct wait_analysis *w,
@@ -304,9 +295,8 @@ static void print_path(struct page *p, const struct wait_analysis *w,
 		{ "tid", NULL, CELL_COUNT },	  { "what", "was", CELL_TEXT },
 	};
 	char name[48], text[192];
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < wait->n_slices; i++) {
 		const struct wait_slice *slice = &wait->slices[i];
 
@@ -318,7 +308,6 @@ static void print_path(struct page *p, const struct wait_analysis *w,
 		table_text(&t, slice_text(w, slice->state, slice->call, slice->cause, text));
 	}
 	page_table(p, "path", "What the longest waited for, step by step", &t, r->limit);
-	table_fini(&t);
 }
 
 static void print_spans(struct page *p, const struct wait_analysis *w)
@@ -328,9 +317,8 @@ static void print_spans(struct page *p, const struct wait_analysis *w)
 		{ "for_cpu_ns", "for a CPU", CELL_NS }, { "blocked_ns", "blocked", CELL_NS },
 		{ "unknown_ns", "unknown", CELL_NS },
 	};
-	struct table t;
+	struct table t = TABLE(columns);
 
-	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < w->n_slowest; i++) {
 		const struct wait_span *s = &w->slowest[i];
 		const uint64_t *ns = s->account.ns;
@@ -342,7 +330,6 @@ static void print_spans(struct page *p, const struct wait_analysis *w)
 		table_number(&t, (int64_t)ns[WAIT_UNKNOWN]);
 	}
 	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);
-	table_fini(&t);
 }
 
 /* ---------------------------------------------------------------- words */
@@ -418,13 +405,16 @@ static void print_missing(struct page *p, const struct wait_analysis *w)
 			  cmd_count_text(w->n_contradictions, "time", count));
 }
 
-static int print_all(const struct report *r, struct wait_analysis *w)
+static int read_recording(void *analysis, const struct report *r, struct diag *d)
 {
-	static const struct column times[] = { { "n", "times", CELL_COUNT }, TABLE_SAMPLES };
-	const struct wait_interval *waits = r->a && w->n_slowest ? w->slowest[0].waits : w->waits;
-	uint32_t n_waits = r->a && w->n_slowest ? w->slowest[0].n_waits : w->n_waits;
-	struct table t;
-	struct page p;
+	const struct wait_question q = { r->tid, r->pid, r->a, r->b, r->n_slowest };
+
+	return wait_init(analysis, r->trace, &r->range, &q, d);
+}
+
+static int check(const void *analysis, const struct report *r)
+{
+	const struct wait_analysis *w = analysis;
 
 	if (!w->has_switches)
 		return report_lacks(&w->run, "switches of threads", "-k sched -k syscalls -k irq");
@@ -434,53 +424,61 @@ static int print_all(const struct report *r, struct wait_analysis *w)
 		return cmd_error("report",
 				 "nothing is known of such a thread in this part of the recording; "
 				 "`duet stats --by thread` lists who is in it");
-	if (page_open(&p, "report", r->is_json))
-		return CMD_FAILED;
-	page_recording(&p, &w->run);
-	page_number(&p, "ns", (int64_t)w->ns);
-	page_number(&p, "n_waits", (int64_t)w->n_waits_seen);
-	page_number(&p, "n_without_waker", (int64_t)w->n_without_waker);
-	page_number(&p, "n_contradictions", (int64_t)w->n_contradictions);
-	page_number(&p, "n_cut", (int64_t)w->n_cut);
-	page_number(&p, "n_open", (int64_t)w->n_open);
-	page_number(&p, "n_left_out", (int64_t)w->n_left_out);
-	print_missing(&p, w);
-	print_summary(&p, w, r);
-	print_states(&p, w, r);
+	return 0;
+}
+
+static void print(struct page *p, void *analysis, const struct report *r)
+{
+	struct wait_analysis *w = analysis;
+	static const struct column times[] = { { "n", "times", CELL_COUNT }, TABLE_SAMPLES };
+	const struct wait_interval *waits = r->a && w->n_slowest ? w->slowest[0].waits : w->waits;
+	uint32_t n_waits = r->a && w->n_slowest ? w->slowest[0].n_waits : w->n_waits;
+	struct table t = TABLE(times);
+
+	page_number(p, "ns", (int64_t)w->ns);
+	page_number(p, "n_waits", (int64_t)w->n_waits_seen);
+	page_number(p, "n_without_waker", (int64_t)w->n_without_waker);
+	page_number(p, "n_contradictions", (int64_t)w->n_contradictions);
+	page_number(p, "n_cut", (int64_t)w->n_cut);
+	page_number(p, "n_open", (int64_t)w->n_open);
+	page_number(p, "n_left_out", (int64_t)w->n_left_out);
+	print_missing(p, w);
+	print_summary(p, w, r);
+	print_states(p, w, r);
 	if (r->a) {
-		table_init(&t, times, sizeof times / sizeof *times);
 		table_number(&t, (int64_t)w->spans.n);
 		table_samples(&t, &w->spans);
-		page_table(&p, "times", "How long", &t, UINT64_MAX);
-		table_fini(&t);
-		page_histogram(&p, "histogram", NULL, &w->spans, CELL_NS);
-		print_spans(&p, w);
+		page_table(p, "times", "How long", &t, UINT64_MAX);
+		page_histogram(p, "histogram", NULL, &w->spans, CELL_NS);
+		print_spans(p, w);
 	}
-	print_threads(&p, w, r);
+	print_threads(p, w, r);
 	if (w->is_overview) {
-		page_line(&p, "%s", "");
-		page_line(&p, "-t TID or -p PID: in what, and who woke it");
-		return page_close(&p);
+		page_line(p, "%s", "");
+		page_line(p, "-t TID or -p PID: in what, and who woke it");
+		return;
 	}
-	print_parts(&p, w, r);
-	print_chain(&p, w, r);
-	print_waits(&p, w, waits, n_waits,
+	print_parts(p, w, r);
+	print_chain(p, w, r);
+	print_waits(p, w, waits, n_waits,
 		    r->a ? "The longest waits of the slowest" : "The longest waits");
 	if (n_waits)
-		print_path(&p, w, &waits[0], r);
-	return page_close(&p);
+		print_path(p, w, &waits[0], r);
+}
+
+static void fini(void *analysis)
+{
+	wait_fini(analysis);
 }
 
 int report_why(const struct report *r)
 {
-	struct wait_question q = { r->tid, r->pid, r->a, r->b, r->n_slowest };
-	struct wait_analysis w;
-	struct diag d = { "" };
-	int status;
+	static const struct report_kind kind = { sizeof(struct wait_analysis),
+						 offsetof(struct wait_analysis, run),
+						 read_recording,
+						 check,
+						 print,
+						 fini };
 
-	if (wait_init(&w, r->trace, &r->range, &q, &d))
-		return cmd_error("report", "%s", d.text);
-	status = print_all(r, &w);
-	wait_fini(&w);
-	return status;
+	return report_run(r, &kind);
 }
