@@ -81,11 +81,6 @@ int64_t values_of(struct values *v, const struct trace_event *e, const struct th
 	return v->texts[i + 1] ? i + 1 : -ENOMEM;
 }
 
-uint32_t values_n(const struct values *v)
-{
-	return v->keys.n + 1;
-}
-
 const char *values_text(const struct values *v, uint32_t number)
 {
 	return number == VALUE_NONE ? NULL : v->texts[number];

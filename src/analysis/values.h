@@ -20,7 +20,6 @@ void values_close(struct values *v); /* accepts NULL */
 
 /* values_of - the number of @e's value: dense, from 1; or VALUE_NONE, or -ENOMEM. */
 int64_t values_of(struct values *v, const struct trace_event *e, const struct thread_identity *w);
-uint32_t values_n(const struct values *v); /* VALUE_NONE is counted */
 
 /* values_text - a value as text, borrowed until values_close(); NULL for VALUE_NONE. */
 const char *values_text(const struct values *v, uint32_t number);
