@@ -18,6 +18,11 @@
 
 enum { THREAD_UNKNOWN = 0, THREAD_NAME_MAX = 16 };
 
+/* Bits of prev_state in sched_switch (include/linux/sched.h). SLEEPS: the thread is not runnable
+ * (interruptible, uninterruptible, stopped, traced, dead, zombie, parked, idle). A preempted thread
+ * has none of these: 0, or a higher bit. DEAD: it has exited. */
+enum { THREAD_STATE_SLEEPS = 0xff, THREAD_STATE_DEAD = 0x30 };
+
 enum thread_made { MADE_UNKNOWN, MADE_THREAD, MADE_PROCESS };
 
 struct thread {

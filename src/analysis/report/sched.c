@@ -8,11 +8,6 @@
 
 #include "analysis/event_table.h"
 
-/* The bits of prev_state for states in which a thread is not runnable (include/linux/sched.h:
- * interruptible, uninterruptible, stopped, traced, dead, zombie, parked, idle). A preempted thread
- * has none of them: 0, or a higher bit. */
-enum { STATE_SLEEPS = 0xff };
-
 enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKING, ROLE_WAKEUP, ROLE_MIGRATE, ROLE_DEATH };
 
 struct state { /* of a thread */
@@ -93,7 +88,7 @@ static int on_switch(struct reading *r, const struct event_table *p, struct pass
 	r->s->n_switches++;
 	if (!err && prev) {
 		r->states[prev] = (struct state){ 0 };
-		if (!(pass_number(e, p->field[2], STATE_SLEEPS) & STATE_SLEEPS)) {
+		if (!(pass_number(e, p->field[2], THREAD_STATE_SLEEPS) & THREAD_STATE_SLEEPS)) {
 			r->s->rows[prev].n_preempted++;
 			begin_wait(&r->states[prev], SCHED_PREEMPTED, e->time_ns, epoch);
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/timeline/timeline_events.c - the events that open and close slices: see timeline.h.
+ * analysis/timeline/events.c - the events that open and close slices: see timeline.h.
  *
  * A name counts only if the recording has its partner: `server_start` without `server_stop` is an
  * instant like any other.
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/timeline/timeline.h"
+#include "analysis/timeline/internal.h"
 
 static const struct {
 	const char *opens, *closes;

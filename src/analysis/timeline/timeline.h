@@ -108,33 +108,4 @@ int timeline_run(struct timeline *t, struct trace *second, const struct timeline
 /* timeline_thread - a thread, with all that the passes learned of it. */
 const struct thread *timeline_thread(const struct timeline *t, uint32_t number);
 
-/* ----------------------------------------------------------------
- * analysis/timeline/timeline_events.c */
-
-enum timeline_role {
-	TIMELINE_PLAIN,
-	TIMELINE_OPENS,
-	TIMELINE_CLOSES,
-	TIMELINE_SWITCHES,
-	TIMELINE_WAKES,
-	TIMELINE_EXITS,
-};
-
-struct timeline_plan {
-	uint8_t role; /* enum timeline_role */
-	bool is_of_cpu;
-	uint32_t pair; /* equal for the events that open and close the slice */
-	uint32_t name_size;
-	const char *name;
-	const struct ctf_op *field[3]; /* switches: prev, next, state; wakes: thread */
-	const struct ctf_op
-		*softirq; /* the field with the number of a soft interrupt, whose name is the
-			   * slice's; or NULL */
-	const struct ctf_op *function; /* the field with a function, whose name is the slice's or
-				        * instant's; or NULL */
-};
-
-/* timeline_plan - an array by class number, which the caller frees; NULL if there is no memory. */
-struct timeline_plan *timeline_plan(const struct pass *r, const struct timeline_options *o);
-
 #endif

@@ -8,8 +8,6 @@
 #include "analysis/event_table.h"
 #include "analysis/wait/internal.h"
 
-enum { STATE_SLEEPS = 0xff }; /* bits of prev_state: see analysis/report/sched.c */
-
 enum role {
 	ROLE_NONE,
 	ROLE_SWITCH,
@@ -86,7 +84,8 @@ static int on_switch(struct wait_reading *r, const struct event_table *p, uint32
 {
 	int64_t next = threads_of(r->w->run.threads, e, pass_number(e, p->field[1], -1));
 	struct wait_thread *t;
-	bool sleeps = pass_number(e, p->field[2], STATE_SLEEPS) & STATE_SLEEPS, is_dead;
+	bool sleeps = pass_number(e, p->field[2], THREAD_STATE_SLEEPS) & THREAD_STATE_SLEEPS,
+	     is_dead;
 	int err = next < 0 ? -ENOMEM : 0;
 
 	r->w->has_switches = true;

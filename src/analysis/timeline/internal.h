@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/timeline/internal.h - shared by the files of timeline.h:
+ *
+ *   timeline.c   the two passes, counters, losses
+ *   events.c     the role of each event class
+ *   slices.c     slices and instants
+ *   states.c     states of threads
+ */
+#ifndef ANALYSIS_TIMELINE_INTERNAL_H
+#define ANALYSIS_TIMELINE_INTERNAL_H
+
+#include "analysis/timeline/timeline.h"
+
+/* CPUs with a greater number share a row. */
+enum { TIMELINE_CPUS_MAX = 4096 };
+
+enum timeline_role {
+	TIMELINE_PLAIN,
+	TIMELINE_OPENS,
+	TIMELINE_CLOSES,
+	TIMELINE_SWITCHES,
+	TIMELINE_WAKES,
+	TIMELINE_EXITS,
+};
+
+struct timeline_plan {
+	uint8_t role; /* enum timeline_role */
+	bool is_of_cpu;
+	uint32_t pair; /* equal for the events that open and close the slice */
+	uint32_t name_size;
+	const char *name;
+	const struct ctf_op *field[3]; /* switches: prev, next, state; wakes: thread */
+	const struct ctf_op
+		*softirq; /* the field with the number of a soft interrupt, whose name is the
+			   * slice's; or NULL */
+	const struct ctf_op *function; /* the field with a function, whose name is the slice's or
+				        * instant's; or NULL */
+};
+
+/* timeline_plan - an array by class number, which the caller frees; NULL if there is no memory. */
+struct timeline_plan *timeline_plan(const struct pass *r, const struct timeline_options *o);
+
+struct open_slice {
+	uint32_t pair;
+	uint8_t domain;
+};
+
+struct timeline_row {
+	struct open_slice *open;
+	uint32_t n_open, n_rooms;
+};
+
+struct timeline_thread {
+	uint8_t state; /* enum timeline_state */
+	uint32_t cpu;
+	int64_t since_ns;
+	uint64_t flow;
+};
+
+struct timeline_current { /* the present event */
+	const struct trace_event *e;
+	const struct timeline_plan *plan;
+	uint32_t thread;
+	bool is_chosen;
+};
+
+/* timeline_report - pass @item to the caller.  Returns its result; so do the functions below, or
+ * -ENOMEM. */
+int timeline_report(struct timeline *t, const struct timeline_item *item);
+/* timeline_item_of - an item of the present event. */
+struct timeline_item timeline_item_of(const struct timeline_current *n, enum timeline_kind kind);
+
+/* slices.c */
+int timeline_instant(struct timeline *t, const struct timeline_current *n, uint64_t flow);
+int timeline_open_slice(struct timeline *t, const struct timeline_current *n);
+int timeline_close_slice(struct timeline *t, const struct timeline_current *n);
+/* timeline_on_exit - the thread exits: its slices end. */
+int timeline_on_exit(struct timeline *t, const struct timeline_current *n);
+/* timeline_close_rows - at loss @e: close the slices that lost events might have ended. */
+int timeline_close_rows(struct timeline *t, struct timeline_row *rows, uint32_t n_rows,
+			const struct trace_event *e, bool is_of_cpu);
+void timeline_free_rows(struct timeline_row *rows, uint32_t n);
+
+/* states.c */
+int timeline_on_switch(struct timeline *t, const struct timeline_current *n);
+int timeline_on_waking(struct timeline *t, const struct timeline_current *n);
+/* timeline_end_states - report the states that are open at the end of the recording. */
+int timeline_end_states(struct timeline *t);
+
+#endif
