@@ -145,3 +145,11 @@ bool selection_is_state_event(const char *event)
 	return !strncmp(event, "lttng_statedump_", 16) ||
 	       !strncmp(event, "lttng_ust_statedump:", 20);
 }
+
+void selection_mark_default(const struct trace *t, bool *is_wanted)
+{
+	for (uint32_t i = 0; i < trace_n_sources(t); i++)
+		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c;
+		     c = c->next)
+			is_wanted[c->number] = !selection_is_state_event(c->name);
+}

@@ -27,5 +27,7 @@ int selection_refuse(const struct trace *t, const char *pattern, struct diag *d)
 /* selection_is_state_event - whether events called so tell what was when the recording began: they
  * name threads and files for those who analyse. */
 bool selection_is_state_event(const char *event);
+/* selection_mark_default - mark the classes (by number) of all other events, and unmark these. */
+void selection_mark_default(const struct trace *t, bool *is_wanted);
 
 #endif

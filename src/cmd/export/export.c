@@ -289,16 +289,6 @@ static int take_options(struct export *x, const char **file, int argc, char **ar
 
 /* ---------------------------------------------------------------- one export */
 
-static void select_all_but_state(struct export *x)
-{
-	for (uint32_t i = 0; i < trace_n_sources(x->trace); i++) {
-		const struct trace_source *s = trace_source(x->trace, i);
-
-		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			x->is_wanted[c->number] = !selection_is_state_event(c->name);
-	}
-}
-
 static bool has_counter(const struct export *x, const struct timeline_counter *wanted)
 {
 	for (uint32_t i = 0; i < trace_n_sources(x->trace); i++) {
@@ -342,7 +332,7 @@ static int select_events(struct export *x, struct diag *d)
 	if (!x->is_wanted)
 		return diag_fail(d, -ENOMEM, "no memory");
 	if (!x->n_patterns)
-		select_all_but_state(x);
+		selection_mark_default(x->trace, x->is_wanted);
 	for (int i = 0; i < x->n_patterns; i++)
 		if (!selection_mark(x->trace, x->patterns[i], x->is_wanted))
 			return selection_refuse(x->trace, x->patterns[i], d);

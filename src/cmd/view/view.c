@@ -47,16 +47,6 @@ static void warn(void *context, const char *text)
 	cmd_error(v->verb, "%s", text);
 }
 
-static void select_all_but_state(struct view *v)
-{
-	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++) {
-		const struct trace_source *s = trace_source(v->trace, i);
-
-		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			v->is_wanted[c->number] = !selection_is_state_event(c->name);
-	}
-}
-
 static int select_by_events(struct view *v, struct diag *d)
 {
 	uint32_t n = trace_n_classes(v->trace);
@@ -73,7 +63,7 @@ static int select_by_events(struct view *v, struct diag *d)
 	memset(is_wanted + v->n_classes, 0, (n + (size_t)1 - v->n_classes) * sizeof *is_wanted);
 	v->n_classes = n;
 	if (!v->n_patterns)
-		select_all_but_state(v);
+		selection_mark_default(v->trace, v->is_wanted);
 	for (int i = 0; i < v->n_patterns; i++)
 		if (!selection_mark(v->trace, v->patterns[i], v->is_wanted) &&
 		    !trace_may_grow(v->trace))
