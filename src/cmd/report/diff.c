@@ -13,7 +13,7 @@
 #include "analysis/report/diff.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
-#include "cmd/report/table.h"
+#include "cmd/report/report.h"
 
 struct arguments {
 	bool is_json, shows_all;
@@ -282,21 +282,14 @@ static int take_option(struct arguments *a, int c, char **argv)
 	return cmd_usage("diff", "no such option");
 }
 
-static void warn(void *context, const char *text)
-{
-	(void)context;
-	cmd_error("diff", "%s", text);
-}
-
 static int compare(const struct arguments *a, char **paths)
 {
-	struct trace_options o = { .warn = warn };
+	const struct trace_options o = report_options("diff");
 	struct trace *traces[2] = { NULL, NULL };
 	struct diag d = { "" };
 	struct diff diff;
 	int err = 0, status = 0;
 
-	progress_hook(&o);
 	for (int i = 0; i < 2 && !err; i++)
 		err = trace_open(&traces[i], (const char *const *)&paths[i], 1, &o, &d);
 	if (!err) {

@@ -103,8 +103,28 @@ int report_run(const struct report *r, const struct report_kind *kind)
 
 static void warn(void *context, const char *text)
 {
-	(void)context;
-	cmd_error("report", "%s", text);
+	cmd_error(context, "%s", text);
+}
+
+struct trace_options report_options(const char *verb)
+{
+	struct trace_options o = { .warn = warn, .context = (char *)verb };
+
+	progress_hook(&o);
+	return o;
+}
+
+int report_open(const char *verb, const char *const *paths, int n, struct trace **t)
+{
+	const struct trace_options o = report_options(verb);
+	struct diag d = { "" };
+
+	if (trace_open(t, paths, n, &o, &d))
+		return cmd_error(verb, "%s", d.text);
+	cmd_report_hosts(verb, trace_hosts(*t));
+	signal(SIGPIPE, SIG_IGN);
+	progress_begin(verb, *t);
+	return 0;
 }
 
 static bool parse_number(const char *text, uint64_t most, uint64_t *n)
@@ -232,8 +252,6 @@ static bool may_be_by(const char *allowed, const char *by)
 static int answer(struct options *options, int question, char **paths, int n)
 {
 	struct report *r = &options->report;
-	struct trace_options o = { .warn = warn };
-	struct diag d = { "" };
 	int status;
 
 	if (!may_be_by(questions[question].by, r->by))
@@ -242,15 +260,12 @@ static int answer(struct options *options, int question, char **paths, int n)
 		return cmd_usage("report", "no recording given");
 	r->paths = (const char *const *)paths;
 	r->n_paths = n;
-	progress_hook(&o);
-	if (trace_open(&r->trace, r->paths, n, &o, &d))
-		return cmd_error("report", "%s", d.text);
-	cmd_report_hosts("report", trace_hosts(r->trace));
+	status = report_open("report", r->paths, n, &r->trace);
+	if (status)
+		return status;
 	moments_resolve(&options->from, &options->to, r->trace);
 	r->range.from_ns = options->from.is_given ? options->from.ns : INT64_MIN;
 	r->range.to_ns = options->to.is_given ? options->to.ns : INT64_MAX;
-	signal(SIGPIPE, SIG_IGN);
-	progress_begin("report", r->trace);
 	status = questions[question].run(r);
 	trace_close(r->trace);
 	return status;

@@ -39,6 +39,13 @@ struct report_kind {
  * Returns the exit status. */
 int report_run(const struct report *r, const struct report_kind *kind);
 
+/* report_options - options to open a recording: warnings go to standard error, progress to the
+ * terminal.  @verb: a literal. */
+struct trace_options report_options(const char *verb);
+/* report_open - open @n recordings and begin to show progress.  Returns 0; or prints why not and
+ * returns the exit status. */
+int report_open(const char *verb, const char *const *paths, int n, struct trace **t);
+
 /* Each returns the exit status. */
 int report_cpu(const struct report *r);
 int report_heap(const struct report *r);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,7 @@
 #include "analysis/report/count.h"
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
-#include "cmd/progress.h"
-#include "cmd/report/table.h"
+#include "cmd/report/report.h"
 #include "trace/symbols/kallsyms.h"
 
 static const char usage[] =
@@ -51,12 +49,6 @@ static const struct {
 	[COUNT_FUNCTION] = { "function", "functions", "By function of the kernel's", "function" },
 	[COUNT_VALUE] = { "value", "values", NULL, NULL }, /* named after the value */
 };
-
-static void warn(void *context, const char *text)
-{
-	(void)context;
-	cmd_error("stats", "%s", text);
-}
 
 static const char *name_of(const struct counts *c, enum count_by by, const struct count_row *row,
 			   struct kallsyms *functions, char buffer[48])
@@ -253,7 +245,6 @@ static int refuse_value(const struct trace *t, const char *value)
 
 int cmd_stats(int argc, char **argv)
 {
-	struct trace_options o = { .warn = warn };
 	struct arguments a = { .by = -1 };
 	struct counts counts;
 	struct diag d = { "" };
@@ -261,14 +252,11 @@ int cmd_stats(int argc, char **argv)
 	struct trace *t;
 	int status = take_options(&a, argc, argv), err;
 
+	if (!status)
+		status =
+			report_open("stats", (const char *const *)argv + optind, argc - optind, &t);
 	if (status)
 		return status;
-	progress_hook(&o);
-	if (trace_open(&t, (const char *const *)argv + optind, argc - optind, &o, &d))
-		return cmd_error("stats", "%s", d.text);
-	cmd_report_hosts("stats", trace_hosts(t));
-	signal(SIGPIPE, SIG_IGN);
-	progress_begin("stats", t);
 	functions = kallsyms_open((const char *const *)argv + optind, argc - optind);
 	if (!functions) {
 		status = cmd_error("stats", "no memory");
