@@ -6,10 +6,11 @@
 #include "kernel/bpf/bpf.h"
 #include "kernel/threads/cgroup.h"
 #include "kernel/convert/cpu.h"
+#include "kernel/kernel.h"
 #include "kernel/probe/functions.h"
 #include "kernel/threads/pids.h"
 #include "kernel/perf/profile.h"
-#include "kernel/select.h"
+#include "kernel/select/select.h"
 #include "kernel/tracefs/syscalls.h"
 #include "kernel/tracefs/tracefs.h"
 
@@ -74,6 +75,12 @@ int kernel_setup_perf(struct kernel *k, const struct kernel_options *o, struct d
  * @refused, with @d unchanged, if perf is not enough for @o; or another -errno. */
 int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d);
 
+/* kernel_follow_again - in a successor: give perf the threads that the kernel follows. */
+void kernel_follow_again(struct kernel *k);
+/* kernel_begin_cgroups - add the members of the cgroups, and watch for later ones. 0 or -errno. */
+int kernel_begin_cgroups(struct kernel *k, struct diag *d);
+/* kernel_scan_cgroups - add the members that entered since the last scan. 0 or -errno. */
+int kernel_scan_cgroups(struct kernel *k, struct diag *d);
 /* kernel_buffer_kib - per CPU. */
 uint32_t kernel_buffer_kib(const struct kernel_options *o);
 

@@ -6,8 +6,6 @@
  */
 #include "kernel/kernel.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +18,6 @@
 #include "clock/clock.h"
 #include "kernel/internal.h"
 #include "kernel/probe/kprobe.h"
-#include "kernel/tracefs/broker.h"
 #include "kernel/statedump/statedump.h"
 #include "kernel/probe/uprobe.h"
 #include "kernel/watch/selected.h"
@@ -30,8 +27,6 @@
 	      * it reads */
 
 #define ASK_MISSED_NS 1000000000ull
-
-enum { THREAD_ROUNDS_MAX = 10 };
 
 int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag *d)
 {
@@ -70,41 +65,12 @@ static void restart_streams(struct kernel *k)
 	kernel_classes_restart(&k->drain.classes, 0);
 }
 
-/* The threads that the kernel follows for the instance, including children made since. 0 or
- * -errno. */
-static int read_followed(const struct kernel *k, struct pids *followed)
-{
-	char *text, *end;
-	ssize_t n = kernel_tracefs_read(k->instance.dir, "set_event_pid", &text);
-	int err = 0;
-	long pid;
-
-	if (n < 0)
-		return (int)n;
-	for (char *at = text; !err && (pid = strtol(at, &end, 10)) > 0 && end > at; at = end)
-		err = pids_put(followed, (pid_t)pid);
-	free(text);
-	return err;
-}
-
-static void follow_again(struct kernel *k)
-{
-	struct pids followed = { 0 };
-
-	if (k->profile && !k->whole_machine && !k->is_own)
-		read_followed(k, &followed);
-	for (size_t i = 0; i < followed.n; i++)
-		if (!kernel_profile_add(k->profile, followed.sorted[i]))
-			kernel_profile_add_thread(k->profile, followed.sorted[i]);
-	pids_fini(&followed);
-}
-
 int kernel_resume(struct kernel *k, const char *path, struct diag *d)
 {
 	int err;
 
 	restart_streams(k);
-	follow_again(k);
+	kernel_follow_again(k);
 	err = k->is_started ? kernel_contexts_begin(k->drain.contexts, d) : 0;
 	if (err)
 		return err;
@@ -136,153 +102,10 @@ int kernel_state(struct kernel *k, struct diag *d)
 	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);
 }
 
-static int attach_thread(const struct kernel *k, pid_t tid)
-{
-	int err = kernel_profile_attach(k->profile, tid, NULL);
-
-	return err == -ESRCH ? 0 : err;
-}
-
-/* Adds all threads of one round with one write: it costs the kernel some 10 ms, however many it
- * names. */
-static int add_list(const struct kernel *k, const struct text *tids)
-{
-	int err = tids->failed ? -ENOMEM : 0;
-
-	/* The kernel would compare each switch for nothing. */
-	if (!err && tids->size && (k->n_events || k->profile))
-		err = kernel_tracefs_write(k->instance.dir, "set_event_pid", tids->bytes);
-	return !err && tids->size && k->functions.is_on
-		       ? kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", tids->bytes)
-		       : err;
-}
-
-/* Adds the threads of @pid that are not in @added. Returns their number, or -errno. */
-static int add_threads(const struct kernel *k, pid_t pid, struct pids *added)
-{
-	struct text tids = { 0 };
-	int n = 0, err = 0;
-	struct dirent *e;
-	char path[64];
-	DIR *dir;
-
-	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	if (!dir)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (!err && (e = readdir(dir))) {
-		pid_t tid = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
-
-		if (!tid || pids_has(added, tid))
-			continue;
-		n++;
-		err = pids_put(added, tid);
-		if (!err)
-			err = k->is_own ? attach_thread(k, tid)
-					: kernel_profile_add_thread(k->profile, tid);
-		kernel_bpf_add_thread(k->bpf, tid);
-		if (!k->is_own && !pids_has(&k->followed, tid))
-			text_addf(&tids, "%d ", (int)tid);
-	}
-	closedir(dir);
-	if (!err)
-		err = add_list(k, &tids);
-	text_fini(&tids);
-	return err ? err : n;
-}
-
-int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
-{
-	pid_t *pids =
-		k->whole_machine ? NULL : realloc(k->pids, (size_t)(k->n_pids + 1) * sizeof *pids);
-	struct pids added = { 0 };
-	int n = 1;
-
-	if (k->whole_machine)
-		return 0; /* with a single one in the list, all others would be left out */
-	if (!pids)
-		return diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid);
-	k->pids = pids;
-	/* A thread made by one that is not yet added is not followed: repeat until a round finds
-	 * none. */
-	for (int i = 0; n > 0 && i < THREAD_ROUNDS_MAX; i++)
-		n = add_threads(k, pid, &added);
-	pids_fini(&added);
-	if (n < 0)
-		return diag_fail(d, n, "cannot record the kernel side of pid %d: %s", (int)pid,
-				 strerror(-n));
-	k->pids[k->n_pids++] = pid;
-	return kernel_profile_add(k->profile, pid)
-		       ? diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid)
-		       : 0;
-}
-
 const char *kernel_recorder(const struct kernel *k, const char **why)
 {
 	*why = k->bpf ? "" : k->bpf_refused.text;
 	return k->bpf ? "bpf" : "ftrace";
-}
-
-/* ---------------------------------------------------------------- cgroups */
-
-static int add_member(void *arg, pid_t pid)
-{
-	struct kernel *k = arg;
-	int err;
-
-	/* The kernel follows children of followed processes by itself, so they need not be
-	 * added. */
-	if (!k->followed.n && (k->n_events || k->profile))
-		read_followed(k, &k->followed);
-	err = kernel_add_pid(k, pid, NULL);
-	if (!err && k->is_started && k->entered)
-		k->entered(k->entered_arg, pid);
-	return err;
-}
-
-/* State dumps describe the present members. */
-static int inspect_cgroups(struct kernel *k, struct diag *d)
-{
-	int err = kernel_cgroups_scan(k->cgroups, add_member, k);
-	size_t n;
-	const pid_t *pids = kernel_cgroups_pids(k->cgroups, &n);
-	pid_t *kept = realloc(k->pids, (n + 1) * sizeof *kept);
-
-	pids_fini(&k->followed); /* the next scan may find others */
-	if (kept)
-		k->pids = kept;
-	if (err || !kept)
-		return diag_fail(d, err ? err : -ENOMEM,
-				 "cannot follow all processes of the cgroup: %s",
-				 strerror(err ? -err : ENOMEM));
-	if (n)
-		memcpy(kept, pids, n * sizeof *kept);
-	k->n_pids = (int)n;
-	return 0;
-}
-
-/* An empty list means all threads. So the list gets a number that no thread has: thread numbers are
- * below 4 194 304, or below the limit of an older kernel. */
-static int follow_nobody(struct kernel *k, struct diag *d)
-{
-	static const char *const numbers[] = { "500000000", "4194303", "32767" };
-	int err = -EINVAL;
-
-	for (size_t i = 0; err && i < sizeof numbers / sizeof *numbers; i++)
-		err = kernel_tracefs_write(k->instance.dir, "set_event_pid", numbers[i]);
-	for (size_t i = 0; !err && k->functions.is_on && i < sizeof numbers / sizeof *numbers; i++)
-		if (!kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", numbers[i]))
-			break;
-	return err ? diag_fail(d, err, "cannot follow a cgroup: %s", strerror(-err)) : 0;
-}
-
-static int begin_cgroups(struct kernel *k, struct diag *d)
-{
-	int err = kernel_cgroups_begin(k->cgroups, d);
-
-	if (!err && (k->n_events || k->functions.is_on))
-		err = follow_nobody(k, d);
-	return err ? err : inspect_cgroups(k, d);
 }
 
 bool kernel_has_addresses(const struct kernel *k)
@@ -350,6 +173,7 @@ int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request
 {
 	if (!k->drain.watch)
 		k->drain.watch = kernel_watch_make(&k->drain.clock, reported, arg);
+	k->drain.watch_page = kernel_watch_page;
 	if (!k->drain.watch)
 		return diag_fail(d, -ENOMEM, "no memory for a trigger");
 	return kernel_wait(k->drain.watch, &k->selection, k->instance.dir, request, d);
@@ -360,7 +184,7 @@ int kernel_start(struct kernel *k, struct diag *d)
 	int err;
 
 	if (k->cgroups) {
-		err = begin_cgroups(k, d);
+		err = kernel_begin_cgroups(k, d);
 		if (err)
 			return err;
 	}
@@ -378,7 +202,7 @@ int kernel_start(struct kernel *k, struct diag *d)
 }
 
 /* A missed call of a probe always counts as a loss, because its process is unknown. */
-static void client_missed(struct kernel *k, struct diag *d)
+static void count_missed_calls(struct kernel *k, struct diag *d)
 {
 	uint64_t missed = k->has_kprobes ? kernel_probes_missed(k->root, k->instance.path) : 0,
 		 *known;
@@ -445,7 +269,7 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 	if (!k->is_started)
 		return 0;
 	if (k->cgroups && kernel_cgroups_have_changed(k->cgroups))
-		inspect_cgroups(k, d);
+		kernel_scan_cgroups(k, d);
 	if (k->is_overwrite && k->drain.watch)
 		return kernel_take(k, until_ns, d);
 	if (k->is_overwrite) {
@@ -457,7 +281,7 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 	k->drain.until_ns = until_ns;
 	k->drain.is_behind = false;
 	if (k->has_kprobes && clock_now_ns(&k->drain.clock) - k->missed_ns > ASK_MISSED_NS)
-		client_missed(k, d);
+		count_missed_calls(k, d);
 	err = drain_all(k, KERNEL_DRAIN_LIVE, d);
 	if (!err)
 		report_lost_changes(k, d);
@@ -506,7 +330,7 @@ int kernel_stop(struct kernel *k, struct diag *d)
 	k->is_started = false;
 	err = switch_tracing(k, false, d);
 	kernel_bpf_stop(k->bpf);
-	client_missed(k, err ? NULL : d);
+	count_missed_calls(k, err ? NULL : d);
 	if (!err)
 		err = kernel_profile_run(k->profile, false, d);
 	/* Data read for snapshots is older and comes first. */
@@ -566,56 +390,4 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *c)
 		c->lost += kernel_cpu_lost(&k->cpus[i]);
 	c->lost += kernel_profile_lost(k->profile);
 	c->lost += kernel_bpf_lost(k->bpf);
-}
-
-struct listing {
-	void (*each)(void *arg, const char *event, const char *tracefs_name);
-	void *arg;
-};
-
-static int list_one(void *arg, const struct kernel_candidate *c)
-{
-	const struct listing *l = arg;
-	char name[160];
-
-	snprintf(name, sizeof name, "%s:%s", c->system, c->event);
-	l->each(l->arg, c->name, name);
-	return 0;
-}
-
-int kernel_list(void (*each)(void *arg, const char *event, const char *tracefs_name), void *arg,
-		struct diag *d)
-{
-	struct listing l = { each, arg };
-	int root = kernel_tracefs_open(d), fd, err;
-	char *available;
-	ssize_t n;
-
-	if (root < 0) {
-		err = geteuid() ? broker_request(NULL, &fd, d) : -ENOENT;
-		if (err)
-			return err == -ENOENT ? root : err;
-		n = kernel_tracefs_read_all(fd, &available);
-	} else {
-		n = kernel_tracefs_read(root, "available_events", &available);
-		close(root);
-	}
-	if (n < 0)
-		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
-				 strerror((int)-n));
-	kernel_each_candidate(available, list_one, &l);
-	free(available);
-	return 0;
-}
-
-int kernel_reap(struct diag *d)
-{
-	int root = kernel_tracefs_open(d), n;
-
-	if (root < 0)
-		return root;
-	n = kernel_instance_reap(root, d);
-	kernel_probes_reap(root);
-	close(root);
-	return n;
 }

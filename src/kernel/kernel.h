@@ -24,6 +24,7 @@
 #include "abi/clock.h"
 #include "base/diag.h"
 #include "base/quota.h"
+#include "kernel/perf/mapped.h"
 #include "kernel/probe/functions.h"
 #include "kernel/probe/uprobe.h"
 #include "kernel/watch/watch.h"
@@ -42,16 +43,6 @@ enum kernel_backend {
 	KERNEL_BACKEND_FTRACE,
 	KERNEL_BACKEND_AUTO, /* BPF where it is available and better: not with `overwrite` */
 	KERNEL_BACKEND_BPF,  /* BPF, or fail */
-};
-
-/* Code of a file that a process has mapped. */
-struct kernel_mapped {
-	pid_t pid;
-	uint64_t at_ns;		     /* session time */
-	uint64_t begin, end, offset; /* offset: in the file */
-	unsigned major, minor;
-	uint64_t inode;
-	const char *path;
 };
 
 struct kernel_options {
@@ -235,7 +226,8 @@ void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts);
 int kernel_list(void (*each)(void *arg, const char *event, const char *tracefs_name), void *arg,
 		struct diag *d);
 
-/* kernel_reap - remove what dead recorders left.  Returns how many, or a negative errno. */
-int kernel_reap(struct diag *d);
+/* kernel_reap - remove the instances and probes that dead recorders left. kernel_open does so first.
+ * @root: of tracefs. Returns the number of instances, or a negative errno. */
+int kernel_reap(int root, struct diag *d);
 
 #endif

@@ -175,13 +175,13 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 		struct kernel_pattern *e = &s->events[i];
 
 		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
-		if (!err && has_arguments && kernel_functions_is(e->system) &&
+		if (!err && has_arguments && kernel_event_is_tracer(e->system) &&
 		    strcmp(e->event, "funcgraph_exit") != 0 && kernel_functions_complete(f))
 			err = diag_fail(d, -EOPNOTSUPP, "this kernel records no arguments in %s",
 					e->event);
 		if (err)
 			return err;
-		if (kernel_probe_is_ours(e->system))
+		if (kernel_event_is_probe(e->system))
 			kernel_kprobe_rename(f, e->name);
 		err = kernel_classes_add(&k->drain.classes, f, e->system, e->name);
 		if (err)
@@ -383,6 +383,14 @@ static int recover_bpf(struct kernel *k, const struct kernel_options *o, struct 
 	return is_must ? diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text) : 0;
 }
 
+int kernel_reap(int root, struct diag *d)
+{
+	int n = kernel_instance_reap(root, d);
+
+	kernel_probes_reap(root);
+	return n;
+}
+
 /* Makes an instance or, without the right to, borrows one. *@is_alone: there is no lender
  * either. */
 static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
@@ -396,8 +404,7 @@ static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
 		*is_alone = err == -ENOENT;
 		return *is_alone ? k->root : err;
 	}
-	kernel_instance_reap(k->root, NULL);
-	kernel_probes_reap(k->root);
+	kernel_reap(k->root, NULL);
 	return kernel_instance_create(&k->instance, k->root, d);
 }
 

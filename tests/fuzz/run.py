@@ -34,7 +34,7 @@ KERNEL = ["src/bpf/btf.c", "src/elf/file.c", "src/elf/probes.c"] + \
     ["src/kernel/%s.c" % n for n in (
         "convert/capture", "convert/class", "tracefs/events", "probe/fetch", "tracefs/format",
         "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "probe/probe",
-        "tracefs/rights", "perf/sampled", "select", "tracefs/syscalls", "tracefs/tracefs",
+        "tracefs/rights", "perf/sampled", "select/candidates", "select/select", "tracefs/graph_limits", "tracefs/syscalls", "tracefs/tracefs",
         "probe/uprobe")]
 PARTS = ("base/*.c", "clock/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "net/message.c", "trace/hosts.c",
          "trace/symbols/kallsyms.c", "trace/symbols/modules.c")

@@ -18,12 +18,18 @@
 #include "base/diag.h"
 #include "base/text.h"
 #include "kernel/tracefs/format.h"
+#include "kernel/tracefs/page_format.h"
 #include "kernel/convert/layout.h"
 
 enum { KERNEL_NAME_MAX = 96, KERNEL_NOT_PLAIN = UINT16_MAX };
 
-/* u32 time, u16 id, u8 flags, u8 preempt count, s32 tid: a record's header and common fields. */
-enum { KERNEL_EVENT_HEADER = 12 };
+/* Extras: values that perf's samples have besides thread, time and address. */
+enum {
+	KERNEL_PERF_KERNEL_STACK = 1,
+	KERNEL_PERF_USER_STACK = 2,
+	KERNEL_PERF_STACKS = KERNEL_PERF_KERNEL_STACK | KERNEL_PERF_USER_STACK,
+	KERNEL_PERF_VALUE = 4, /* << i: the value of the i-th counter */
+};
 
 struct kernel_class {
 	/* A record of this length needs a change of its header only. KERNEL_NOT_PLAIN before the

@@ -24,7 +24,6 @@
 #include "clock/clock.h"
 #include "kernel/convert/page.h"
 #include "kernel/tracefs/tracefs.h"
-#include "kernel/watch/watch.h"
 
 /* CPUs' counters may differ a little; a timestamp from another CPU may be ahead by this much. */
 enum { SKEW_TICKS = 1 << 30 };
@@ -216,7 +215,7 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 		if (n == k->buffer_pages / 2 && mode == KERNEL_DRAIN_LIVE)
 			read_lost(c, k);
 		if (k->watch)
-			kernel_watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
+			k->watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
 		kernel_page_open(&p, &k->classes, &k->clock, k->page, (size_t)size, c->last_ticks,
 				 clock_ticks(&k->clock) + SKEW_TICKS);
 		kernel_page_widen(&p, k->contexts, k->room, k->room_size);
@@ -272,7 +271,7 @@ int kernel_cpu_take(struct kernel_cpu *c, const struct kernel_drain *k, uint64_t
 		if (size <= 0)
 			return 0;
 		if (k->watch)
-			kernel_watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
+			k->watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
 		h = hold(c, k, (size_t)size);
 		if (!h)
 			return diag_fail(d, -ENOMEM, "no memory for what the kernel recorded");

@@ -15,9 +15,9 @@
 #include "ctf/write/writer.h"
 #include "kernel/convert/class.h"
 #include "kernel/threads/contexts.h"
-#include "kernel/kernel.h"
 
 struct kernel_packet;
+struct kernel_watch;
 
 /* State that all CPUs of a recording share. */
 struct kernel_drain {
@@ -25,7 +25,9 @@ struct kernel_drain {
 	struct abi_clock clock;
 	struct kernel_classes classes;
 	struct ctf_writer sink;
-	struct kernel_watch *watch;	  /* NULL: no event is watched */
+	struct kernel_watch *watch; /* NULL: no event is watched */
+	/* kernel_watch_page(), set with watch; a call would include a room above this one. */
+	void (*watch_page)(struct kernel_watch *w, uint32_t cpu, const uint8_t *page, size_t size);
 	struct kernel_contexts *contexts; /* NULL: none */
 	uint8_t *room; /* with contexts: room_size bytes for the converted events of a page */
 	size_t room_size;

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/probe/functions.h"
-#include "kernel/probe/probe.h"
+#include "kernel/tracefs/events.h"
 
 enum { IDENTIFIERS_MAX = 2 * KERNEL_FIELDS_MAX, IDENTIFIER_SIZE = 96 };
 
@@ -50,7 +49,7 @@ const char *kernel_layout_shown_name(const char *system, const char *field)
 	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
 		if (!strcmp(system, renamed[i].system) && !strcmp(field, renamed[i].from))
 			return renamed[i].to;
-	return kernel_probe_is_ours(system) && !strncmp(field, "__probe_", 8) ? field + 8 : field;
+	return kernel_event_is_probe(system) && !strncmp(field, "__probe_", 8) ? field + 8 : field;
 }
 
 const char *kernel_layout_kernel_name(const char *system, const char *shown)
@@ -264,7 +263,7 @@ int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, 
 
 	if (begin(&b, l, f->n_fields + 1))
 		return -ENOMEM;
-	if (kernel_functions_is(system))
+	if (kernel_event_is_tracer(system))
 		return lay_out_call(&b, f);
 	for (int i = 0; i < f->n_fields; i++) {
 		const struct kernel_field *field = &f->fields[i];

@@ -17,18 +17,11 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "kernel/convert/class.h"
 
 enum {
 	KERNEL_PERF_FRAMES_MAX = 127, /* of both stacks together */
 	KERNEL_PERF_RECORD_MAX = UINT16_MAX,
-};
-
-/* The parts of an event's samples besides thread, time and address. */
-enum {
-	KERNEL_PERF_KERNEL_STACK = 1,
-	KERNEL_PERF_USER_STACK = 2,
-	KERNEL_PERF_STACKS = KERNEL_PERF_KERNEL_STACK | KERNEL_PERF_USER_STACK,
-	KERNEL_PERF_VALUE = 4, /* << i: the value of the i-th counter */
 };
 
 /* PERF_RECORD_SAMPLE with our sample_type; kernel_perf_parts() finds the rest behind it. */

@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "kernel/perf/mapped.h"
 #include "kernel/convert/cpu.h"
 #include "kernel/perf/perf.h"
 #include "kernel/perf/sampled.h"

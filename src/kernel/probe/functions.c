@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/probe/functions.c - sets up the function tracers of an instance and their global limits.
+/*
+ * kernel/probe/functions.c - sets up the function tracers of an instance.
  *
- * The limits exist once in the kernel, for all instances. A lock guards them among recorders, and a
- * mark in the instance survives this process, so that the next recorder can restore them. */
+ * The set of functions is the instance's own. A graph's limits are global in the kernel; their lock
+ * is in kernel/tracefs/graph_limits.h.
+ */
 #include "kernel/probe/functions.h"
 
 #include <errno.h>
@@ -15,24 +17,15 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "kernel/tracefs/events.h"
+#include "kernel/tracefs/graph_limits.h"
 #include "kernel/tracefs/tracefs.h"
-
-static const char system_name[] = "ftrace";
-
-/* Marks in the instance, which outlives this process, that we changed the kernel's global limits.
- * The option itself has no effect on recorded data. */
-static const char mark_file[] = "options/verbose";
 
 #if defined(__aarch64__)
 enum { ARGUMENTS = 8 };
 #else
 enum { ARGUMENTS = 6 };
 #endif
-
-bool kernel_functions_is(const char *system)
-{
-	return !strcmp(system, system_name);
-}
 
 int kernel_functions_complete(struct kernel_format *f)
 {
@@ -155,122 +148,6 @@ static int select_events(const struct choosing *c, const char *const *patterns, 
 	return err;
 }
 
-/* ---------------------------------------------------------------- global limits */
-
-static const struct {
-	const char *file, *nobody;
-} shared[] = { { "max_graph_depth", "0" },
-	       { "tracing_thresh", "0" },
-	       { "set_graph_function", NULL } };
-
-static int check_nobody(int root, struct diag *d)
-{
-	for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
-		char *text;
-		ssize_t n = kernel_tracefs_read(root, shared[i].file, &text);
-		bool is_free;
-
-		if (n < 0)
-			return diag_fail(d, (int)n,
-					 "this kernel limits no function graph (tracefs %s: %s)",
-					 shared[i].file, strerror((int)-n));
-		is_free = shared[i].nobody ? atoi(text) == 0 : *text == '#' || !*text;
-		free(text);
-		if (!is_free)
-			return diag_fail(d, -EBUSY,
-					 "somebody else's tracer has set tracefs %s, which the "
-					 "kernel has once: "
-					 "end it, or write %s to it",
-					 shared[i].file, shared[i].nobody ? "0" : "nothing");
-	}
-	return 0;
-}
-
-static void release_shared(int root)
-{
-	int fd = openat(root, "set_graph_function", O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	if (fd >= 0)
-		close(fd); /* the close applies it */
-	kernel_tracefs_write(root, "max_graph_depth", "0");
-	kernel_tracefs_write(root, "tracing_thresh", "0");
-}
-
-static int lock_shared(int root)
-{
-	int fd = openat(root, shared[0].file, O_RDONLY | O_CLOEXEC), err;
-
-	if (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB))
-		return fd < 0 ? -errno : fd;
-	err = -errno;
-	close(fd);
-	return err;
-}
-
-/* All duet processes inherit the lock; it ends with the last of them. */
-static int take_shared(struct kernel_functions *f, int instance, struct diag *d)
-{
-	int err;
-
-	if (f->root < 0)
-		return diag_fail(d, -EPERM,
-				 "--graph-over, --graph-depth: only root may, the kernel has them "
-				 "once for all");
-	f->guard = lock_shared(f->root);
-	if (f->guard == -EWOULDBLOCK)
-		return diag_fail(d, -EBUSY,
-				 "another recorder limits its function graph, and the kernel can "
-				 "do so for one alone");
-	if (f->guard < 0)
-		return diag_fail(d, f->guard,
-				 "this kernel has no function graph (tracefs %s: %s)\n"
-				 "  it needs CONFIG_FUNCTION_GRAPH_TRACER and no lockdown; "
-				 "--kprobe 'F' and --kprobe 'F%%return' "
-				 "record calls and returns",
-				 shared[0].file, strerror(-f->guard));
-	err = check_nobody(f->root, d);
-	if (err) {
-		close(f->guard);
-		f->guard = -1;
-		return err;
-	}
-	kernel_tracefs_write(instance, mark_file, "1");
-	return 0;
-}
-
-/* The tracer goes first: without limits it would record each function of the kernel. */
-static void put_back(int root, int instance)
-{
-	kernel_tracefs_write(instance, "tracing_on", "0");
-	kernel_tracefs_write(instance, "current_tracer", "nop");
-	release_shared(root);
-	kernel_tracefs_write(instance, mark_file, "0");
-}
-
-void kernel_functions_release(struct kernel_functions *f, int instance)
-{
-	if (f->guard >= 0) {
-		put_back(f->root, instance);
-		close(f->guard);
-	}
-	*f = KERNEL_NO_FUNCTIONS;
-}
-
-void kernel_functions_reap(int root, int instance)
-{
-	char *mark;
-	int guard;
-
-	if (kernel_tracefs_read(instance, mark_file, &mark) < 0)
-		return;
-	guard = *mark == '1' ? lock_shared(root) : -1;
-	free(mark);
-	if (guard < 0)
-		return;
-	put_back(root, instance);
-	close(guard);
-}
-
 /* ---------------------------------------------------------------- the tracer */
 
 static int limit_graph(struct kernel_functions *f, int instance, const struct kernel_graph *g,
@@ -278,9 +155,13 @@ static int limit_graph(struct kernel_functions *f, int instance, const struct ke
 {
 	struct choosing c = { f->root, "set_graph_function", false, d };
 	char text[32];
-	int err = take_shared(f, instance, d);
+	int err = 0;
 
-	if (!err && g->over_ns) {
+	f->guard = kernel_graph_limits_lock(f->root, instance, d);
+	if (f->guard < 0)
+		return f->guard;
+
+	if (g->over_ns) {
 		snprintf(text, sizeof text, "%" PRIu64, (g->over_ns + 999) / 1000);
 		err = kernel_tracefs_write(f->root, "tracing_thresh", text);
 		if (err)
@@ -318,7 +199,7 @@ static int set_tracer(int instance, const char *name, struct diag *d)
 
 static int add_event(struct kernel_selection *s, const char *event)
 {
-	struct kernel_candidate c = { event, system_name, event, -1, false };
+	struct kernel_candidate c = { event, KERNEL_TRACER_SYSTEM, event, -1, false };
 
 	return kernel_selection_add(s, &c, NULL);
 }
@@ -386,6 +267,13 @@ int kernel_functions_set_up(struct kernel_functions *f, int root, int instance,
 	err = s->n_functions ? trace_calls(instance, s, g, d) : trace_graph(f, instance, s, g, d);
 	f->is_on = !err;
 	return err == -ENOMEM ? diag_fail(d, err, "no memory for the kernel's functions") : err;
+}
+
+void kernel_functions_release(struct kernel_functions *f, int instance)
+{
+	if (f->guard >= 0)
+		kernel_graph_limits_release(f->root, instance, f->guard);
+	*f = KERNEL_NO_FUNCTIONS;
 }
 
 int kernel_functions_pause(const struct kernel_functions *f, int instance, bool pause)

@@ -20,7 +20,7 @@
 
 #include "base/diag.h"
 #include "kernel/tracefs/format.h"
-#include "kernel/select.h"
+#include "kernel/select/select.h"
 
 struct kernel_graph {
 	const char *const *patterns;
@@ -58,12 +58,7 @@ void kernel_functions_release(struct kernel_functions *f, int instance);
 /* kernel_functions_pause - stop or resume recording calls. tracing_on is not used because it would
  * empty the buffers. 0 or -errno. */
 int kernel_functions_pause(const struct kernel_functions *f, int instance, bool pause);
-/* kernel_functions_reap - restore the limits that the dead owner of @instance set. */
-void kernel_functions_reap(int root, int instance);
 
-/* kernel_functions_is - whether a tracefs system holds the events of a tracer, which have no
- * `enable` file. */
-bool kernel_functions_is(const char *system);
 /* kernel_functions_complete - add the arguments to @f, the format of such an event. -ENODATA: it
  * has none. */
 int kernel_functions_complete(struct kernel_format *f);

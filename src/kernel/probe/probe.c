@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "kernel/probe/fetch.h"
+#include "kernel/tracefs/events.h"
 #include "kernel/tracefs/tracefs.h"
 
 enum { REMOVE_TRIES = 50 };
 
 static const char all_events[] = "dynamic_events";
-static const char prefix[] = "duet_";
 
 static const struct {
 	const char *option, *file, *needs;
@@ -39,11 +39,6 @@ static const struct {
 const char *kernel_probe_option(enum kernel_probe_kind kind)
 {
 	return kinds[kind].option;
-}
-
-bool kernel_probe_is_ours(const char *system)
-{
-	return !strncmp(system, prefix, sizeof prefix - 1);
 }
 
 /* ---------------------------------------------------------------- adding */
@@ -229,7 +224,7 @@ static void remove_each(int root, bool (*is_wanted)(void *arg, const char *group
 	for (char *p = text, *end; *p; p = *end ? end + 1 : end) {
 		end = p + strcspn(p, "\n");
 		if (sscanf(p, "%*[prf0-9]:%63[^/ \n]/%63[^ \n]", group, event) != 2 ||
-		    !kernel_probe_is_ours(group) || !is_wanted(arg, group))
+		    !kernel_event_is_probe(group) || !is_wanted(arg, group))
 			continue;
 		snprintf(line, sizeof line, "-:%s/%s\n", group, event);
 		for (int i = 0;

@@ -16,7 +16,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
-#include "kernel/select.h"
+#include "kernel/select/select.h"
 
 enum { KERNEL_PROBES_MAX = 512, KERNEL_REFUSED_NAMED = 3 };
 
@@ -88,7 +88,5 @@ uint64_t kernel_probes_missed(int root, const char *instance);
 void kernel_probes_remove(int root, const char *instance);
 /* kernel_probes_reap - remove probes whose owner is dead; call it after kernel_instance_reap(). */
 void kernel_probes_reap(int root);
-/* kernel_probe_is_ours - whether a recorder of duet made this tracefs system. */
-bool kernel_probe_is_ours(const char *system);
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "clock/clock.h"
-#include "kernel/convert/class.h"
+#include "kernel/tracefs/page_format.h"
 #include "kernel/threads/thread_changes.h"
 
 #define SECOND_NS 1000000000ull

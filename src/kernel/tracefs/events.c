@@ -6,8 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/probe/functions.h"
 #include "kernel/tracefs/tracefs.h"
+
+bool kernel_event_is_tracer(const char *system)
+{
+	return !strcmp(system, KERNEL_TRACER_SYSTEM);
+}
+
+bool kernel_event_is_probe(const char *system)
+{
+	return !strncmp(system, KERNEL_PROBE_PREFIX, sizeof KERNEL_PROBE_PREFIX - 1);
+}
 
 int kernel_event_format(int instance, const char *system, const char *event,
 			struct kernel_format *f, struct diag *d)
@@ -31,7 +40,7 @@ int kernel_event_enable(int instance, const char *system, const char *event, boo
 	char path[192];
 	int err;
 
-	if (kernel_functions_is(system))
+	if (kernel_event_is_tracer(system))
 		return 0; /* kernel_functions_pause() */
 	snprintf(path, sizeof path, "events/%s/%s/enable", system, event);
 	err = kernel_tracefs_write(instance, path, enable ? "1" : "0");

@@ -13,6 +13,9 @@
 
 enum { KERNEL_PAGE_HEADER = 16 };
 
+/* u32 time, u16 id, u8 flags, u8 preempt count, s32 tid: a record's header and common fields. */
+enum { KERNEL_EVENT_HEADER = 12 };
+
 enum {
 	TYPE_LONG = 0,	    /* a u32 size follows and counts itself */
 	TYPE_DATA_MAX = 28, /* in units of 4 bytes */

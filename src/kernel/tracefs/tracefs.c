@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "kernel/probe/functions.h"
+#include "kernel/tracefs/graph_limits.h"
 #include "kernel/tracefs/rights.h"
 
 enum { TRACEFS_MAGIC_NUMBER = 0x74726163, NAMES_MAX = 16, REMOVE_TRIES = 50 };
@@ -274,7 +274,7 @@ static bool is_unlocked(int root, int instances, const char *name)
 		return false;
 	unlocked = !flock(fd, LOCK_EX | LOCK_NB);
 	if (unlocked)
-		kernel_functions_reap(root, fd);
+		kernel_graph_limits_reap(root, fd);
 	close(fd);
 	return unlocked;
 }

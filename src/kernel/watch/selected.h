@@ -4,7 +4,7 @@
 #ifndef KERNEL_WATCH_SELECTED_H
 #define KERNEL_WATCH_SELECTED_H
 
-#include "kernel/select.h"
+#include "kernel/select/select.h"
 #include "kernel/watch/watch.h"
 
 /* kernel_wait - watch the events of @s that match. 0; -ENOENT if none matches; -EINVAL if the

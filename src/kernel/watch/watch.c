@@ -14,6 +14,7 @@
 #include "clock/clock.h"
 #include "filter/payload.h"
 #include "kernel/convert/layout.h"
+#include "kernel/tracefs/syscalls.h"
 #include "kernel/tracefs/page_iter.h"
 
 enum { KERNEL_IDS = 65536, NAME_BYTES = 112 };

@@ -21,7 +21,6 @@
 #include "base/diag.h"
 #include "filter/compile.h"
 #include "kernel/tracefs/format.h"
-#include "kernel/select.h"
 
 /* A request to watch some of the recorded events. */
 struct kernel_watch_request {

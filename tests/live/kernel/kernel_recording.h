@@ -17,6 +17,7 @@
 #include "abi/ctf.h"
 #include "clock/clock.h"
 #include "kernel/kernel.h"
+#include "kernel/tracefs/tracefs.h"
 #include "test.h"
 
 static char directory[64];
@@ -40,8 +41,11 @@ static void live_begin(void)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	if (kernel_reap(&why) < 0)
+	int root = kernel_tracefs_open(&why);
+
+	if (root < 0 || kernel_reap(root, &why) < 0)
 		skip(why.text);
+	close(root);
 	snprintf(directory, sizeof directory, "%s/duet-kernel-XXXXXX", tmp ? tmp : "/tmp");
 	if (!mkdtemp(directory) || clock_init_kind(&session_clock, 0, &why)) {
 		fprintf(stderr, "cannot begin\n");

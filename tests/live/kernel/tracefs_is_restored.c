@@ -175,7 +175,7 @@ static void killed_recorder_stops_and_is_reaped(void)
 
 	is(n_instances(pid, path, sizeof path), 1);
 	is_value(path, "tracing_on", "1\n");
-	ok(kernel_reap(&why) >= 0); /* it lives; others may have died */
+	ok(kernel_reap(root, &why) >= 0); /* it lives; others may have died */
 	is(n_instances(pid, none, sizeof none), 1);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

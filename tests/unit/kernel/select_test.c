@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From patterns to events and filters. */
-#include "kernel/select.h"
+#include "kernel/select/select.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/select.h - resolves patterns to events.
+ * kernel/select/select.h - resolves patterns to events.
  *
  * Pure: works on the text of tracefs' `available_events`. System calls are numbers here: they are
  * not recorded through their own tracepoints (one each) but through the two of raw_syscalls with a
  * filter on numbers.
  */
-#ifndef KERNEL_SELECT_H
-#define KERNEL_SELECT_H
+#ifndef KERNEL_SELECT_SELECT_H
+#define KERNEL_SELECT_SELECT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,25 +16,8 @@
 #include "base/diag.h"
 #include "base/text.h"
 #include "kernel/perf/sampled.h"
+#include "kernel/select/candidates.h"
 #include "kernel/tracefs/syscalls.h"
-
-/* An event that can be recorded. @nr: the system call's number, else -1. */
-struct kernel_candidate {
-	const char *name; /* duet's name */
-	const char *system;
-	const char *event;
-	int nr;
-	bool is_entry;
-};
-
-/* kernel_each_candidate - call @each for all events, system calls last. Stops when it returns
- * non-zero, and returns that. */
-int kernel_each_candidate(const char *available,
-			  int (*each)(void *, const struct kernel_candidate *), void *arg);
-
-/* kernel_pattern_matches - whether a pattern, without sets and !, matches an event. */
-bool kernel_pattern_matches(const char *pattern, const char *system, const char *event,
-			    const char *name);
 
 struct kernel_pattern {
 	char system[64];

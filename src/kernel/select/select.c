@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/select.c - resolves patterns against the list of available events.
+/* kernel/select/select.c - resolves patterns against the list of available events.
  *
  * All events pass each pattern in turn, so a later pattern can take back an earlier one's choice.
  * System calls are candidates by number, although tracefs lists them as events. */
-#include "kernel/select.h"
+#include "kernel/select/select.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "rules/pattern.h"
-#include "kernel/probe/probe.h"
 
 /* Sets are named lists of patterns. They leave out events that cost more than they are worth: the
  * statistics of sched, which repeat the switches' data at every tick, and allocations of single
@@ -69,122 +66,6 @@ static const struct {
 	{ "profile", "task:task_newtask" },
 	{ "profile", "task:task_rename" },
 };
-
-/* Names that differ from LTTng's by a prefix, for whole systems ... */
-static const char *const prefixed[][3] = {
-	{ "irq", "softirq_", "irq_" },
-	{ "irq", "tasklet_", "irq_" },
-	{ "timer", "hrtimer_", "timer_" },
-	{ "timer", "itimer_", "timer_" },
-	{ "kmem", "mm_page_", "kmem_" },
-	{ "kmem", "kmalloc", "kmem_" },
-	{ "kmem", "kfree", "kmem_" },
-	{ "power", "cpu_", "power_" },
-	{ "irq_vectors", "", "x86_irq_vectors_" },
-	{ "exceptions", "", "x86_exceptions_" },
-	{ "net", "napi_gro_", "net_" },
-	{ "power", "wakeup_source_", "power_" },
-	{ "printk", "console", "printk_" },
-	{ "writeback", "wbc_writepage", "writeback_" },
-	{ "writeback", "balance_dirty_pages", "writeback_" },
-	{ "writeback", "bdi_dirty_ratelimit", "writeback_" },
-	{ "writeback", "global_dirty_state", "writeback_" },
-	{ "btrfs", "add_delayed_", "btrfs_" },
-	{ "btrfs", "run_delayed_", "btrfs_" },
-};
-
-/* ... or by their beginning. */
-static const char *const renamed[][3] = {
-	{ "net", "netif_", "net_if_" },
-	{ "skb", "consume_skb", "skb_consume" },
-	{ "skb", "kfree_skb", "skb_kfree" },
-	{ "vmscan", "mm_shrink_", "mm_vmscan_shrink_" },
-	{ "compaction", "mm_compaction_", "compaction_" },
-};
-
-static void name_event(char *name, size_t size, const char *system, const char *event)
-{
-	const char *prefix = "";
-
-	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-		if (!strcmp(system, renamed[i][0]) &&
-		    !strncmp(event, renamed[i][1], strlen(renamed[i][1]))) {
-			snprintf(name, size, "%s%s", renamed[i][2], event + strlen(renamed[i][1]));
-			return;
-		}
-	for (size_t i = 0; i < sizeof prefixed / sizeof *prefixed; i++)
-		if (!strcmp(system, prefixed[i][0]) &&
-		    !strncmp(event, prefixed[i][1], strlen(prefixed[i][1])) &&
-		    strncmp(event, prefixed[i][2], strlen(prefixed[i][2])) != 0)
-			prefix = prefixed[i][2];
-	snprintf(name, size, "%s%s", prefix, event);
-}
-
-/* Splits a line's "system:event". False if it is too long, or an event that must stay hidden. */
-static bool split_line(struct kernel_pattern *c, const char *line, size_t size)
-{
-	const char *colon = memchr(line, ':', size);
-	size_t n_system, n_event;
-
-	if (!colon)
-		return false;
-	n_system = (size_t)(colon - line);
-	n_event = size - n_system - 1;
-	if (!n_event || n_system >= sizeof c->system || n_event >= sizeof c->event)
-		return false;
-	snprintf(c->system, sizeof c->system, "%.*s", (int)n_system, line);
-	snprintf(c->event, sizeof c->event, "%.*s", (int)n_event, colon + 1);
-	name_event(c->name, sizeof c->name, c->system, c->event);
-	return true;
-}
-
-static int each_syscall(int (*each)(void *, const struct kernel_candidate *), void *arg)
-{
-	char name[96], event[96];
-	int err = 0;
-
-	for (int i = 0; !err && i < 2 * KERNEL_SYSCALLS_MAX; i++) {
-		struct kernel_candidate c = { name, "syscalls", event, i / 2, i % 2 == 0 };
-		const char *s = kernel_syscall_name(c.nr);
-
-		if (!s)
-			continue;
-		snprintf(name, sizeof name, "syscall_%s_%s", c.is_entry ? "entry" : "exit", s);
-		snprintf(event, sizeof event, "sys_%s_%s", c.is_entry ? "enter" : "exit",
-			 kernel_syscall_kernel_name(c.nr));
-		err = each(arg, &c);
-	}
-	return err;
-}
-
-int kernel_each_candidate(const char *available,
-			  int (*each)(void *, const struct kernel_candidate *), void *arg)
-{
-	bool has_syscalls = false;
-	struct kernel_pattern c;
-	int err;
-
-	for (const char *line = available; *line;) {
-		size_t size = strcspn(line, "\n");
-
-		if (split_line(&c, line, size)) {
-			if (kernel_probe_is_ours(c.system)) {
-				; /* a recorder's own event, this one's or another's */
-			} else if (!strcmp(c.system, "raw_syscalls")) {
-				has_syscalls = true;
-			} else if (strcmp(c.system, "syscalls") != 0) {
-				struct kernel_candidate k = { c.name, c.system, c.event, -1,
-							      false };
-
-				err = each(arg, &k);
-				if (err)
-					return err;
-			}
-		}
-		line += size + (line[size] == '\n');
-	}
-	return has_syscalls ? each_syscall(each, arg) : 0;
-}
 
 /* State while one pattern is compared with all candidates. */
 struct search {
@@ -260,16 +141,6 @@ static void select_syscall(struct kernel_selection *s, const struct kernel_candi
 		s->entry_filter[c->nr] = is_of_entries ? filter : NULL;
 	else
 		s->exit_filter[c->nr] = filter;
-}
-
-bool kernel_pattern_matches(const char *pattern, const char *system, const char *event,
-			    const char *name)
-{
-	const char *end = pattern + strlen(pattern);
-
-	if (pattern_matches_event(pattern, end, system, event))
-		return true;
-	return !strchr(pattern, ':') && pattern_glob(pattern, end, name, name + strlen(name));
 }
 
 static int try_candidate(void *arg, const struct kernel_candidate *c)

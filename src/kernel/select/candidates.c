@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/select/candidates.c - reads tracefs' list of events and gives each event duet's name.
+ *
+ * Names are LTTng's where LTTng has the event, so that analyses made for its traces work. System
+ * calls come from the table of their numbers, because tracefs lists their tracepoints by the
+ * kernel's names.
+ */
+#include "kernel/select/candidates.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rules/pattern.h"
+#include "kernel/tracefs/events.h"
+#include "kernel/tracefs/syscalls.h"
+
+/* Names that differ from LTTng's by a prefix, for whole systems ... */
+static const char *const prefixed[][3] = {
+	{ "irq", "softirq_", "irq_" },
+	{ "irq", "tasklet_", "irq_" },
+	{ "timer", "hrtimer_", "timer_" },
+	{ "timer", "itimer_", "timer_" },
+	{ "kmem", "mm_page_", "kmem_" },
+	{ "kmem", "kmalloc", "kmem_" },
+	{ "kmem", "kfree", "kmem_" },
+	{ "power", "cpu_", "power_" },
+	{ "irq_vectors", "", "x86_irq_vectors_" },
+	{ "exceptions", "", "x86_exceptions_" },
+	{ "net", "napi_gro_", "net_" },
+	{ "power", "wakeup_source_", "power_" },
+	{ "printk", "console", "printk_" },
+	{ "writeback", "wbc_writepage", "writeback_" },
+	{ "writeback", "balance_dirty_pages", "writeback_" },
+	{ "writeback", "bdi_dirty_ratelimit", "writeback_" },
+	{ "writeback", "global_dirty_state", "writeback_" },
+	{ "btrfs", "add_delayed_", "btrfs_" },
+	{ "btrfs", "run_delayed_", "btrfs_" },
+};
+
+/* ... or by their beginning. */
+static const char *const renamed[][3] = {
+	{ "net", "netif_", "net_if_" },
+	{ "skb", "consume_skb", "skb_consume" },
+	{ "skb", "kfree_skb", "skb_kfree" },
+	{ "vmscan", "mm_shrink_", "mm_vmscan_shrink_" },
+	{ "compaction", "mm_compaction_", "compaction_" },
+};
+
+static void name_event(char *name, size_t size, const char *system, const char *event)
+{
+	const char *prefix = "";
+
+	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+		if (!strcmp(system, renamed[i][0]) &&
+		    !strncmp(event, renamed[i][1], strlen(renamed[i][1]))) {
+			snprintf(name, size, "%s%s", renamed[i][2], event + strlen(renamed[i][1]));
+			return;
+		}
+	for (size_t i = 0; i < sizeof prefixed / sizeof *prefixed; i++)
+		if (!strcmp(system, prefixed[i][0]) &&
+		    !strncmp(event, prefixed[i][1], strlen(prefixed[i][1])) &&
+		    strncmp(event, prefixed[i][2], strlen(prefixed[i][2])) != 0)
+			prefix = prefixed[i][2];
+	snprintf(name, size, "%s%s", prefix, event);
+}
+
+struct line {
+	char system[64], event[64], name[96];
+};
+
+/* Splits a line's "system:event". False if it is too long, or an event that must stay hidden. */
+static bool split_line(struct line *l, const char *line, size_t size)
+{
+	const char *colon = memchr(line, ':', size);
+	size_t n_system, n_event;
+
+	if (!colon)
+		return false;
+	n_system = (size_t)(colon - line);
+	n_event = size - n_system - 1;
+	if (!n_event || n_system >= sizeof l->system || n_event >= sizeof l->event)
+		return false;
+	snprintf(l->system, sizeof l->system, "%.*s", (int)n_system, line);
+	snprintf(l->event, sizeof l->event, "%.*s", (int)n_event, colon + 1);
+	name_event(l->name, sizeof l->name, l->system, l->event);
+	return true;
+}
+
+static int each_syscall(int (*each)(void *, const struct kernel_candidate *), void *arg)
+{
+	char name[96], event[96];
+	int err = 0;
+
+	for (int i = 0; !err && i < 2 * KERNEL_SYSCALLS_MAX; i++) {
+		struct kernel_candidate c = { name, "syscalls", event, i / 2, i % 2 == 0 };
+		const char *s = kernel_syscall_name(c.nr);
+
+		if (!s)
+			continue;
+		snprintf(name, sizeof name, "syscall_%s_%s", c.is_entry ? "entry" : "exit", s);
+		snprintf(event, sizeof event, "sys_%s_%s", c.is_entry ? "enter" : "exit",
+			 kernel_syscall_kernel_name(c.nr));
+		err = each(arg, &c);
+	}
+	return err;
+}
+
+int kernel_each_candidate(const char *available,
+			  int (*each)(void *, const struct kernel_candidate *), void *arg)
+{
+	bool has_syscalls = false;
+	struct line l;
+	int err;
+
+	for (const char *line = available; *line;) {
+		size_t size = strcspn(line, "\n");
+
+		if (split_line(&l, line, size)) {
+			if (kernel_event_is_probe(l.system)) {
+				; /* a recorder's own event, this one's or another's */
+			} else if (!strcmp(l.system, "raw_syscalls")) {
+				has_syscalls = true;
+			} else if (strcmp(l.system, "syscalls") != 0) {
+				struct kernel_candidate k = { l.name, l.system, l.event, -1,
+							      false };
+
+				err = each(arg, &k);
+				if (err)
+					return err;
+			}
+		}
+		line += size + (line[size] == '\n');
+	}
+	return has_syscalls ? each_syscall(each, arg) : 0;
+}
+
+bool kernel_pattern_matches(const char *pattern, const char *system, const char *event,
+			    const char *name)
+{
+	const char *end = pattern + strlen(pattern);
+
+	if (pattern_matches_event(pattern, end, system, event))
+		return true;
+	return !strchr(pattern, ':') && pattern_glob(pattern, end, name, name + strlen(name));
+}
