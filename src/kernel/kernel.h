@@ -72,7 +72,7 @@ struct kernel_options {
 	uint32_t contexts;	     /* contexts of each event: kernel_contexts_parse(),
 				      * kernel/threads/contexts.h */
 	/* With BPF: the bytes captured of each buffer of a system call, and structures too; at most
-	 * KERNEL_CAPTURE_BUFFER_MAX. 0: only texts, addresses, times and arguments of programs. */
+	 * ABI_CAPTURE_BUFFER_MAX. 0: only texts, addresses, times and arguments of programs. */
 	uint32_t capture_bytes;
 	/* Called when code addresses of a process are recorded for the first time and after an
 	 * exec; or NULL. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "filter/compile.h"
+#include "capture/table.h"
 #include "kernel/tracefs/events.h"
 #include "kernel/filter.h"
 #include "kernel/internal.h"
@@ -18,7 +19,7 @@
 int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
 			    struct kernel_format *f)
 {
-	struct kernel_captures also;
+	struct abi_captures also;
 	char event[96];
 	unsigned texts;
 	int err = 0;
@@ -32,8 +33,8 @@ int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, 
 		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL)) {
 			texts = by_bpf ? kernel_layout_texts(f) : 0;
 			if (by_bpf)
-				also = kernel_captures_of(kernel_syscall_name(nr), false,
-							  k->capture_bytes);
+				also = capture_of_call(kernel_syscall_name(nr), false,
+						       k->capture_bytes);
 			k->texts[nr] = (uint8_t)(by_bpf ? texts : k->texts[nr]);
 			err = kernel_classes_report_arguments(&k->drain.classes, nr, f, texts,
 							      &also);
@@ -175,8 +176,8 @@ static int report_results(struct kernel *k, const struct kernel_selection *s,
 	int err = 0;
 
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++) {
-		const struct kernel_captures also =
-			kernel_captures_of(kernel_syscall_name(nr), true, k->capture_bytes);
+		const struct abi_captures also =
+			capture_of_call(kernel_syscall_name(nr), true, k->capture_bytes);
 
 		if (!s->exit[nr])
 			continue;

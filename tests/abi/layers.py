@@ -34,7 +34,8 @@ LAYERS = [
     [("ring", "the pool of chunks and the two write paths"),
      ("elf", "trace sites, functions and USDT markers of a file on disk"),
      ("filter", "filter expressions: compiled by duet, linked and run in programs and readers"),
-     ("bpf", "BPF programs put together and loaded; the kernel's types (BTF)")],
+     ("bpf", "BPF programs put together and loaded; the kernel's types (BTF)"),
+     ("capture", "which arguments of system calls are captured, and as which fields")],
     [("inproc", "libduet: registration, the control page, attaching to sessions, emitting; libduet-libc")],
     [("ctf/compressed", "Zstandard-compressed files of a trace, written and read")],
     [("ctf/write", "a CTF trace while it is written, and recovered after a kill")],
@@ -80,7 +81,7 @@ NEVER = {"collect": ("ctf/meta", "ctf/decode", "trace", "analysis"), "kernel": (
 GUEST = {"abi", "base", "rules", "clock", "ring", "filter", "inproc"}
 NOT_FOR_GUESTS = re.compile(r"filter/compile")
 # (2): rooms that are boxes of small modules; every header of theirs is public.
-BOXES = {"abi", "base", "rules", "clock", "ring", "elf", "filter", "bpf"}
+BOXES = {"abi", "base", "rules", "clock", "ring", "elf", "filter", "bpf", "capture"}
 PUBLIC = {}
 
 SPEAKS = re.compile(r"(?<![.>\w])(?:v?printf|puts|putchar|perror|vwarnx?|warnx?|verrx?|errx?|exit|_exit|_Exit"

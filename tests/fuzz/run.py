@@ -30,9 +30,9 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 """
 
 
-KERNEL = ["src/bpf/btf.c", "src/elf/file.c", "src/elf/probes.c"] + \
+KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/file.c", "src/elf/probes.c"] + \
     ["src/kernel/%s.c" % n for n in (
-        "convert/capture", "convert/class", "tracefs/events", "probe/fetch", "tracefs/format",
+        "convert/class", "tracefs/events", "probe/fetch", "tracefs/format",
         "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "probe/probe",
         "tracefs/rights", "perf/sampled", "select/candidates", "select/select", "tracefs/graph_limits", "tracefs/syscalls", "tracefs/tracefs",
         "probe/uprobe")]

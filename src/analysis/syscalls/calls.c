@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/table.h"
 #include "analysis/syscalls/memory.h"
 #include "analysis/syscalls/fds.h"
 
@@ -65,11 +66,11 @@ static void take_fields(struct call_class *to, const struct ctf_event_class *c)
 	}
 }
 
-static struct kernel_captures memory_of(const char *call, bool is_at_exit,
-					const struct ctf_event_class *c)
+static struct abi_captures memory_of(const char *call, bool is_at_exit,
+				     const struct ctf_event_class *c)
 {
-	const struct kernel_captures all = kernel_captures_of(call, is_at_exit, true);
-	struct kernel_captures found = { 0 };
+	const struct abi_captures all = capture_of_call(call, is_at_exit, true);
+	struct abi_captures found = { 0 };
 
 	for (int i = 0; i < all.n; i++)
 		if (call_memory_is_in(all.at[i], c))
@@ -92,8 +93,8 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 					   .fd = fds_call(name + 14) };
 		take_fields(to, c);
 		to->memory = memory_of(name + 14, false, c);
-		to->at_exit = kernel_captures_of(name + 14, true, true);
-		to->lacks_memory = kernel_captures_of(name + 14, false, true).n > to->memory.n;
+		to->at_exit = capture_of_call(name + 14, true, true);
+		to->lacks_memory = capture_of_call(name + 14, false, true).n > to->memory.n;
 		calls->has_entries = true;
 	} else if (!strncmp(name, "syscall_exit_", 13)) {
 		*to = (struct call_class){ .is = CALL_EXIT, .call = call_of(calls, name + 13) };

@@ -8,7 +8,7 @@
 #define ANALYSIS_SYSCALLS_CALLS_H
 
 #include "analysis/pass.h"
-#include "kernel/convert/capture.h"
+#include "abi/capture.h"
 
 enum { CALL_ARGS = 6 };
 
@@ -24,11 +24,11 @@ struct call_class {
 	const char *name[CALL_ARGS]; /* names of the arguments; borrowed from the trace */
 	uint32_t n_fields;
 	/* The captured memory of arguments that events of this class have (memory.h). */
-	struct kernel_captures memory;
+	struct abi_captures memory;
 	bool has_late; /* has texts that the entry lacks */
 	/* Entry: the memory that the exit may have, and whether the kernel could record more than
 	 * this class has. */
-	struct kernel_captures at_exit;
+	struct abi_captures at_exit;
 	bool lacks_memory;
 	const struct fd_call *fd; /* its effect on descriptors (fds.h); NULL: none */
 };

@@ -102,17 +102,17 @@ bool call_control_add(struct text *t, const struct call_memory *m, const struct 
 	return text_addf(t, "[%" PRId32 "]", n), true;
 }
 
-bool call_memory_waits(const struct kernel_capture *what, const int64_t *args)
+bool call_memory_waits(const struct abi_capture *what, const int64_t *args)
 {
-	if (what->kind == KERNEL_CAPTURE_CONTROL) {
+	if (what->kind == ABI_CAPTURE_CONTROL) {
 		for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
 			if (commands[i].command == (uint32_t)args[1])
 				return commands[i].is_at_exit;
 		return false;
 	}
-	if (what->kind == KERNEL_CAPTURE_LOCK)
+	if (what->kind == ABI_CAPTURE_LOCK)
 		return args[1] == F_GETLK || args[1] == F_OFD_GETLK;
-	if (what->kind == KERNEL_CAPTURE_TEXT && !strcmp(what->call, "prctl"))
+	if (what->kind == ABI_CAPTURE_TEXT && !strcmp(what->call, "prctl"))
 		return args[0] == 16; /* PR_GET_NAME */
 	return !what->is_after && !what->is_of_failures;
 }

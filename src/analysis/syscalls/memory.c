@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "capture/table.h"
 #include "analysis/syscalls/structs.h"
 #include "analysis/syscalls/words.h"
 
@@ -58,27 +59,27 @@ static uint32_t read_row(const struct ctf_event *e, const char *field, unsigned 
 	return size;
 }
 
-bool call_memory_is_in(const struct kernel_capture *what, const struct ctf_event_class *c)
+bool call_memory_is_in(const struct abi_capture *what, const struct ctf_event_class *c)
 {
-	return has_row(c, kernel_capture_field(what), kernel_capture_element(what));
+	return has_row(c, capture_field(what), capture_element(what));
 }
 
 bool call_memory_at_exit_is_in(const struct ctf_event_class *c)
 {
-	return has_row(c, KERNEL_CAPTURE_LATE, 1);
+	return has_row(c, ABI_CAPTURE_LATE, 1);
 }
 
-void call_memory_read(struct call_memory *m, const struct kernel_capture *what,
+void call_memory_read(struct call_memory *m, const struct abi_capture *what,
 		      const struct ctf_event *e)
 {
 	m->what = what;
-	m->size = read_row(e, kernel_capture_field(what), kernel_capture_element(what), m->bytes,
-			   sizeof m->bytes);
+	m->size =
+		read_row(e, capture_field(what), capture_element(what), m->bytes, sizeof m->bytes);
 }
 
 const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room)
 {
-	room->size = read_row(e, KERNEL_CAPTURE_LATE, 1, room->bytes, sizeof room->bytes - 1);
+	room->size = read_row(e, ABI_CAPTURE_LATE, 1, room->bytes, sizeof room->bytes - 1);
 	room->bytes[room->size] = 0;
 	return room->size ? (const char *)room->bytes : NULL;
 }
@@ -200,7 +201,7 @@ static bool add_argv(struct text *t, const char *p, size_t size, const struct ca
 
 		n = strnlen(p, (size_t)(end - p));
 		has_end = p + n < end;
-		is_cut = !has_end || (n == KERNEL_CAPTURE_ARG_MAX - 1 && ends_in_dots(p, n));
+		is_cut = !has_end || (n == ABI_CAPTURE_ARG_MAX - 1 && ends_in_dots(p, n));
 		add(t, before);
 		before = ", ";
 		if (has_end || n != 3 || !ends_in_dots(p, n)) /* else it only marks that there
@@ -240,9 +241,7 @@ void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint6
 static bool add_buffer(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	uint8_t from = m->what->size_argument;
-	int64_t all = from == KERNEL_CAPTURE_RESULT ? x->result
-		      : from			    ? x->args[from - 1]
-						    : m->size;
+	int64_t all = from == ABI_CAPTURE_RESULT ? x->result : from ? x->args[from - 1] : m->size;
 	size_t shown = shown_of(m->size, x);
 
 	if (!x->args[m->what->argument - 1] || (all && !m->size))
@@ -347,30 +346,30 @@ static bool add_length(struct text *t, const struct call_memory *m, const struct
 
 bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
-	switch ((enum kernel_capture_kind)m->what->kind) {
-	case KERNEL_CAPTURE_ADDRESS:
+	switch ((enum abi_capture_kind)m->what->kind) {
+	case ABI_CAPTURE_ADDRESS:
 		return add_sockaddr(t, m->bytes, m->size);
-	case KERNEL_CAPTURE_TIME:
+	case ABI_CAPTURE_TIME:
 		return add_time(t, m->bytes, m->size);
-	case KERNEL_CAPTURE_ARGV:
+	case ABI_CAPTURE_ARGV:
 		return add_argv(t, (const char *)m->bytes, m->size, x);
-	case KERNEL_CAPTURE_ENVP:
+	case ABI_CAPTURE_ENVP:
 		return add_count(t, m, x);
-	case KERNEL_CAPTURE_BUFFER:
+	case ABI_CAPTURE_BUFFER:
 		return add_buffer(t, m, x);
-	case KERNEL_CAPTURE_TEXT:
+	case ABI_CAPTURE_TEXT:
 		return add_c_text(t, m, x);
-	case KERNEL_CAPTURE_IOVECS:
+	case ABI_CAPTURE_IOVECS:
 		return add_vector(t, m, x);
-	case KERNEL_CAPTURE_MESSAGE:
+	case ABI_CAPTURE_MESSAGE:
 		return add_message(t, m, x);
-	case KERNEL_CAPTURE_LENGTH:
+	case ABI_CAPTURE_LENGTH:
 		return add_length(t, m, x);
-	case KERNEL_CAPTURE_CONTROL:
+	case ABI_CAPTURE_CONTROL:
 		return call_control_add(t, m, x);
-	case KERNEL_CAPTURE_OPTION:
+	case ABI_CAPTURE_OPTION:
 		return call_option_add(t, m, x);
-	case KERNEL_CAPTURE_LOCK:
+	case ABI_CAPTURE_LOCK:
 		return call_lock_add(t, m, x);
 	default:
 		return call_struct_add(t, m, x);

@@ -3,7 +3,7 @@
  * analysis/syscalls/memory.h - the memory that arguments of system calls point to, as text in the
  * form of strace: socket addresses, times, arguments of programs, buffers, structures.
  *
- * kernel/convert/capture.h defines which call has which memory, and whether at entry or at exit.
+ * capture/table.h defines which call has which memory, and whether at entry or at exit.
  * The bytes come from a trace file: their number and content are not trusted.
  */
 #ifndef ANALYSIS_SYSCALLS_MEMORY_H
@@ -11,14 +11,14 @@
 
 #include "base/text.h"
 #include "ctf/decode/decode.h"
-#include "kernel/convert/capture.h"
+#include "abi/capture.h"
 
 struct call_about;
 
 struct call_memory {
-	const struct kernel_capture *what; /* NULL: nothing */
+	const struct abi_capture *what; /* NULL: nothing */
 	uint32_t size;
-	uint8_t bytes[KERNEL_CAPTURE_MAX];
+	uint8_t bytes[ABI_CAPTURE_MAX];
 };
 
 /* The context of the memory. */
@@ -31,10 +31,10 @@ struct call_moment {
 };
 
 /* call_memory_is_in - whether events of class @c have a field for @what. */
-bool call_memory_is_in(const struct kernel_capture *what, const struct ctf_event_class *c);
+bool call_memory_is_in(const struct abi_capture *what, const struct ctf_event_class *c);
 
 /* call_memory_read - copy the bytes from @e; bytes beyond the room in @m are cut off. */
-void call_memory_read(struct call_memory *m, const struct kernel_capture *what,
+void call_memory_read(struct call_memory *m, const struct abi_capture *what,
 		      const struct ctf_event *e);
 /* call_memory_at_exit - texts that the exit has because they were not in memory at entry: one after
  * the other, each with its NUL, room->size bytes in all; NULL: none. */
@@ -47,7 +47,7 @@ bool call_memory_add(struct text *t, const struct call_memory *m, const struct c
 
 /* call_memory_waits - whether the argument is shown only when @what, which the exit has, is
  * known. */
-bool call_memory_waits(const struct kernel_capture *what, const int64_t *args);
+bool call_memory_waits(const struct abi_capture *what, const int64_t *args);
 
 /* call_quoted_part - at most string_bytes of @size bytes in quotes, then dots if that is less than
  * @all. */

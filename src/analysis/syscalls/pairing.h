@@ -92,7 +92,7 @@ struct pairing {
 	uint32_t n_states;
 	struct fds fds;
 	struct text result;
-	struct call_memory memory[KERNEL_CAPTURES_MAX]; /* memory of the arguments in hand */
+	struct call_memory memory[ABI_CAPTURES_MAX]; /* memory of the arguments in hand */
 	int n_memory;
 	uint64_t n_late_texts; /* texts that were not in memory when their call began */
 	bool is_hiding;	       /* the command has not started */

@@ -52,7 +52,7 @@ static void read_memory(struct pairing *j, const struct call_class *c, const str
 /* The first argument that is not shown before the call returns. */
 static uint32_t first_late(const struct pairing *j, const struct pairing_state *st)
 {
-	const struct kernel_captures at_exit = st->made.class->at_exit;
+	const struct abi_captures at_exit = st->made.class->at_exit;
 	uint32_t first = CALL_ARGS;
 
 	for (int i = 0; i < at_exit.n; i++) {
@@ -160,9 +160,9 @@ static void show_written(struct pairing_state *st, const struct call_memory *m,
 		text_fini(&now);
 		return;
 	}
-	if (m->what->kind == KERNEL_CAPTURE_LENGTH || m->what->kind == KERNEL_CAPTURE_OFFSET) {
+	if (m->what->kind == ABI_CAPTURE_LENGTH || m->what->kind == ABI_CAPTURE_OFFSET) {
 		add_change(&st->parts.part[i], &now,
-			   m->what->kind == KERNEL_CAPTURE_OFFSET ? "]" : "");
+			   m->what->kind == ABI_CAPTURE_OFFSET ? "]" : "");
 		text_fini(&now);
 	} else {
 		text_fini(&st->parts.part[i]);
@@ -211,16 +211,14 @@ static void show_after(struct pairing *j, const struct call_memory *m, const str
 		       const char **before)
 {
 	static const char *const sets[] = { "in ", "out ", "except " };
-	bool is_time =
-		m->what->kind == KERNEL_CAPTURE_TIME || m->what->kind == KERNEL_CAPTURE_TIMEVAL;
+	bool is_time = m->what->kind == ABI_CAPTURE_TIME || m->what->kind == ABI_CAPTURE_TIMEVAL;
 	struct text t = { 0 };
 
-	if (call_memory_add(&t, m, x) && (m->what->kind != KERNEL_CAPTURE_FDSET || t.size > 2)) {
+	if (call_memory_add(&t, m, x) && (m->what->kind != ABI_CAPTURE_FDSET || t.size > 2)) {
 		text_addf(&j->result, "%s%s%.*s", *before,
-			  is_time ? "left "
-			  : m->what->kind == KERNEL_CAPTURE_FDSET
-				  ? sets[(m->what->argument - 2) % 3]
-				  : "",
+			  is_time			       ? "left "
+			  : m->what->kind == ABI_CAPTURE_FDSET ? sets[(m->what->argument - 2) % 3]
+							       : "",
 			  (int)t.size, t.bytes);
 		*before = ", ";
 	}

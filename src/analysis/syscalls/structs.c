@@ -379,18 +379,18 @@ static void add_uname(struct text *t, const struct call_memory *m)
 /* The least number of bytes for a kind. */
 static uint32_t least(uint8_t kind)
 {
-	static const uint8_t sizes[KERNEL_CAPTURE_KINDS] = {
-		[KERNEL_CAPTURE_STAT] = 56,	[KERNEL_CAPTURE_STATX] = 48,
-		[KERNEL_CAPTURE_STATFS] = 88,	[KERNEL_CAPTURE_LIMIT] = 16,
-		[KERNEL_CAPTURE_INTS] = 4,	[KERNEL_CAPTURE_OFFSET] = 8,
-		[KERNEL_CAPTURE_STATUS] = 4,	[KERNEL_CAPTURE_ACTION] = 32,
-		[KERNEL_CAPTURE_SIGNALS] = 8,	[KERNEL_CAPTURE_SIGINFO] = 48,
-		[KERNEL_CAPTURE_SIGSTACK] = 24, [KERNEL_CAPTURE_TIMEVAL] = 16,
-		[KERNEL_CAPTURE_ITIMER] = 32,	[KERNEL_CAPTURE_TIMER] = 32,
-		[KERNEL_CAPTURE_STAMPS] = 32,	[KERNEL_CAPTURE_FDSET] = 128,
-		[KERNEL_CAPTURE_CPUS] = 1,	[KERNEL_CAPTURE_UTSNAME] = 130,
-		[KERNEL_CAPTURE_SYSINFO] = 112, [KERNEL_CAPTURE_RUSAGE] = 32,
-		[KERNEL_CAPTURE_CLONE] = 64,
+	static const uint8_t sizes[ABI_CAPTURE_KINDS] = {
+		[ABI_CAPTURE_STAT] = 56,     [ABI_CAPTURE_STATX] = 48,
+		[ABI_CAPTURE_STATFS] = 88,   [ABI_CAPTURE_LIMIT] = 16,
+		[ABI_CAPTURE_INTS] = 4,	     [ABI_CAPTURE_OFFSET] = 8,
+		[ABI_CAPTURE_STATUS] = 4,    [ABI_CAPTURE_ACTION] = 32,
+		[ABI_CAPTURE_SIGNALS] = 8,   [ABI_CAPTURE_SIGINFO] = 48,
+		[ABI_CAPTURE_SIGSTACK] = 24, [ABI_CAPTURE_TIMEVAL] = 16,
+		[ABI_CAPTURE_ITIMER] = 32,   [ABI_CAPTURE_TIMER] = 32,
+		[ABI_CAPTURE_STAMPS] = 32,   [ABI_CAPTURE_FDSET] = 128,
+		[ABI_CAPTURE_CPUS] = 1,	     [ABI_CAPTURE_UTSNAME] = 130,
+		[ABI_CAPTURE_SYSINFO] = 112, [ABI_CAPTURE_RUSAGE] = 32,
+		[ABI_CAPTURE_CLONE] = 64,
 	};
 
 	return sizes[kind];
@@ -400,14 +400,14 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 {
 	if (m->size < least(m->what->kind))
 		return false;
-	switch ((enum kernel_capture_kind)m->what->kind) {
-	case KERNEL_CAPTURE_STAT:
+	switch ((enum abi_capture_kind)m->what->kind) {
+	case ABI_CAPTURE_STAT:
 		return add_stat(t, m), true;
-	case KERNEL_CAPTURE_STATX:
+	case ABI_CAPTURE_STATX:
 		return add_statx(t, m), true;
-	case KERNEL_CAPTURE_STATFS:
+	case ABI_CAPTURE_STATFS:
 		return add_statfs(t, m), true;
-	case KERNEL_CAPTURE_LIMIT: {
+	case ABI_CAPTURE_LIMIT: {
 		const char *none =
 			!strcmp(m->what->call, "prlimit64") ? "RLIM64_INFINITY" : "RLIM_INFINITY";
 
@@ -417,51 +417,51 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 		add_limit(t, u64(m, 8), none);
 		return add(t, "}"), true;
 	}
-	case KERNEL_CAPTURE_INTS:
+	case ABI_CAPTURE_INTS:
 		return add_ints(t, m), true;
-	case KERNEL_CAPTURE_OFFSET:
+	case ABI_CAPTURE_OFFSET:
 		return text_addf(t, "[%" PRId64 "]", (int64_t)u64(m, 0)), true;
-	case KERNEL_CAPTURE_STATUS:
+	case ABI_CAPTURE_STATUS:
 		return add_status(t, u32(m, 0), x->result);
-	case KERNEL_CAPTURE_POLL:
+	case ABI_CAPTURE_POLL:
 		return add_poll(t, m, m->what->is_after, x->about), true;
-	case KERNEL_CAPTURE_EPOLL:
+	case ABI_CAPTURE_EPOLL:
 		return add_epoll(t, m, x->is_end), true;
-	case KERNEL_CAPTURE_ACTION:
+	case ABI_CAPTURE_ACTION:
 		return add_action(t, m), true;
-	case KERNEL_CAPTURE_SIGNALS:
+	case ABI_CAPTURE_SIGNALS:
 		return call_set_add(t, u64(m, 0)), true;
-	case KERNEL_CAPTURE_SIGINFO:
+	case ABI_CAPTURE_SIGINFO:
 		return add_siginfo(t, m), true;
-	case KERNEL_CAPTURE_SIGSTACK:
+	case ABI_CAPTURE_SIGSTACK:
 		return add_sigstack(t, m), true;
-	case KERNEL_CAPTURE_TIMEVAL:
+	case ABI_CAPTURE_TIMEVAL:
 		return add_two(t, m, 0, "tv_usec"), true;
-	case KERNEL_CAPTURE_ITIMER:
+	case ABI_CAPTURE_ITIMER:
 		return add_pair(t, m, "tv_usec"), true;
-	case KERNEL_CAPTURE_TIMER:
+	case ABI_CAPTURE_TIMER:
 		return add_pair(t, m, "tv_nsec"), true;
-	case KERNEL_CAPTURE_STAMPS:
+	case ABI_CAPTURE_STAMPS:
 		add(t, "[");
 		add_stamp(t, m, 0);
 		add(t, ", ");
 		add_stamp(t, m, 16);
 		return add(t, "]"), true;
-	case KERNEL_CAPTURE_FDSET:
+	case ABI_CAPTURE_FDSET:
 		return add_bits(t, m, x->args[0]), true;
-	case KERNEL_CAPTURE_CPUS:
+	case ABI_CAPTURE_CPUS:
 		return add_bits(t, m, INT64_MAX), true;
-	case KERNEL_CAPTURE_UTSNAME:
+	case ABI_CAPTURE_UTSNAME:
 		return add_uname(t, m), true;
-	case KERNEL_CAPTURE_SYSINFO:
+	case ABI_CAPTURE_SYSINFO:
 		return add_sysinfo(t, m), true;
-	case KERNEL_CAPTURE_RUSAGE:
+	case ABI_CAPTURE_RUSAGE:
 		add(t, "{ru_utime=");
 		add_two(t, m, 0, "tv_usec");
 		add(t, ", ru_stime=");
 		add_two(t, m, 16, "tv_usec");
 		return add(t, ", ...}"), true;
-	case KERNEL_CAPTURE_CLONE:
+	case ABI_CAPTURE_CLONE:
 		return add_clone(t, m), true;
 	default:
 		return false;

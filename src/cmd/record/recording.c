@@ -12,7 +12,7 @@
 #include "abi/clock.h"
 #include "base/cgroup.h"
 #include "cmd/record/summary.h"
-#include "kernel/convert/capture.h"
+#include "abi/capture.h"
 #include "kernel/threads/contexts.h"
 #include "kernel/kernel.h"
 
@@ -211,10 +211,10 @@ static int take_capture(struct recording *a, const char *size)
 
 	if (strcmp(size, "names") != 0 && !cmd_parse_size(a->verb, size, &bytes))
 		return CMD_FAILED;
-	if (bytes > KERNEL_CAPTURE_BUFFER_MAX || (!bytes && strcmp(size, "names") != 0))
+	if (bytes > ABI_CAPTURE_BUFFER_MAX || (!bytes && strcmp(size, "names") != 0))
 		return cmd_error(a->verb,
 				 "--capture %s: it may be names, or 1 to %d bytes of each buffer",
-				 size, KERNEL_CAPTURE_BUFFER_MAX);
+				 size, ABI_CAPTURE_BUFFER_MAX);
 	a->o.capture_bytes = (uint32_t)bytes;
 	return -1;
 }

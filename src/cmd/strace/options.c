@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/convert/capture.h"
+#include "abi/capture.h"
 
 static const char help[] =
 	"usage: duet strace [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
@@ -241,11 +241,11 @@ static int take_option(struct strace *s, int c)
 		return status ? status : -1;
 	case 's':
 		status = take_number("-s", &s->string_bytes);
-		return status >= 0 || s->string_bytes <= KERNEL_CAPTURE_BUFFER_MAX
+		return status >= 0 || s->string_bytes <= ABI_CAPTURE_BUFFER_MAX
 			       ? status
 			       : cmd_error("strace",
 					   "-s %s: of a buffer at most %d bytes are recorded",
-					   optarg, KERNEL_CAPTURE_BUFFER_MAX);
+					   optarg, ABI_CAPTURE_BUFFER_MAX);
 	case 'S':
 		return take_sort(p);
 	case 'o':

@@ -222,11 +222,11 @@ void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter)
 				 << (is_entry ? BPF_CALL_ENTRY_FILTER : BPF_CALL_FILTER);
 }
 
-static uint64_t word_of(const struct kernel_capture *c, uint32_t buffer_bytes)
+static uint64_t word_of(const struct abi_capture *c, uint32_t buffer_bytes)
 {
-	uint64_t most = c->size					   ? c->size
-			: buffer_bytes < KERNEL_CAPTURE_BUFFER_MAX ? buffer_bytes
-								   : KERNEL_CAPTURE_BUFFER_MAX;
+	uint64_t most = c->size					? c->size
+			: buffer_bytes < ABI_CAPTURE_BUFFER_MAX ? buffer_bytes
+								: ABI_CAPTURE_BUFFER_MAX;
 
 	return c->argument | (uint64_t)c->how << BPF_CAPTURE_HOW |
 	       (uint64_t)c->size_argument << BPF_CAPTURE_SIZE | most << BPF_CAPTURE_MOST |
@@ -235,7 +235,7 @@ static uint64_t word_of(const struct kernel_capture *c, uint32_t buffer_bytes)
 }
 
 void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts,
-		     const struct kernel_captures *also, uint32_t buffer_bytes)
+		     const struct abi_captures *also, uint32_t buffer_bytes)
 {
 	uint64_t call = is_entry ? BPF_CALL_ENTRY : BPF_CALL_EXIT | (texts ? BPF_CALL_LATE : 0);
 	int shift = BPF_CALL_TEXTS;

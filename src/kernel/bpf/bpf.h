@@ -20,7 +20,7 @@
 
 #include "abi/clock.h"
 #include "base/diag.h"
-#include "kernel/convert/capture.h"
+#include "abi/capture.h"
 #include "kernel/convert/cpu.h"
 #include "kernel/tracefs/format.h"
 
@@ -63,7 +63,7 @@ void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter);
  * recorded if they were not in memory there.
  * @also: the other captures, NULL: none; @buffer_bytes of each buffer. */
 void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts,
-		     const struct kernel_captures *also, uint32_t buffer_bytes);
+		     const struct abi_captures *also, uint32_t buffer_bytes);
 
 /* kernel_bpf_event - record the event of @system with format @f, if it passes @filter (NULL:
  * always). -EOPNOTSUPP if there is no program for it, or if its filter cannot be compiled. */

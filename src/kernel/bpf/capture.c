@@ -5,7 +5,7 @@
  * capture.h for the registers. */
 #include "kernel/bpf/capture.h"
 
-enum { IOVEC = 16, HEADER = 56, NAME_MAX_BYTES = KERNEL_CAPTURE_ADDRESS_MAX };
+enum { IOVEC = 16, HEADER = 56, NAME_MAX_BYTES = ABI_CAPTURE_ADDRESS_MAX };
 
 static int args_of(int stage)
 {
@@ -106,7 +106,7 @@ void bpf_stage_begin(struct bpf_code *c, const struct bpf_plan *p, int stage)
 	bpf_alu_imm(c, BPF_LSH, R1, 6);
 	bpf_load_map_value(c, R2, p->control,
 			   offsetof(struct bpf_control, captures) +
-				   (is_exit ? 8 * KERNEL_CAPTURES_MAX : 0));
+				   (is_exit ? 8 * ABI_CAPTURES_MAX : 0));
 	bpf_alu(c, BPF_ADD, R2, R1);
 	bpf_store(c, BPF_DW, FP, STACK_ROW, R2);
 	bpf_alu_imm(c, BPF_MOV, R8, is_exit ? BPF_EXIT_BYTES_AT : BPF_TEXTS_AT);
@@ -219,7 +219,7 @@ static void find_size(struct bpf_code *c, int stage, int done)
 	load_argument(c, stage, R2, BPF_CAPTURE_SIZE);
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_AND, R1, 7 << BPF_CAPTURE_HOW);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_POINTED << BPF_CAPTURE_HOW, is_pointed);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_POINTED << BPF_CAPTURE_HOW, is_pointed);
 	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_IS_INT, is_long);
 	bpf_jump(c, sized);
 	bpf_put_label(c, is_long);
@@ -245,7 +245,7 @@ static void find_size(struct bpf_code *c, int stage, int done)
 	bpf_alu_imm(c, BPF_RSH, R2, BPF_CAPTURE_MOST);
 	bpf_alu_imm(c, BPF_AND, R2, 0xffff);
 	bpf_put_label(c, fits);
-	limit_r2(c, KERNEL_CAPTURE_BUFFER_MAX);
+	limit_r2(c, ABI_CAPTURE_BUFFER_MAX);
 }
 
 static void capture_bytes(struct bpf_code *c, int stage, int done)
@@ -284,8 +284,8 @@ static void capture_texts(struct bpf_code *c, int stage, int done)
 	bpf_put_label(c, again);
 	bound_position(c, stage, done);
 	next_pointer(c, done);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, KERNEL_CAPTURE_ARGS, more);
-	stage_text(c, stage, KERNEL_CAPTURE_ARG_MAX, more);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ARGS, more);
+	stage_text(c, stage, ABI_CAPTURE_ARG_MAX, more);
 	bpf_alu_imm(c, BPF_ADD, R6, 1);
 	bpf_jump(c, again);
 	bpf_put_label(c, more);
@@ -304,7 +304,7 @@ static void capture_count(struct bpf_code *c, int stage, int done)
 	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
 	bpf_alu_imm(c, BPF_MOV, R6, 0);
 	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, KERNEL_CAPTURE_ENVP_MAX, over);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ENVP_MAX, over);
 	next_pointer(c, over);
 	bpf_alu_imm(c, BPF_ADD, R6, 1);
 	bpf_jump(c, again);
@@ -341,7 +341,7 @@ static void capture_iovecs(struct bpf_code *c, int stage, int done)
 
 	bpf_alu_imm(c, BPF_MOV, R6, 0);
 	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, KERNEL_CAPTURE_VECTOR_MAX, done);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_VECTOR_MAX, done);
 	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
 	bpf_jump_if(c, BPF_JGE, R6, R1, done);
 	bound_position(c, stage, done);
@@ -362,7 +362,7 @@ static void capture_iovecs(struct bpf_code *c, int stage, int done)
 	bpf_jump_if(c, BPF_JGT, R1, R2, fits);
 	bpf_alu(c, BPF_MOV, R2, R1);
 	bpf_put_label(c, fits);
-	limit_r2(c, KERNEL_CAPTURE_BUFFER_MAX);
+	limit_r2(c, ABI_CAPTURE_BUFFER_MAX);
 	stage_counted(c, stage);
 	bpf_alu_imm(c, BPF_ADD, R6, 1);
 	bpf_jump(c, again);
@@ -411,7 +411,7 @@ static void stage_capture(struct bpf_code *c, int stage, int i, int all_done)
 	bpf_load(c, BPF_DW, R9, R1, 8 * i);
 	bpf_jump_if_imm(c, BPF_JEQ, R9, 0, all_done);
 	if (stage == BPF_EXIT_STAGE) {
-		bpf_load(c, BPF_DW, R1, R7, args_of(stage) + 8 * KERNEL_CAPTURE_RESULT);
+		bpf_load(c, BPF_DW, R1, R7, args_of(stage) + 8 * ABI_CAPTURE_RESULT);
 		bpf_jump_if_imm(c, BPF_JSGE, R1, 0, goes_on);
 		bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_OF_FAILURES, goes_on);
 		bpf_jump(c, next);
@@ -422,10 +422,10 @@ static void stage_capture(struct bpf_code *c, int stage, int i, int all_done)
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_HOW);
 	bpf_alu_imm(c, BPF_AND, R1, 7);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_TEXTS, is_texts);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_POINTERS, is_pointers);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_VECTOR, is_vector);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_HEADER, is_header);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_TEXTS, is_texts);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_POINTERS, is_pointers);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_VECTOR, is_vector);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_HEADER, is_header);
 	capture_bytes(c, stage, done);
 	bpf_put_label(c, is_texts);
 	if (stage == BPF_ENTRY_STAGE && i == 0)
@@ -447,7 +447,7 @@ void bpf_stage_captures(struct bpf_code *c, int stage)
 {
 	int all_done = bpf_label(c);
 
-	for (int i = 0; i < KERNEL_CAPTURES_MAX; i++)
+	for (int i = 0; i < ABI_CAPTURES_MAX; i++)
 		stage_capture(c, stage, i, all_done);
 	bpf_put_label(c, all_done);
 }

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "clock/track.h"
-#include "kernel/convert/capture.h"
+#include "abi/capture.h"
 #include "kernel/convert/cpu.h"
 #include "kernel/convert/layout.h"
 #include "kernel/tracefs/syscalls.h"
@@ -36,20 +36,20 @@ enum { BPF_RING_TIME_BITS = 52, BPF_RING_UNIT = 8, BPF_RING_UNITS_MAX = 2047 };
 
 /*
  * The memory that arguments point to. Behind the arguments the record has a word, like a __data_loc
- * field's, for each text; more words for other captures (kernel/convert/capture.h); some room; and
+ * field's, for each text; more words for other captures (capture/table.h); some room; and
  * the bytes. A text that is too long ends with three dots. An exit has the words behind the result:
  * one for the texts that its entry lacks, all in a row, each with its NUL; the others as in
  * entries. A word of 0: nothing was captured.
  */
 enum {
 	BPF_TEXT_MAX = 256, /* with its NUL */
-	BPF_TEXTS_AT = KERNEL_CAPTURE_WORDS + 4 * KERNEL_CAPTURES_MAX + 20,
-	BPF_EXIT_BYTES_AT = KERNEL_EXIT_WORDS + 4 * KERNEL_CAPTURES_MAX + 4,
+	BPF_TEXTS_AT = KERNEL_CAPTURE_WORDS + 4 * ABI_CAPTURES_MAX + 20,
+	BPF_EXIT_BYTES_AT = KERNEL_EXIT_WORDS + 4 * ABI_CAPTURES_MAX + 4,
 	BPF_CAPTURE_BEGIN_MAX =
 		4096, /* from the common fields on; a capture that would begin beyond it is
 		       * dropped */
-	BPF_BYTES_MAX = BPF_CAPTURE_BEGIN_MAX + KERNEL_CAPTURE_BUFFER_MAX +
-			256, /* counted in the same way */
+	BPF_BYTES_MAX =
+		BPF_CAPTURE_BEGIN_MAX + ABI_CAPTURE_BUFFER_MAX + 256, /* counted in the same way */
 	BPF_RECORD_MAX = 8 + BPF_BYTES_MAX,
 };
 _Static_assert(BPF_TEXTS_AT % 8 == 0 && BPF_EXIT_BYTES_AT % 8 == 0, "arguments stay aligned");
@@ -114,8 +114,8 @@ struct bpf_control {
 	uint64_t lost;				 /* events on CPUs that have no ring */
 	uint64_t calls[KERNEL_SYSCALLS_MAX + 1]; /* by number; the last one for unnamed calls */
 	uint64_t captures[KERNEL_SYSCALLS_MAX + 1][2]
-			 [KERNEL_CAPTURES_MAX]; /* at the entry, at the exit */
-	uint64_t pids[BPF_PIDS_MAX / 64];	/* a bit for each followed thread */
+			 [ABI_CAPTURES_MAX]; /* at the entry, at the exit */
+	uint64_t pids[BPF_PIDS_MAX / 64];    /* a bit for each followed thread */
 	uint64_t late[BPF_PIDS_MAX /
 		      64]; /* a bit for each thread in a call with a text that was not in memory */
 	struct clock_track follow; /* the collector's; stored here for its successor */

@@ -254,7 +254,7 @@ static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16
 		bpf_load(c, BPF_DW, R1, R6, arguments[i]);
 		bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * (i + 1), R1);
 	}
-	bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * KERNEL_CAPTURE_RESULT, R8);
+	bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * ABI_CAPTURE_RESULT, R8);
 	bpf_stage_begin(c, p, BPF_EXIT_STAGE);
 	bpf_load(c, BPF_DW, R1, FP, STACK_LATE);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_there);

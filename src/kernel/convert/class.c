@@ -131,7 +131,7 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 }
 
 int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f,
-				    unsigned texts, const struct kernel_captures *also)
+				    unsigned texts, const struct abi_captures *also)
 {
 	struct kernel_layout *l = &c->entry[nr].layout;
 
@@ -140,7 +140,7 @@ int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const stru
 }
 
 int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late,
-				 const struct kernel_captures *also)
+				 const struct abi_captures *also)
 {
 	struct kernel_layout *l = &c->exit[nr].layout;
 

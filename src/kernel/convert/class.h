@@ -71,10 +71,10 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 				bool is_entry, struct diag *d);
 /* @texts, @also, @late: kernel/convert/layout.h. */
 int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f,
-				    unsigned texts, const struct kernel_captures *also);
+				    unsigned texts, const struct abi_captures *also);
 /* Fields that records of exits have beside the result. */
 int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late,
-				 const struct kernel_captures *also);
+				 const struct abi_captures *also);
 
 /* The fields for call stacks: of the kernel and of the user. */
 extern const char *const kernel_stack_fields[2];

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/table.h"
 #include "kernel/tracefs/events.h"
 
 enum { IDENTIFIERS_MAX = 2 * KERNEL_FIELDS_MAX, IDENTIFIER_SIZE = 96 };
@@ -371,20 +372,20 @@ static void add_captured(struct builder *b, const char *field, unsigned element,
 					      .offset = (uint16_t)word });
 }
 
-static void add_captures(struct builder *b, const struct kernel_captures *also, unsigned words)
+static void add_captures(struct builder *b, const struct abi_captures *also, unsigned words)
 {
 	for (int i = 0; also && i < also->n; i++)
-		add_captured(b, kernel_capture_field(also->at[i]),
-			     kernel_capture_element(also->at[i]), words + 4 * (unsigned)i);
+		add_captured(b, capture_field(also->at[i]), capture_element(also->at[i]),
+			     words + 4 * (unsigned)i);
 }
 
 int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f,
-				unsigned texts, const struct kernel_captures *also)
+				unsigned texts, const struct abi_captures *also)
 {
 	struct builder b;
 	unsigned n = 0, n_texts = 0;
 
-	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + KERNEL_CAPTURES_MAX + 1))
+	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + ABI_CAPTURES_MAX + 1))
 		return -ENOMEM;
 	for (int i = 0; f && i < f->n_fields && n < KERNEL_SYSCALL_N_ARGS; i++) {
 		if (!is_argument(&f->fields[i]))
@@ -405,17 +406,16 @@ int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_for
 	return finish(l);
 }
 
-int kernel_layout_syscall_exit(struct kernel_layout *l, bool late,
-			       const struct kernel_captures *also)
+int kernel_layout_syscall_exit(struct kernel_layout *l, bool late, const struct abi_captures *also)
 {
 	struct builder b;
 
-	if (begin(&b, l, KERNEL_CAPTURES_MAX + 2))
+	if (begin(&b, l, ABI_CAPTURES_MAX + 2))
 		return -ENOMEM;
 	text_addf(&l->fields, "\t\tint64_t _ret;\n");
 	add_copy(l, KERNEL_SYSCALL_ARGS, 8);
 	if (late)
-		add_captured(&b, KERNEL_CAPTURE_LATE, 1, KERNEL_EXIT_LATE_WORD);
+		add_captured(&b, ABI_CAPTURE_LATE, 1, KERNEL_EXIT_LATE_WORD);
 	add_captures(&b, also, KERNEL_EXIT_WORDS);
 	return finish(l);
 }

@@ -15,7 +15,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
-#include "kernel/convert/capture.h"
+#include "abi/capture.h"
 #include "kernel/tracefs/format.h"
 
 enum kernel_op_kind {
@@ -86,10 +86,9 @@ unsigned kernel_layout_texts(const struct kernel_format *f);
  * @texts: as from kernel_layout_texts(), for the texts in the records; 0 if there are none. @also:
  * the other captures in the records; NULL: none. */
 int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f,
-				unsigned texts, const struct kernel_captures *also);
+				unsigned texts, const struct abi_captures *also);
 /* @late: records have texts that were not in memory at the entry. */
-int kernel_layout_syscall_exit(struct kernel_layout *l, bool late,
-			       const struct kernel_captures *also);
+int kernel_layout_syscall_exit(struct kernel_layout *l, bool late, const struct abi_captures *also);
 
 /* For numbers without a name: the number itself comes first. */
 int kernel_layout_syscall_unknown(struct kernel_layout *l, bool is_entry);

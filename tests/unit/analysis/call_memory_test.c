@@ -6,10 +6,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "capture/table.h"
 #include "analysis/syscalls/memory.h"
 #include "kernel/tracefs/syscalls.h"
 
-static char made[4 * KERNEL_CAPTURE_MAX];
+static char made[4 * ABI_CAPTURE_MAX];
 
 /* Of the call: which of what it captures, its arguments, and what is known of it. */
 static int which;
@@ -21,7 +22,7 @@ static const char *said(const char *call, bool is_at_exit, const void *bytes, si
 	static struct call_memory m;
 	struct text t = { 0 };
 
-	m.what = kernel_captures_of(call, is_at_exit, true).at[which];
+	m.what = capture_of_call(call, is_at_exit, true).at[which];
 	m.size = (uint32_t)size;
 
 	memset(m.bytes, 'Z', sizeof m.bytes); /* nothing of it may be shown */
@@ -57,7 +58,7 @@ static void addresses_of_the_internet_have_port_and_address(void)
 
 static void addresses_of_this_machine_have_a_path_or_a_name(void)
 {
-	char longest[KERNEL_CAPTURE_MAX] = "\1";
+	char longest[ABI_CAPTURE_MAX] = "\1";
 
 	is_text(ADDRESS("\1\0/run/a \"b\"\n\0\0left"),
 		"{sa_family=AF_UNIX, sun_path=\"/run/a \\\"b\\\"\\n\"}");
@@ -110,7 +111,7 @@ static void times_are_seconds_and_nanoseconds(void)
 
 static void arguments_of_programs_are_quoted_and_what_is_cut_has_dots(void)
 {
-	char longest[KERNEL_CAPTURE_ARG_MAX + 2];
+	char longest[ABI_CAPTURE_ARG_MAX + 2];
 
 	is_text(ARGV("ls\0-l\0"), "[\"ls\", \"-l\"]");
 	is_text(ARGV("a\0\0b\"\n\0"), "[\"a\", \"\", \"b\\\"\\n\"]");
@@ -125,16 +126,16 @@ static void arguments_of_programs_are_quoted_and_what_is_cut_has_dots(void)
 	is_text(ARGV(".."), "[\"..\"...]");
 
 	memset(longest, 'o', sizeof longest);
-	longest[KERNEL_CAPTURE_ARG_MAX - 1] = 0;
-	is_text(said("execveat", false, longest, KERNEL_CAPTURE_ARG_MAX),
+	longest[ABI_CAPTURE_ARG_MAX - 1] = 0;
+	is_text(said("execveat", false, longest, ABI_CAPTURE_ARG_MAX),
 		"[\"ooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo\"]");
-	memcpy(longest + KERNEL_CAPTURE_ARG_MAX - 4, "...", 4);
-	memcpy(longest + KERNEL_CAPTURE_ARG_MAX, "b", 2);
+	memcpy(longest + ABI_CAPTURE_ARG_MAX - 4, "...", 4);
+	memcpy(longest + ABI_CAPTURE_ARG_MAX, "b", 2);
 	is_text(said("execveat", false, longest, sizeof longest),
 		"[\"oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo\"..., \"b\"]");
-	memset(made, 'o', KERNEL_CAPTURE_MAX);
-	is(strlen(said("execve", false, made, KERNEL_CAPTURE_MAX)),
-	   KERNEL_CAPTURE_MAX + strlen("[\"\"...]"));
+	memset(made, 'o', ABI_CAPTURE_MAX);
+	is(strlen(said("execve", false, made, ABI_CAPTURE_MAX)),
+	   ABI_CAPTURE_MAX + strlen("[\"\"...]"));
 }
 
 /* Of a call that has returned @result. */
@@ -211,7 +212,7 @@ static void structures_are_shown_as_strace_shows_them(void)
 /* Whatever a file has: nothing is read beyond it, and nothing is half said. */
 static void bytes_of_any_number_are_shown_or_refused(void)
 {
-	static uint8_t bytes[KERNEL_CAPTURE_MAX];
+	static uint8_t bytes[ABI_CAPTURE_MAX];
 	uint32_t n = 0, n_half = 0, r = 1;
 
 	for (size_t i = 0; i < sizeof bytes; i++)
@@ -219,7 +220,7 @@ static void bytes_of_any_number_are_shown_or_refused(void)
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
 		for (int end = 0; end < 2; end++)
 			for (which = 0;
-			     which < kernel_captures_of(kernel_syscall_name(nr), end, true).n;
+			     which < capture_of_call(kernel_syscall_name(nr), end, true).n;
 			     which++)
 				for (size_t size = 0; size < 300; size++, n++) {
 					moment.is_end = end;

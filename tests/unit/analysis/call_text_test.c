@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "capture/table.h"
 #include "analysis/syscalls/memory.h"
 #include "analysis/syscalls/text.h"
 #include "analysis/syscalls/fds.h"
@@ -192,7 +193,7 @@ static void what_an_argument_points_to_stands_in_its_place(void)
 {
 	static struct call_memory time = { .size = 16, .bytes = { 1 } }, none;
 
-	time.what = none.what = kernel_captures_of("futex", false, false).at[0];
+	time.what = none.what = capture_of_call("futex", false, false).at[0];
 
 	is_text(call("nanosleep", { "rqtp", 77, .memory = &time }, { "rmtp", 88 }),
 		"{tv_sec=1, tv_nsec=0}, 88");

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/convert/capture.c - the table of captured memory, one line for each argument.
+/* capture/table.c - the table of captured memory, one line for each argument.
  *
- * A line is independent of the others: a call may have several, up to KERNEL_CAPTURES_MAX at its
+ * A line is independent of the others: a call may have several, up to ABI_CAPTURES_MAX at its
  * entry and as many at its exit. */
-#include "kernel/convert/capture.h"
+#include "capture/table.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define IN(name, n, what) .call = name, .argument = n, .kind = KERNEL_CAPTURE_##what
+#define IN(name, n, what) .call = name, .argument = n, .kind = ABI_CAPTURE_##what
 #define OUT(name, n, what)                                                                         \
-	.call = name, .is_at_exit = true, .argument = n, .kind = KERNEL_CAPTURE_##what
+	.call = name, .is_at_exit = true, .argument = n, .kind = ABI_CAPTURE_##what
 #define EXTRA .is_extra = true
-#define ADDRESS .size = KERNEL_CAPTURE_ADDRESS_MAX
-#define TIME .size = KERNEL_CAPTURE_TIME_SIZE
+#define ADDRESS .size = ABI_CAPTURE_ADDRESS_MAX
+#define TIME .size = ABI_CAPTURE_TIME_SIZE
 #define SIZED(n) .size_argument = n, .unit = 1
 #define TIMES(n, bytes) .size_argument = n, .unit = bytes
-#define RETURNED .size_argument = KERNEL_CAPTURE_RESULT, .unit = 1
-#define POINTED(n) .how = KERNEL_CAPTURE_POINTED, .size_argument = n
-#define VECTOR .how = KERNEL_CAPTURE_VECTOR, .size_argument = 3, .is_int = true
+#define RETURNED .size_argument = ABI_CAPTURE_RESULT, .unit = 1
+#define POINTED(n) .how = ABI_CAPTURE_POINTED, .size_argument = n
+#define VECTOR .how = ABI_CAPTURE_VECTOR, .size_argument = 3, .is_int = true
 
 enum { STAT = 56, STATX = 48, LIMIT = 16, SIGINFO = 48, SIGACTION = 32, TIMER = 32, CONTROL = 64 };
 
-static const struct kernel_capture captures[] = {
+static const struct abi_capture captures[] = {
 	/* in every recording with BPF programs */
 	{ IN("connect", 2, ADDRESS), ADDRESS, SIZED(3), .is_int = true },
 	{ IN("bind", 2, ADDRESS), ADDRESS, SIZED(3), .is_int = true },
@@ -47,8 +47,8 @@ static const struct kernel_capture captures[] = {
 	{ IN("io_getevents", 5, TIME), TIME },
 	{ OUT("clock_gettime", 2, TIME), TIME },
 	{ OUT("clock_getres", 2, TIME), TIME },
-	{ IN("execve", 2, ARGV), .how = KERNEL_CAPTURE_TEXTS },
-	{ IN("execveat", 3, ARGV), .how = KERNEL_CAPTURE_TEXTS },
+	{ IN("execve", 2, ARGV), .how = ABI_CAPTURE_TEXTS },
+	{ IN("execveat", 3, ARGV), .how = ABI_CAPTURE_TEXTS },
 
 	/* data that is read or written */
 	{ IN("write", 2, BUFFER), EXTRA, SIZED(3) },
@@ -76,8 +76,8 @@ static const struct kernel_capture captures[] = {
 	{ OUT("readv", 2, IOVECS), EXTRA, VECTOR },
 	{ OUT("preadv", 2, IOVECS), EXTRA, VECTOR },
 	{ OUT("preadv2", 2, IOVECS), EXTRA, VECTOR },
-	{ IN("sendmsg", 2, MESSAGE), EXTRA, .how = KERNEL_CAPTURE_HEADER },
-	{ OUT("recvmsg", 2, MESSAGE), EXTRA, .how = KERNEL_CAPTURE_HEADER },
+	{ IN("sendmsg", 2, MESSAGE), EXTRA, .how = ABI_CAPTURE_HEADER },
+	{ OUT("recvmsg", 2, MESSAGE), EXTRA, .how = ABI_CAPTURE_HEADER },
 
 	/* files */
 	{ OUT("stat", 2, STAT), EXTRA, .size = STAT },
@@ -130,9 +130,9 @@ static const struct kernel_capture captures[] = {
 	  .other_field = "fdset_bytes_3" },
 	{ OUT("pselect6", 5, TIME), EXTRA, TIME, .is_after = true },
 	{ IN("epoll_ctl", 4, EPOLL), EXTRA, .size = 12 },
-	{ OUT("epoll_wait", 2, EPOLL), EXTRA, TIMES(KERNEL_CAPTURE_RESULT, 12), .size = 384 },
-	{ OUT("epoll_pwait", 2, EPOLL), EXTRA, TIMES(KERNEL_CAPTURE_RESULT, 12), .size = 384 },
-	{ OUT("epoll_pwait2", 2, EPOLL), EXTRA, TIMES(KERNEL_CAPTURE_RESULT, 12), .size = 384 },
+	{ OUT("epoll_wait", 2, EPOLL), EXTRA, TIMES(ABI_CAPTURE_RESULT, 12), .size = 384 },
+	{ OUT("epoll_pwait", 2, EPOLL), EXTRA, TIMES(ABI_CAPTURE_RESULT, 12), .size = 384 },
+	{ OUT("epoll_pwait2", 2, EPOLL), EXTRA, TIMES(ABI_CAPTURE_RESULT, 12), .size = 384 },
 	{ IN("epoll_pwait", 5, SIGNALS), EXTRA, SIZED(6), .size = 8 },
 	{ OUT("nanosleep", 2, TIME), EXTRA, TIME, .is_of_failures = true },
 	{ OUT("clock_nanosleep", 4, TIME), EXTRA, TIME, .is_of_failures = true },
@@ -154,8 +154,8 @@ static const struct kernel_capture captures[] = {
 	{ OUT("getsockopt", 4, OPTION), EXTRA, POINTED(5) },
 
 	/* processes and signals */
-	{ IN("execve", 3, ENVP), EXTRA, .how = KERNEL_CAPTURE_POINTERS },
-	{ IN("execveat", 4, ENVP), EXTRA, .how = KERNEL_CAPTURE_POINTERS },
+	{ IN("execve", 3, ENVP), EXTRA, .how = ABI_CAPTURE_POINTERS },
+	{ IN("execveat", 4, ENVP), EXTRA, .how = ABI_CAPTURE_POINTERS },
 	{ IN("clone3", 1, CLONE), EXTRA, SIZED(2), .size = 88 },
 	{ OUT("wait4", 2, STATUS), EXTRA, .size = 4 },
 	{ OUT("wait4", 4, RUSAGE), EXTRA, .size = 32 },
@@ -194,21 +194,21 @@ static const struct kernel_capture captures[] = {
 	{ OUT("sysinfo", 1, SYSINFO), EXTRA, .size = 112 },
 };
 
-struct kernel_captures kernel_captures_of(const char *call, bool is_at_exit, bool extra)
+struct abi_captures capture_of_call(const char *call, bool is_at_exit, bool extra)
 {
-	struct kernel_captures found = { 0 };
+	struct abi_captures found = { 0 };
 
 	for (size_t i = 0;
-	     call && i < sizeof captures / sizeof *captures && found.n < KERNEL_CAPTURES_MAX; i++)
+	     call && i < sizeof captures / sizeof *captures && found.n < ABI_CAPTURES_MAX; i++)
 		if (captures[i].is_at_exit == is_at_exit && (extra || !captures[i].is_extra) &&
 		    !strcmp(captures[i].call, call))
 			found.at[found.n++] = &captures[i];
 	return found;
 }
 
-const char *kernel_capture_field(const struct kernel_capture *c)
+const char *capture_field(const struct abi_capture *c)
 {
-	static const char *const names[KERNEL_CAPTURE_KINDS] = {
+	static const char *const names[ABI_CAPTURE_KINDS] = {
 		"addr_bytes",	    "timespec",	      "argv_bytes",	 "envp_count",
 		"buf_bytes",	    "text_bytes",     "iov_bytes",	 "msg_bytes",
 		"stat_bytes",	    "statx_bytes",    "statfs_bytes",	 "rlimit_bytes",
@@ -223,7 +223,7 @@ const char *kernel_capture_field(const struct kernel_capture *c)
 	return c->other_field ? c->other_field : names[c->kind];
 }
 
-unsigned kernel_capture_element(const struct kernel_capture *c)
+unsigned capture_element(const struct abi_capture *c)
 {
-	return c->kind == KERNEL_CAPTURE_TIME ? 8 : 1;
+	return c->kind == ABI_CAPTURE_TIME ? 8 : 1;
 }

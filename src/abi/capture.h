@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * abi/capture.h - memory that arguments of system calls point to: types and sizes in recordings.
+ *
+ * The BPF programs of a recorder capture it and readers print it, so both agree on these. Which
+ * argument of which call is captured is in capture/table.h. The fields: docs/design/kernel.md.
+ */
+#ifndef ABI_CAPTURE_H
+#define ABI_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The type of the data. */
+enum abi_capture_kind {
+	ABI_CAPTURE_ADDRESS, /* a sockaddr */
+	ABI_CAPTURE_TIME,    /* a timespec */
+	ABI_CAPTURE_ARGV,    /* texts, each with its NUL */
+	ABI_CAPTURE_ENVP,    /* number of pointers, a u32 */
+	ABI_CAPTURE_BUFFER,  /* data that is read or written */
+	ABI_CAPTURE_TEXT,    /* a text that the kernel writes, or of a fixed length */
+	ABI_CAPTURE_IOVECS,  /* for each: the iovec, a u16, and that many bytes of its data */
+	ABI_CAPTURE_MESSAGE, /* the msghdr, a u16, that many bytes of the name; then as
+				 * _IOVECS */
+	ABI_CAPTURE_STAT,
+	ABI_CAPTURE_STATX,
+	ABI_CAPTURE_STATFS,
+	ABI_CAPTURE_LIMIT,   /* a rlimit64 */
+	ABI_CAPTURE_INTS,    /* 32 bits each: descriptors, numbers */
+	ABI_CAPTURE_LENGTH,  /* one int, the size of other data */
+	ABI_CAPTURE_OFFSET,  /* one, of 64 bits */
+	ABI_CAPTURE_STATUS,  /* a child's status from wait() */
+	ABI_CAPTURE_POLL,    /* pollfds */
+	ABI_CAPTURE_EPOLL,   /* epoll_events */
+	ABI_CAPTURE_ACTION,  /* the kernel's sigaction */
+	ABI_CAPTURE_SIGNALS, /* a set of 64 bits */
+	ABI_CAPTURE_SIGINFO,
+	ABI_CAPTURE_SIGSTACK,
+	ABI_CAPTURE_TIMEVAL,
+	ABI_CAPTURE_ITIMER, /* two timevals */
+	ABI_CAPTURE_TIMER,  /* two timespecs: an interval and a time */
+	ABI_CAPTURE_STAMPS, /* two timespecs: access and modification */
+	ABI_CAPTURE_FDSET,
+	ABI_CAPTURE_CPUS, /* a mask */
+	ABI_CAPTURE_UTSNAME,
+	ABI_CAPTURE_SYSINFO,
+	ABI_CAPTURE_RUSAGE,  /* only its times */
+	ABI_CAPTURE_CLONE,   /* clone_args */
+	ABI_CAPTURE_LOCK,    /* a flock */
+	ABI_CAPTURE_CONTROL, /* an ioctl's data; the command decides its type */
+	ABI_CAPTURE_OPTION,  /* a socket option; its name decides its type */
+	ABI_CAPTURE_KINDS,
+};
+
+/* The amount of data. */
+enum abi_capture_how {
+	ABI_CAPTURE_BYTES,    /* `size` bytes; with a size_argument at most that argument's value
+			       * times `unit` */
+	ABI_CAPTURE_POINTED,  /* the byte count is the int that size_argument points to, at
+				  * most `size` */
+	ABI_CAPTURE_TEXTS,    /* pointers to texts up to a NULL */
+	ABI_CAPTURE_POINTERS, /* only the number of pointers */
+	ABI_CAPTURE_VECTOR,   /* size_argument is the number of iovecs */
+	ABI_CAPTURE_HEADER,   /* a msghdr */
+};
+
+enum {
+	ABI_CAPTURES_MAX = 4,	       /* at a call's entry, and as many at its exit */
+	ABI_CAPTURE_ADDRESS_MAX = 128, /* sockaddr_storage */
+	ABI_CAPTURE_TIME_SIZE = 16,
+	ABI_CAPTURE_ARGS = 32,
+	ABI_CAPTURE_ARG_MAX = 64, /* with its NUL */
+	ABI_CAPTURE_ENVP_MAX = 512,
+	ABI_CAPTURE_VECTOR_MAX = 16,
+	ABI_CAPTURE_RESULT = 7,	       /* as size_argument: the call's result */
+	ABI_CAPTURE_BUFFER_MAX = 4096, /* the most a user may request */
+	ABI_CAPTURE_MAX = 8192,	       /* bytes of one capture */
+};
+
+/* The field at a call's exit for texts that were not in memory at its entry. */
+#define ABI_CAPTURE_LATE "late_bytes"
+
+struct abi_capture {
+	const char *call; /* the system call */
+	bool is_at_exit;
+	bool is_extra;	  /* only if buffers and structures are requested */
+	uint8_t argument; /* counted from 1 */
+	uint8_t kind, how;
+	uint8_t size_argument; /* 0: none */
+	uint8_t unit;
+	uint16_t size;		 /* at most; 0: the requested size of buffers */
+	bool is_int;		 /* size_argument is an int */
+	bool is_after;		 /* captured again at the exit: behind the result */
+	bool is_of_failures;	 /* captured even if the call failed */
+	const char *other_field; /* NULL: the kind's */
+};
+
+struct abi_captures {
+	int n;
+	const struct abi_capture *at[ABI_CAPTURES_MAX];
+};
+
+/* BPF programs get `how` and an argument's number in three bits each (kernel/bpf/shared_ring.h). */
+_Static_assert(ABI_CAPTURE_HEADER < 8 && ABI_CAPTURE_RESULT < 8, "three bits each");
+_Static_assert(ABI_CAPTURE_BUFFER_MAX <= ABI_CAPTURE_MAX, "a buffer is one capture");
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * capture/table.h - the arguments of system calls whose memory is captured, and the field for each.
+ *
+ * One table serves all its users: the BPF programs, which alone read that memory
+ * (kernel/bpf/syscalls.c), the layout of the events (kernel/convert/layout.h), and the printer of
+ * values (analysis/syscalls/memory.h). Texts are handled elsewhere (kernel_layout_texts).
+ */
+#ifndef CAPTURE_TABLE_H
+#define CAPTURE_TABLE_H
+
+#include "abi/capture.h"
+
+/* capture_of_call - the captures of a call. @call may be NULL: none. @extra: include those that
+ * are is_extra. */
+struct abi_captures capture_of_call(const char *call, bool is_at_exit, bool extra);
+
+/* The name of the field, and the bytes of one of its elements. */
+const char *capture_field(const struct abi_capture *c);
+unsigned capture_element(const struct abi_capture *c);
+
+#endif
