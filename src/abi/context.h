@@ -52,6 +52,7 @@ enum {
 #define ABI_CONTEXT_ALL (ABI_CONTEXT_BIT(ABI_CONTEXTS) - 1)
 
 _Static_assert(ABI_CONTEXT_UTS_NS - ABI_CONTEXT_CGROUP_NS == 7, "eight namespaces");
+_Static_assert(ABI_CONTEXTS < 64, "a mask of contexts is one word");
 _Static_assert(ABI_CONTEXT_VEGID - ABI_CONTEXT_PPID == 4, "five numbers");
 
 #endif

@@ -105,9 +105,16 @@ struct abi_control {
 	char text[4096 - 320 - ABI_FIRST_EVENTS * sizeof(struct abi_control_event)];
 };
 _Static_assert(sizeof(struct abi_control) == 4096, "further events begin on the second page");
+_Static_assert(sizeof(struct abi_control_event) == 32 && sizeof(struct abi_control_slot) == 16 &&
+		       offsetof(struct abi_control, session_slots) == 168 &&
+		       offsetof(struct abi_control, events) == 320,
+	       "layout both sides agree on");
+_Static_assert(ABI_SESSION_SLOTS == sizeof(uint64_t) && ABI_OWN_SESSION_SLOT == ABI_SESSIONS,
+	       "one byte of an enable word for each slot, the last for the process itself");
 
 #define ABI_CONTROL_TEXT_OFFSET                                                                    \
 	(sizeof(struct abi_control) + ABI_EVENTS * sizeof(struct abi_control_event))
+_Static_assert(ABI_CONTROL_TEXT_OFFSET < ABI_CONTROL_BYTES, "events leave room for their texts");
 
 /* Offset in the file of the line of event @i < ABI_EVENTS. */
 static inline uint32_t abi_control_event_offset(uint32_t i)
@@ -125,6 +132,7 @@ struct abi_session_slot {
 	uint64_t epoch; /* ABI_EPOCH_IS_NONE: free; then it has the generation of the last one */
 	char session[ABI_NAME_BYTES];
 };
+_Static_assert(sizeof(struct abi_session_slot) == 72, "layout both sides agree on");
 struct abi_session_slots {
 	uint64_t magic;
 	uint32_t version;
@@ -145,6 +153,7 @@ struct abi_session {
 	char name[ABI_NAME_BYTES];
 	char rules[ABI_RULES_BYTES];
 };
+_Static_assert(offsetof(struct abi_session, rules) == 104, "layout both sides agree on");
 
 /* On the socket: the program sends its request, the collector answers with the descriptor of the
  * session's memory. */
@@ -164,5 +173,7 @@ struct abi_attach_answer {
 	uint32_t pad;
 	uint64_t size; /* of the memory: abi/session.h */
 };
+_Static_assert(sizeof(struct abi_attach) == 80 && sizeof(struct abi_attach_answer) == 40,
+	       "layout both sides agree on");
 
 #endif

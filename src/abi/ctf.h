@@ -46,12 +46,17 @@ struct abi_ctf_event_extended {
 	uint64_t time;
 } __attribute__((packed));
 
+_Static_assert(sizeof(struct abi_ctf_event) == 6 && sizeof(struct abi_ctf_event_extended) == 14,
+	       "event headers as the metadata describes them");
+
 struct abi_ctf_index_header { /* all big-endian */
 	uint32_t magic;
 	uint32_t major;
 	uint32_t minor;
 	uint32_t entry_size;
 };
+
+_Static_assert(sizeof(struct abi_ctf_index_header) == 16, "as LTTng's index version 1.1");
 
 struct abi_ctf_index_entry { /* all big-endian */
 	uint64_t offset;

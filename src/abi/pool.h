@@ -96,6 +96,8 @@ _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
 #define ABI_REPORTED_LOST(word) ((word) & ((1ull << 48) - 1))
 #define ABI_REPORTED_INCARNATION(word) ((uint32_t)((word) >> 48))
 
+_Static_assert(ABI_CHUNKS_MAX <= 1ull << (40 - ABI_CHUNK_SHIFT_MAX), "a reference has 40 bits");
+
 /* A reference to a chunk: its byte offset from the first chunk, bit 0 set. */
 #define ABI_CHUNK_REF(offset) ((uint64_t)(offset) | 1)
 
@@ -125,6 +127,7 @@ enum abi_chunk_state { ABI_FREE = 0, ABI_BUSY = 1, ABI_OWNED = 2, ABI_FULL = 3 }
 #define ABI_POS_OF(w) ((uint32_t)((w) & ((1u << ABI_POS_BITS) - 1)))
 #define ABI_SINCE_OF(w) ((w) >> ABI_POS_BITS)
 #define ABI_WORD(since_ns, pos) ((uint64_t)(since_ns) << ABI_POS_BITS | (pos))
+_Static_assert(ABI_CHUNK_SHIFT_MAX < ABI_POS_BITS, "a position reaches a chunk's end");
 #define ABI_SINCE_MAX (1ull << (64 - ABI_POS_BITS)) /* 18 minutes: an older chunk is replaced */
 
 struct abi_chunk {
@@ -148,6 +151,8 @@ struct abi_schema {
 	uint32_t offset; /* in the text area */
 	uint32_t size;	 /* bytes; 0 until the text is complete (store-release) */
 };
+_Static_assert(sizeof(struct abi_schema) == 8, "layout both sides agree on");
+_Static_assert(ABI_SCHEMAS < 65534, "ids fit in the short event header");
 /* Its index + 1 is the event id in the stream.  The collector uses id 0 for its own event. */
 
 static inline uint64_t abi_pool_slots_offset(void)

@@ -40,6 +40,9 @@ struct abi_session_filter {
 	uint32_t size;	 /* bytes; 0 until the text is complete (store-release) */
 };
 
+_Static_assert(sizeof(struct abi_channel) == 56 && sizeof(struct abi_session_filter) == 8,
+	       "layout both sides agree on");
+
 struct abi_session_memory {
 	uint64_t magic;
 	uint32_t version;

@@ -5,6 +5,7 @@
  */
 #include "base/cgroup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -65,6 +66,7 @@ int cgroup_find(struct cgroup *c, const char *name, struct diag *d)
 			d, -ENOENT,
 			"cgroup %s: there is no such in the unified hierarchy, which is at %s",
 			name, mount);
+	assert(c->path[0] == '/');
 	if (io_read_file(procs, whole, sizeof whole) == -EOPNOTSUPP)
 		return diag_fail(d, -EOPNOTSUPP,
 				 "cgroup %s: it is threaded, and has no processes of its own\n  "
@@ -77,6 +79,7 @@ int cgroup_of(pid_t tid, char *path, size_t size)
 {
 	char file[64], text[4096], *at;
 
+	assert(tid > 0 && size > 0);
 	snprintf(file, sizeof file, "/proc/%d/cgroup", (int)tid);
 	if (io_read_file(file, text, sizeof text) <= 0)
 		return -ENOENT;

@@ -16,7 +16,7 @@ struct diag {
 /*
  * diag_fail - record a reason and return its error.
  *
- * @err: a negative errno.
+ * @err: a negative errno; 0 if the text is a note and nothing failed.
  *
  * Returns @err, so that a caller can write `return diag_fail(d, -EINVAL, ...)`.
  */

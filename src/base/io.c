@@ -2,6 +2,7 @@
 /* base/io.c - loops around read(2) and writev(2), and small helpers for files and directories. */
 #include "base/io.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -21,6 +22,7 @@ int io_write(int fd, const void *bytes, size_t size)
 
 int io_writev(int fd, struct iovec *iov, int n)
 {
+	assert(n >= 0 && n <= IOV_MAX);
 	while (n) {
 		ssize_t done = writev(fd, iov, n);
 
@@ -32,6 +34,7 @@ int io_writev(int fd, struct iovec *iov, int n)
 		for (; n && (size_t)done >= iov->iov_len; iov++, n--)
 			done -= (ssize_t)iov->iov_len;
 		if (n) {
+			assert((size_t)done < iov->iov_len);
 			iov->iov_base = (char *)iov->iov_base + done;
 			iov->iov_len -= (size_t)done;
 		}
@@ -62,6 +65,7 @@ ssize_t io_read_file(const char *path, char *text, size_t size)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
+	assert(size > 0);
 	if (fd < 0)
 		return -errno;
 	n = io_read(fd, text, size - 1);

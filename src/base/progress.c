@@ -5,6 +5,7 @@
  */
 #include "base/progress.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ static void read_tail(int fd, char *text, size_t size)
 	off_t from;
 	char *line;
 
+	assert(size > 1);
 	*text = 0;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return;
@@ -125,6 +127,7 @@ void progress_read(const char *path, struct progress *p)
 	if (p->state == PROGRESS_GROWS && !lives && !p->is_relayed && lseek(fd, 0, SEEK_END) > 0)
 		p->state = PROGRESS_CUT;
 	close(fd);
+	assert(p->state != PROGRESS_UNKNOWN);
 	p->is_finished = is_finished(path);
 	sent = open_below(path, (int)strlen(path), ".duet/stream");
 	if (sent >= 0) {

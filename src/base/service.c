@@ -2,6 +2,7 @@
 /* base/service.c - the datagram of sd_notify(3) and the environment of sd_listen_fds(3). */
 #include "base/service.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@ int service_notify(const char *state)
 	size_t n;
 	int fd, err = 0;
 
+	assert(*state);
 	if (!path || !*path)
 		return 0;
 	n = strlen(path);

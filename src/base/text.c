@@ -2,6 +2,7 @@
 /* base/text.c - grow a string by doubling; the first failed allocation marks it. */
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ static bool make_room(struct text *t, size_t more)
 	size_t capacity = t->capacity ? t->capacity : 256;
 	char *bytes;
 
+	assert(t->size <= t->capacity && (!t->size || t->bytes));
 	if (t->failed)
 		return false;
 	if (more < t->capacity - t->size)
@@ -34,6 +36,7 @@ void text_add(struct text *t, const char *bytes, size_t size)
 		return;
 	memcpy(t->bytes + t->size, bytes, size);
 	t->size += size;
+	assert(t->size < t->capacity);
 	t->bytes[t->size] = 0;
 }
 
@@ -51,6 +54,7 @@ void text_addf(struct text *t, const char *format, ...)
 	vsnprintf(t->bytes + t->size, (size_t)n + 1, format, ap);
 	va_end(ap);
 	t->size += (size_t)n;
+	assert(t->size < t->capacity && !t->bytes[t->size]);
 }
 
 void text_fini(struct text *t)

@@ -8,6 +8,7 @@
  */
 #include "clock/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -85,12 +86,14 @@ static int measure(struct abi_clock *c, struct diag *d)
 	if (t1 <= t0 || ns1 <= ns0)
 		return diag_fail(d, -EIO, "the time stamp counter does not advance");
 	c->mult = (uint64_t)(((unsigned __int128)(ns1 - ns0) << 32) / (t1 - t0));
+	assert(c->mult > 0);
 	c->offset_ns = ns1 - (uint64_t)(((unsigned __int128)t1 * c->mult) >> 32);
 	return 0;
 }
 
 int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d)
 {
+	assert(!kind || kind == ABI_CLOCK_MONOTONIC || kind == ABI_CLOCK_TSC);
 	*c = (struct abi_clock){ .kind = ABI_CLOCK_TSC, .mult = 1ull << 32 };
 	if (kind != ABI_CLOCK_MONOTONIC && clock_is_readable(c) && tsc_is_trusted())
 		return measure(c, d);

@@ -7,6 +7,8 @@
  */
 #include "clock/track.h"
 
+#include <assert.h>
+
 #include "base/atomic.h"
 #include "clock/clock.h"
 
@@ -50,6 +52,7 @@ void clock_track_line(const struct clock_track *f, uint64_t monotonic_ns, struct
 	uint64_t last = f->n - 1, first = f->n > CLOCK_KNOTS ? f->n - CLOCK_KNOTS : 0, i = last;
 	const struct clock_knot *a, *b;
 
+	assert(f->n > 0);
 	while (i > first && knot(f, i)->monotonic_ns > monotonic_ns)
 		i--;
 	a = knot(f, i);
@@ -61,6 +64,7 @@ void clock_track_line(const struct clock_track *f, uint64_t monotonic_ns, struct
 		l->length_ns = 0; /* callers must look again: there may be another knot then */
 	} else {
 		b = knot(f, i + 1);
+		assert(monotonic_ns < b->monotonic_ns && a->ns < b->ns); /* (2) */
 		l->length_ns = b->monotonic_ns - a->monotonic_ns;
 		l->slope = (uint64_t)(((unsigned __int128)(b->ns - a->ns) << 32) / l->length_ns);
 	}

@@ -4,6 +4,7 @@
  */
 #include "elf/file.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,6 +41,7 @@ bool elf_file_offset(const struct elf_file *f, uint64_t address, uint64_t *offse
 	size_t n;
 	GElf_Phdr p;
 
+	assert(f->elf);
 	if (elf_getphdrnum(f->elf, &n))
 		return false;
 	for (size_t i = 0; i < n; i++)

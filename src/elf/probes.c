@@ -2,6 +2,7 @@
 /* elf/probes.c - list functions from the symbol tables, and USDT markers from .note.stapsdt. */
 #include "elf/probes.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -140,6 +141,7 @@ static const char *take_text(const char **p, const char *end)
 {
 	const char *text = *p, *nul = memchr(text, 0, (size_t)(end - text));
 
+	assert(text <= end);
 	*p = nul ? nul + 1 : end;
 	return nul ? text : NULL;
 }

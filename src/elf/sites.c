@@ -2,6 +2,7 @@
 /* elf/sites.c - read the records of section duet_sites, after applying the file's relocations. */
 #include "elf/sites.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -54,6 +55,7 @@ static void apply(struct file *f, const GElf_Rela *r)
 {
 	uint64_t value = (uint64_t)r->r_addend;
 
+	assert(f->size >= sizeof value);
 	if (r->r_offset < f->address || r->r_offset - f->address > f->size - sizeof value ||
 	    GELF_R_SYM(r->r_info))
 		return;

@@ -2,6 +2,7 @@
 /* elf/symbols.c - cache the sorted function tables of files, and look up offsets in them. */
 #include "elf/symbols.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -142,6 +143,8 @@ static void sort_functions(struct module *m)
 		m->functions[kept++] = *f;
 	}
 	m->n_functions = kept;
+	for (size_t i = 1; i < kept; i++)
+		assert(m->functions[i - 1].begin < m->functions[i].begin);
 	for (size_t i = 0; i < kept; i++)
 		if (m->functions[i].end <= m->functions[i].begin)
 			m->functions[i].end = i + 1 < kept ? m->functions[i + 1].begin : UINT64_MAX;
@@ -194,6 +197,7 @@ static struct module *find_module(struct symbols *s, const char *path, const cha
 {
 	struct module *m;
 
+	assert(s->n_modules <= MODULES_MAX && (!s->n_modules || s->last < s->n_modules));
 	for (unsigned i = 0; i < s->n_modules; i++) {
 		m = &s->modules[(s->last + i) % s->n_modules];
 		if (!strcmp(m->path, path) && !strcmp(m->build_id, build_id)) {
@@ -247,6 +251,7 @@ const char *symbols_locate(struct symbols *s, const char *path, const char *buil
 			continue;
 		*address = g->address + (offset - g->offset);
 		f = function_at(m, *address);
+		assert(!f || f->begin <= *address);
 		*into = f ? *address - f->begin : 0;
 		return f ? f->name : NULL;
 	}

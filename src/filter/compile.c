@@ -8,6 +8,7 @@
  */
 #include "filter/compile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static int too_large(struct compiler *c)
 
 static int emit(struct compiler *c, enum abi_filter_op op, const void *operand, size_t size)
 {
+	assert(c->code_size <= ABI_FILTER_BYTES_MAX && size == operand_bytes((uint8_t)op));
 	if (c->code_size + 1 + size > ABI_FILTER_BYTES_MAX)
 		return too_large(c);
 	c->code[c->code_size] = (uint8_t)op;
@@ -87,6 +89,7 @@ static int emit_int(struct compiler *c, struct filter_value v)
 static int set_constant(struct compiler *c, struct operand *o, enum kind kind,
 			struct filter_value v)
 {
+	assert(o->begin <= c->code_size);
 	c->code_size = o->begin;
 	o->kind = kind;
 	o->is_constant = true;
@@ -274,7 +277,7 @@ static int strength(const struct lexer *l)
 }
 enum { STRENGTH_COMPARISON = 1, STRENGTH_MAX = 7 };
 
-static enum abi_filter_op replicated(enum abi_filter_op op)
+static enum abi_filter_op mirrored(enum abi_filter_op op)
 {
 	switch (op) {
 	case ABI_FILTER_LT:
@@ -296,6 +299,7 @@ static void swap_code(struct compiler *c, const struct operand *a, const struct 
 	uint8_t first[ABI_FILTER_BYTES_MAX];
 	uint32_t n = b->begin - a->begin, rest = c->code_size - b->begin;
 
+	assert(a->begin <= b->begin && b->begin <= c->code_size);
 	memcpy(first, c->code + a->begin, n);
 	memmove(c->code + a->begin, c->code + b->begin, rest);
 	memcpy(c->code + a->begin + rest, first, n);
@@ -333,7 +337,7 @@ static int finish_comparison(struct compiler *c, enum abi_filter_op op, struct o
 			"comparisons do not chain; write a < b && b < c, or use parentheses");
 	if (a->is_constant && !b->is_constant) {
 		swap_code(c, a, b);
-		op = replicated(op);
+		op = mirrored(op);
 	}
 	*a = (struct operand){ .kind = KIND_INT, .is_truth = true, .begin = a->begin, .at = a->at };
 	return emit(c, op, NULL, 0);
@@ -416,6 +420,7 @@ static int compile_chain(struct compiler *c, struct operand *a, enum token token
 			err = make_truth(c, &b);
 		if (err)
 			return err;
+		assert(c->code_size > at && c->code_size - at <= UINT16_MAX);
 		distance = (uint16_t)(c->code_size - at);
 		memcpy(c->code + at - sizeof distance, &distance, sizeof distance);
 	}
@@ -482,6 +487,7 @@ static bool does_fit(const struct compiler *c)
 			return false;
 		targets[n_jumps++] = at + distance;
 	}
+	assert(depth == 1 && !n_jumps);
 	return n <= ABI_FILTER_STEPS_MAX &&
 	       sizeof(struct abi_filter) + c->code_size + c->data_size <= ABI_FILTER_BYTES_MAX;
 }
@@ -494,6 +500,7 @@ static void put_together(const struct compiler *c, struct filter_code *code)
 		.code_size = (uint16_t)c->code_size,
 	};
 
+	assert(head.size <= sizeof code->bytes);
 	memcpy(code->bytes, &head, sizeof head);
 	memcpy(code->bytes + sizeof head, c->code, c->code_size);
 	memcpy(code->bytes + sizeof head + c->code_size, c->data, c->data_size);
@@ -516,6 +523,7 @@ int filter_compile(const char *text, struct filter_code *code, struct diag *d)
 		err = emit(&c, ABI_FILTER_END, NULL, 0);
 	if (err)
 		return err;
+	assert(!c.nesting);
 	if (!does_fit(&c))
 		return too_large(&c);
 	put_together(&c, code);

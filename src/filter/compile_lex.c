@@ -2,6 +2,7 @@
 /* filter/compile_lex.c - split a filter expression into tokens, with errors by column. */
 #include "filter/compile_lex.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@ int lex_fail(const struct lexer *l, const char *at, const char *format, ...)
 	char what[512];
 	va_list ap;
 
+	assert(at >= l->text);
 	va_start(ap, format);
 	vsnprintf(what, sizeof what, format, ap);
 	va_end(ap);
@@ -40,6 +42,7 @@ static int digit_of(char c)
 
 static int take(struct lexer *l, enum token token, size_t n)
 {
+	assert(n <= strlen(l->p));
 	l->token = token;
 	l->p += n;
 	return 0;
@@ -113,7 +116,7 @@ static int lex_escape(struct lexer *l, char *c)
 	return 0;
 }
 
-/* Reads up to @quote; l->p is already past the opening one. */
+/* Reads a quoted text; l->p is at the opening @quote. */
 static int lex_quoted(struct lexer *l, char quote)
 {
 	int err;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* filter/compile_names.c - explain link failures, list names, and measure how similar names are. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ int filter_explain(const struct filter_problem *p, int err, struct diag *d)
 	};
 	const char *text = texts[p->why], *hole = strstr(text, "%s");
 
+	assert(err < 0 && p->why < sizeof texts / sizeof *texts);
 	if (!hole)
 		return diag_fail(d, err, "filter: %s", text);
 	return diag_fail(d, err, "filter: %.*s%s%s", (int)(hole - text), text,
@@ -55,10 +57,12 @@ void filter_each_name(const struct filter_code *code,
 		if (*p != ABI_FILTER_FIELD && *p != ABI_FILTER_CONTEXT)
 			continue;
 		memcpy(&at, p + 1, sizeof at);
+		assert(p[3] <= ABI_FILTER_NAME_MAX);
 		memcpy(name, data + at, p[3]);
 		name[p[3]] = 0;
 		report(context, *p == ABI_FILTER_CONTEXT, name);
 	}
+	assert(p == end);
 }
 
 /* Wagner and Fischer, The String-to-String Correction Problem (1974), one row at a time. */

@@ -37,6 +37,8 @@ enum { N_IDS = 5, N_NAMESPACES = 8, N_NUMBERS = N_IDS + N_NAMESPACES };
 /* From PPID to UTS_NS: cached as 32 bits. */
 static const uint64_t numbers_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - BIT(PPID);
 static const uint64_t kept_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - 1;
+_Static_assert(N_NUMBERS == ABI_CONTEXT_UTS_NS - ABI_CONTEXT_PPID + 1, "a number for each");
+_Static_assert(ABI_CONTEXT_UTS_NS < 32, "`have` is 32 bits");
 
 struct values {
 	uint32_t number[N_NUMBERS]; /* of context ABI_CONTEXT_PPID + i */

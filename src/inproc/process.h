@@ -90,6 +90,8 @@ struct object {
 	struct duet_i_site *begin, *end;
 };
 
+_Static_assert(ABI_EVENTS <= UINT16_MAX && ABI_SCHEMAS <= UINT16_MAX, "ids are 16 bits");
+
 enum { OBJECTS = 16384 };
 
 struct process {

@@ -23,6 +23,8 @@ struct rseq_area {
 	uint64_t rseq_cs;
 	uint32_t flags;
 };
+_Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_area, rseq_cs) == 8,
+	       "the sequences read them by these numbers");
 
 extern ptrdiff_t rseq_offset __attribute__((visibility("hidden")));
 

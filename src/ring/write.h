@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/ctf.h"
 #include "ring/pool.h"
 #include "ring/write_fast.h"
 
@@ -20,6 +21,10 @@ enum {
 	RING_HEADER_BYTES = 14, /* abi_ctf_event and the context */
 	RING_EXTENDED_BYTES = 22,
 };
+_Static_assert(RING_HEADER_BYTES == sizeof(struct abi_ctf_event) + sizeof(ring_context) &&
+		       RING_EXTENDED_BYTES ==
+			       sizeof(struct abi_ctf_event_extended) + sizeof(ring_context),
+	       "header and context");
 
 /* ring_write() when the common case does not apply; counts the events that it refuses. */
 bool ring_write_slowly(struct pool *p, uint32_t id, ring_context context, const void *payload,
