@@ -18,8 +18,7 @@
 #include "collect/session/session.h"
 #include "collect/request/stop.h"
 #include "collect/chunks/archiver.h"
-#include "kernel/probe/functions.h"
-#include "kernel/probe/uprobe.h"
+#include "kernel/kernel.h"
 
 struct recorder;
 struct sender;
@@ -92,22 +91,11 @@ struct recorder_options {
                                        * collect/tenant/catch_up.h; NULL: this is the main
                                        * collector */
 
-	bool keep;   /* a second process continues if this one is killed: collect/handover.h */
-	bool kernel; /* record the kernel if permitted */
-	bool kernel_whole_machine;
-	uint32_t kernel_backend; /* enum kernel_backend, kernel/kernel.h */
-	const char *const
-		*cgroups; /* directories: record kernel events only of processes in these cgroups */
-	int n_cgroups;
-	uint32_t kernel_contexts;   /* kernel/threads/contexts.h */
-	uint32_t kernel_buffer_kib; /* for each CPU; 0: the default */
-	uint32_t capture_bytes;	    /* kernel/kernel.h */
-	const char *const *kernel_events;
-	const char *const *kernel_filters; /* for each pattern, or NULL */
-	int n_kernel_events;
-	const struct kernel_uprobe *uprobes;
-	int n_uprobes;
-	struct kernel_graph graph;
+	bool keep; /* a second process continues if this one is killed: collect/handover.h */
+	bool wants_kernel; /* record the kernel if this process may */
+	/* Which kernel events are recorded, and how.  The collector sets path, clock, quota,
+	 * overwrite and callbacks. */
+	struct kernel_options kernel;
 };
 
 /* Where the traces of tenants are sent.  Borrowed. */

@@ -53,34 +53,23 @@ static void on_entered(void *arg, pid_t pid)
 static int open_kernel(struct collector *c)
 {
 	char path[512];
-	struct kernel_options k = { .path = path,
-				    .clock = &c->session.clock,
-				    .clock_offset_ns = c->clock_offset_ns,
-				    .patterns = c->o->kernel_events,
-				    .filters = c->o->kernel_filters,
-				    .n_patterns = c->o->n_kernel_events,
-				    .uprobes = c->o->uprobes,
-				    .n_uprobes = c->o->n_uprobes,
-				    .graph = c->o->graph,
-				    .whole_machine = c->o->kernel_whole_machine,
-				    .overwrite = c->o->flight_recorder,
-				    .backend = c->o->kernel_backend,
-				    .cgroups = c->o->cgroups,
-				    .n_cgroups = c->o->kernel_whole_machine ? 0 : c->o->n_cgroups,
-				    .entered = on_entered,
-				    .contexts = c->o->kernel_contexts,
-				    .buffer_kib = c->o->kernel_buffer_kib,
-				    .capture_bytes = c->o->capture_bytes,
-				    .on_event = on_sampled,
-				    .mapped = on_mapped,
-				    .on_arg = c,
-				    .quota = c->o->quota };
+	struct kernel_options k = c->o->kernel;
 	struct diag d = { "" };
 	const char *why;
 	int err;
 
 	if (snprintf(path, sizeof path, "%s/kernel", c->place) >= (int)sizeof path)
 		return diag_fail(&c->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
+	k.path = path;
+	k.clock = &c->session.clock;
+	k.clock_offset_ns = c->clock_offset_ns;
+	k.n_cgroups = k.whole_machine ? 0 : k.n_cgroups;
+	k.overwrite = c->o->flight_recorder;
+	k.quota = c->o->quota;
+	k.entered = on_entered;
+	k.on_event = on_sampled;
+	k.mapped = on_mapped;
+	k.on_arg = c;
 	err = kernel_open(&c->kernel, &k, &c->result.kernel_reason);
 	if (!err && c->result.kernel_reason.text[0]) { /* it was reported by another way */
 		collector_note(c, &c->result.kernel_reason);
@@ -104,11 +93,11 @@ static int open_kernel(struct collector *c)
 /* A missing kernel is an error if the user asked for kernel data by name, otherwise a note. */
 static int open_kernel_if_possible(struct collector *c, struct diag *d)
 {
+	const struct kernel_options *k = &c->o->kernel;
 	int err = open_kernel(c);
 
-	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->graph.n_patterns ||
-		    c->o->kernel_whole_machine || c->o->kernel_contexts ||
-		    c->o->kernel_backend == KERNEL_BACKEND_BPF))
+	if (err && (k->n_patterns || k->n_uprobes || k->graph.n_patterns || k->whole_machine ||
+		    k->contexts || k->backend == KERNEL_BACKEND_BPF))
 		return diag_fail(d, err, "%s", c->result.kernel_reason.text);
 	return 0;
 }
@@ -194,7 +183,7 @@ int collector_open(struct collector *c, struct diag *d)
 	c->clock_file = files_open_clock(c->base, &c->session.clock);
 	c->maps = maps_open(c->place, o->tenant);
 	err = open_streams(c, 1, d);
-	if (!err && o->kernel)
+	if (!err && o->wants_kernel)
 		err = open_kernel_if_possible(c, d);
 	if (!err)
 		err = trigger_watch_open(c, d);

@@ -8,16 +8,6 @@
 #include "cmd/cmd.h"
 #include "collect/recorder.h"
 
-#define CHANNELS_HELP                                                                              \
-	"      --channel NAME:...    a buffer of its own for some events, so that others cannot "  \
-	"crowd them out:\n"                                                                        \
-	"                        events=PATTERN (repeatable), size= of a sub-buffer (64K), "       \
-	"count= of them,\n"                                                                        \
-	"                        mode=discard|overwrite|block, wait=TIME before a blocked event "  \
-	"is lost\n"                                                                                \
-	"                        (100ms), context=NAME (repeatable).  The channel \"default\" "    \
-	"has all others\n"
-
 struct cmd_channels {
 	struct recorder_channel at[ABI_CHANNELS]; /* the first is "default" */
 	struct cmd_strings patterns[ABI_CHANNELS];

@@ -27,22 +27,26 @@ static bool starts_with_digit(const char *text)
 	return *text >= '0' && *text <= '9';
 }
 
-static int take_rotate(const char *verb, struct trace_chunks_options *o, const char *text)
+int trace_chunks_take_rotate(const struct option_value *v)
 {
+	struct trace_chunks_options *o = v->part;
+	const char *verb = v->verb, *text = v->text;
 	o->rotate = true;
 	if (!strcmp(text, "request"))
-		return -1;
+		return 0;
 	if (!starts_with_digit(text))
 		return cmd_error(verb, "--rotate %s: a size (1G), a time (10min) or \"request\"",
 				 text);
 	return (is_time(text) ? cmd_parse_time(verb, text, &o->rotate_ns)
 			      : cmd_parse_size(verb, text, &o->rotate_bytes))
-		       ? -1
+		       ? 0
 		       : CMD_FAILED;
 }
 
-static int take_keep(const char *verb, struct trace_chunks_options *o, const char *text)
+int trace_chunks_take_keep(const struct option_value *v)
 {
+	struct trace_chunks_options *o = v->part;
+	const char *verb = v->verb, *text = v->text;
 	uint64_t n;
 
 	if (!starts_with_digit(text))
@@ -50,19 +54,19 @@ static int take_keep(const char *verb, struct trace_chunks_options *o, const cha
 				 "--keep-last %s: a size (20G), a time (7d) or a number of pieces",
 				 text);
 	if (is_time(text))
-		return cmd_parse_time(verb, text, &o->keep_ns) ? -1 : CMD_FAILED;
+		return cmd_parse_time(verb, text, &o->keep_ns) ? 0 : CMD_FAILED;
 	if (!is_number(text))
-		return cmd_parse_size(verb, text, &o->keep_bytes) ? -1 : CMD_FAILED;
+		return cmd_parse_size(verb, text, &o->keep_bytes) ? 0 : CMD_FAILED;
 	n = strtoull(text, NULL, 10);
 	if (!n || n > 1000000)
 		return cmd_error(verb,
 				 "--keep-last %s: 1 to 1000000 pieces, a size (20G) or a time (7d)",
 				 text);
 	o->keep_count = (uint32_t)n;
-	return -1;
+	return 0;
 }
 
-int trace_chunks_take_level(const char *verb, const char *text, int *to)
+int trace_chunks_parse_level(const char *verb, const char *text, int *to)
 {
 	char *end = NULL;
 	long level = 1;
@@ -77,36 +81,30 @@ int trace_chunks_take_level(const char *verb, const char *text, int *to)
 	if (!compressed_is_supported())
 		return cmd_error(verb, "--compress: this duet was built without libzstd");
 	*to = (int)level;
-	return -1;
+	return 0;
 }
 
-static int take_sync(const char *verb, struct trace_chunks_options *o, const char *text)
+int trace_chunks_take_compress(const struct option_value *v)
 {
+	struct trace_chunks_options *o = v->part;
+
+	return trace_chunks_parse_level(v->verb, v->text, &o->pack_level);
+}
+
+int trace_chunks_take_sync(const struct option_value *v)
+{
+	struct trace_chunks_options *o = v->part;
+	const char *verb = v->verb, *text = v->text;
 	o->sync_trace_chunks = !strcmp(text, "rotate");
 	o->sync_ns = 0;
 	if (o->sync_trace_chunks || !strcmp(text, "never"))
-		return -1;
+		return 0;
 	if (!is_time(text))
 		return cmd_error(verb, "--sync %s: \"never\", \"rotate\" or a time (1s)", text);
 	if (!cmd_parse_time(verb, text, &o->sync_ns))
 		return CMD_FAILED;
 	o->sync_trace_chunks = true;
-	return -1;
-}
-
-int trace_chunks_take(const char *verb, struct trace_chunks_options *o, int c)
-{
-	switch (c) {
-	case TRACE_CHUNKS_ROTATE:
-		return take_rotate(verb, o, optarg);
-	case TRACE_CHUNKS_KEEP:
-		return take_keep(verb, o, optarg);
-	case TRACE_CHUNKS_COMPRESS:
-		return trace_chunks_take_level(verb, optarg, &o->pack_level);
-	case TRACE_CHUNKS_SYNC:
-		return take_sync(verb, o, optarg);
-	}
-	return -2;
+	return 0;
 }
 
 int trace_chunks_check(const char *verb, struct recorder_options *r, struct send *s)

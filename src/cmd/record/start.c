@@ -15,57 +15,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/record/options.h"
 #include "cmd/record/recording.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: duet start [NAME] [OPTIONS]\n\n"
 	"Records in the background, as session NAME (default: \"default\"), until `duet stop`: all "
 	"programs of\n"
 	"this user, those that run and those that start.  Returns when it records.  Several "
 	"sessions run side\n"
 	"by side; `duet status` shows them, `duet enable` and `duet disable` change what they "
-	"record.\n\n"
-	"  -o, --output DIR      where to; new or empty (default: ./duet-DATE-TIME)\n"
-	"  -e, --event PATTERN   application events: a glob on \"channel:name\", a channel, or a "
-	"name;\n"
-	"                        \"!PATTERN\" excludes (default: all; -e '!*': none until `duet "
-	"enable`)\n"
-	"  -f, --filter EXPR     of the events of the -e before it, only those for which EXPR "
-	"holds\n"
-	"      --level LEVEL     of the events of the -e before it, only those as important as "
-	"this: emerg ..\n"
-	"                        err, warning, notice, info, debug\n" WHOM_HELP
-	"  -k, --kernel PATTERN  kernel events (duet list -k), or a set: sched syscalls irq ...; "
-	"of the whole\n"
-	"                        machine, or of the processes of -p (default: "
-	"none)\n" RECORDING_UPROBES_HELP "      --overwrite       flight recorder: keep the newest "
-	"events in memory; `duet snapshot` and the\n"
-	"                        end write them\n"
-	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins "
-	"with 64M;\n"
-	"                        with --overwrite 64M)\n"
-	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
-	"      --kernel-backend NAME auto (default): bpf, which is cheaper and has file names, "
-	"where it can be had,\n"
-	"                        else ftrace; ftrace; bpf: fail "
-	"without\n" RECORDING_KERNEL_CONTEXT_HELP
-	"      --capture BYTES       by bpf, also so many bytes of what system calls read and "
-	"write, and structures\n" CHANNELS_HELP
-	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet "
-	"trigger --help)\n"
-	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... "
-	"(duet(1))\n"
-	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
-	"  -p, --pid PID         record this process\n" TRACE_CHUNKS_HELP RECORDING_TENANTS_HELP
-		SEND_HELP "  -q, --quiet           say nothing if all went well\n\n"
-	"  duet start -e 'shop:*'            then: duet status; duet stop\n"
-	"  duet start crash --overwrite      a flight recorder beside it; duet snapshot -s crash\n";
+	"record.\n\n";
 
-static const struct option options[] = {
-	RECORDING_OPTIONS,
-	{ "pid", required_argument, NULL, 'p' },
-	{ NULL, 0, NULL, 0 },
-};
+static const char notes[] =
+	"\n  duet start -e 'shop:*'            then: duet status; duet stop\n"
+	"  duet start crash --overwrite      a flight recorder beside it; duet snapshot -s crash\n";
 
 /* ---------------------------------------------------------------- the session's side */
 
@@ -207,24 +171,25 @@ static int make_path_whole(struct recording *a, char whole[PATH_MAX])
 
 int cmd_start(int argc, char **argv)
 {
+	struct options options = {
+		.verb = "start", .bit = VERB_START, .usage = usage, .notes = notes
+	};
 	char whole[PATH_MAX];
 	struct recording a;
-	int c, status;
+	int status;
 
 	recording_begin(&a, "start");
 	snprintf(a.session, sizeof a.session, "default");
-	while ((c = getopt_long(argc, argv, ":o:e:f:c:k:u:b:p:q", options, NULL)) != -1) {
-		status = recording_take(&a, c, help);
-		if (status >= 0)
-			return status;
-	}
+	status = recording_options_parse(&a, &options, argc, argv);
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (argc - optind > 1)
 		return cmd_usage("start", "one name for the session, and no command");
 	if (optind < argc && !recording_name(&a, "", argv[optind]))
 		return CMD_FAILED;
 	if (recording_resolve(&a) || make_path_whole(&a, whole))
 		return CMD_FAILED;
-	a.o.kernel_whole_machine = a.o.kernel && !a.pids.n && !a.cgroups.n;
+	a.o.kernel.whole_machine = a.o.wants_kernel && !a.pids.n && !a.cgroups.n;
 	a.o.keep = true;
 	return start(&a);
 }

@@ -2,6 +2,7 @@
 /* cmd/remote/relay.c - duet relay: receives the recordings of other hosts. */
 #include "net/relay/relay.h"
 
+#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/record/chunk_options.h"
+#include "cmd/record/options.h"
 #include "cmd/remote/send.h"
 #include "collect/chunks/retention.h"
 
@@ -20,27 +21,61 @@ struct log {
 	struct retention retention;
 };
 
-static const char help[] =
+static const char usage[] =
 	"usage: duet relay [OPTIONS]\n\n"
 	"Receives what `duet record --to`, `duet collect --to` and `duet send` send, of many hosts "
 	"at once,\n"
 	"until Ctrl-C.  Each recording lies in OUTPUT/HOST/SESSION-DATE and can be read while it "
-	"grows.\n\n"
-	"  -o, --output DIR      where to (default: .)\n"
-	"  -l, --listen [HOST][:PORT]  addresses of this machine to listen on (default: all, "
-	"port " ENDPOINT_PORT ";\n"
-	"                        with --plain 127.0.0.1)\n" SEND_KEY_HELP
-	"      --max-size SIZE   of one recording; what is larger is refused (default: no limit)\n"
-	"      --keep-last WHAT  of what is finished, pieces and recordings of all hosts together, "
-	"keep the newest\n"
-	"                        only: SIZE (200G), TIME (7d) or a number\n"
-	"      --watch           who has the key may, with duet live, follow what is received\n"
-	"  -q, --quiet           do not tell who comes and goes\n\n"
-	"  (umask 077; openssl rand -hex 32 >key)       # the same file on both sides\n"
+	"grows.\n\n";
+
+static const char notes[] =
+	"\n  (umask 077; openssl rand -hex 32 >key)       # the same file on both sides\n"
 	"  duet relay -o traces --psk key\n"
 	"  duet record --to HOST --psk key -- ./serve   # on another host\n";
 
-enum { MAX_SIZE = 256, WATCH, HELP };
+/* duet relay's own options; those for keys and --keep-last are in recording_options. */
+struct relay_command {
+	struct relay_options o;
+	struct log log;
+	const char *listen;
+};
+
+#define RELAY_FIELD(kind, type, member) OPTION_FIELD(kind, PART_OWN, type, relay_command, member)
+
+static const struct option_row first_rows[] = {
+	{ .name = "output",
+	  .letter = 'o',
+	  .argument = "DIR",
+	  .verbs = VERB_RELAY,
+	  .help = "where to (default: .)",
+	  RELAY_FIELD(OPTION_TEXT, const char *, o.output) },
+	{ .name = "listen",
+	  .letter = 'l',
+	  .argument = "[HOST][:PORT]",
+	  .verbs = VERB_RELAY,
+	  .help = "addresses of this machine to listen on (default: all, port " ENDPOINT_PORT ";\n"
+		  "with --plain 127.0.0.1)",
+	  RELAY_FIELD(OPTION_TEXT, const char *, listen) },
+};
+static const struct option_row last_rows[] = {
+	{ .name = "max-size",
+	  .argument = "SIZE",
+	  .verbs = VERB_RELAY,
+	  .help = "of one recording; what is larger is refused (default: no limit)",
+	  RELAY_FIELD(OPTION_SIZE, uint64_t, o.most_bytes) },
+	{ .name = "watch",
+	  .verbs = VERB_RELAY,
+	  .help = "who has the key may, with duet live, follow what is received",
+	  RELAY_FIELD(OPTION_FLAG, bool, o.allows_followers) },
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .verbs = VERB_RELAY,
+	  .help = "do not tell who comes and goes",
+	  RELAY_FIELD(OPTION_FLAG, bool, log.is_quiet) },
+};
+static const struct option_table first_options = { first_rows,
+						   sizeof first_rows / sizeof *first_rows };
+static const struct option_table last_options = { last_rows, sizeof last_rows / sizeof *last_rows };
 
 /* Whether a short line can be written without waiting: nobody who does not read what is told stops
  * the relay. */
@@ -99,56 +134,34 @@ static int run(const struct relay_options *o, struct log *l)
 
 int cmd_relay(int argc, char **argv)
 {
-	static const struct option options[] = { SEND_KEY_OPTIONS,
-						 { "output", required_argument, NULL, 'o' },
-						 { "listen", required_argument, NULL, 'l' },
-						 { "max-size", required_argument, NULL, MAX_SIZE },
-						 { "keep-last", required_argument, NULL,
-						   TRACE_CHUNKS_KEEP },
-						 { "watch", no_argument, NULL, WATCH },
-						 { "quiet", no_argument, NULL, 'q' },
-						 { "help", no_argument, NULL, HELP },
-						 { NULL, 0, NULL, 0 } };
-	struct log log = { .retention = RETENTION_NONE };
-	struct relay_options o = {
-		.output = ".", .on_event = report, .tick = look_after_old, .context = &log
+	struct relay_command c = {
+		.o = { .output = ".", .on_event = report, .tick = look_after_old, .context = &c.log },
+		.log = { .retention = RETENTION_NONE },
+		.listen = ":" ENDPOINT_PORT,
 	};
-	const char *listen = ":" ENDPOINT_PORT;
+	struct send keys;
+	const struct options options = {
+		.verb = "relay",
+		.bit = VERB_RELAY,
+		.usage = usage,
+		.notes = notes,
+		.tables = { &first_options, &recording_options, &last_options },
+		.parts = { [PART_OWN] = &c,
+			   [PART_SEND] = &keys,
+			   [PART_CHUNKS] = &c.log.retention.o },
+	};
 	struct diag d = { "" };
-	struct send s;
-	int c, status;
+	int status;
 
-	send_begin(&s);
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":o:l:q", options, NULL)) != -1) {
-		status = -1;
-		if (c == 'o')
-			o.output = optarg;
-		else if (c == 'l')
-			listen = optarg;
-		else if (c == 'q')
-			log.is_quiet = true;
-		else if (c == WATCH)
-			o.allows_followers = true;
-		else if (c == MAX_SIZE)
-			status = cmd_parse_size("relay", optarg, &o.most_bytes) ? -1 : CMD_FAILED;
-		else if (c == TRACE_CHUNKS_KEEP)
-			status = trace_chunks_take("relay", &log.retention.o, c);
-		else if (c == HELP)
-			return fputs(help, stdout) < 0;
-		else
-			status = send_take("relay", &s, c);
-		if (status == -2)
-			return cmd_usage("relay",
-					 c == ':' ? "an option lacks its value" : "no such option");
-		if (status >= 0)
-			return status;
-	}
+	send_begin(&keys);
+	status = options_parse(&options, argc, argv);
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (optind < argc)
 		return cmd_usage("relay", "no argument expected");
-	if (endpoint_parse(&o.listen, listen, &d))
+	if (endpoint_parse(&c.o.listen, c.listen, &d))
 		return cmd_error("relay", "-l %s", d.text);
-	o.keys = s.o.keys;
-	log.retention.output = o.output;
-	return run(&o, &log);
+	c.o.keys = keys.o.keys;
+	c.log.retention.output = c.o.output;
+	return run(&c.o, &c.log);
 }

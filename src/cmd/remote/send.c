@@ -13,23 +13,56 @@
 
 #include "cmd/cmd.h"
 #include "cmd/record/chunk_options.h"
+#include "cmd/record/options.h"
 #include "collect/tenant/tenant.h"
 #include "net/send/spool.h"
 
 #define SPOOL_BYTES (1ull << 30)
 #define SPOOL_LEAST (1ull << 20)
 #define BLOCK_TIMEOUT_NS 30000000000ull
-enum { REMOVE = 256, COMPRESS, HELP, FIRST_ANSWER_MS = 3000 };
+enum { FIRST_ANSWER_MS = 3000 };
 
-static const char help[] =
+static const char usage[] =
 	"usage: duet send [OPTIONS] DIR HOST[:PORT]\n\n"
 	"Sends a recording to a relay (duet relay): one that was made here, or what a `duet record "
 	"--to`\n"
-	"could not send.  What the relay has already is not sent again.\n\n" SEND_KEY_HELP
-	"      --compress zstd[:LEVEL]  what the link carries; level 1 (default) to 19\n"
-	"      --remove          then remove it here\n"
-	"      --flush-timeout T give up after so long without progress (default: 30s)\n"
-	"  -q, --quiet           say nothing if all went well\n";
+	"could not send.  What the relay has already is not sent again.\n\n";
+
+/* duet send's own options; those for keys are in recording_options. */
+struct send_command {
+	struct send send;
+	bool is_quiet;
+};
+
+static int take_compress(const struct option_value *v)
+{
+	struct send_command *c = v->part;
+
+	return trace_chunks_parse_level(v->verb, v->text, &c->send.o.compression_level);
+}
+
+static const struct option_row own_rows[] = {
+	{ .name = "compress",
+	  .argument = "zstd[:LEVEL]",
+	  .verbs = VERB_SEND,
+	  .help = "what the link carries; level 1 (default) to 19",
+	  OPTION_CALL(PART_OWN, take_compress, 0) },
+	{ .name = "remove",
+	  .verbs = VERB_SEND,
+	  .help = "then remove it here",
+	  OPTION_FIELD(OPTION_FLAG, PART_OWN, bool, send_command, send.o.frees) },
+	{ .name = "flush-timeout",
+	  .argument = "T",
+	  .verbs = VERB_SEND,
+	  .help = "give up after so long without progress (default: 30s)",
+	  OPTION_FIELD(OPTION_TIME, PART_OWN, uint64_t, send_command, send.o.timeout_ns) },
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .verbs = VERB_SEND,
+	  .help = "say nothing if all went well",
+	  OPTION_FIELD(OPTION_FLAG, PART_OWN, bool, send_command, is_quiet) },
+};
+static const struct option_table own_options = { own_rows, sizeof own_rows / sizeof *own_rows };
 
 void send_begin(struct send *s)
 {
@@ -38,40 +71,14 @@ void send_begin(struct send *s)
 			    .sender.control = -1 };
 }
 
-int send_take(const char *verb, struct send *s, int c)
+int send_take_spool(const struct option_value *v)
 {
-	switch (c) {
-	case SEND_TO:
-		s->to = optarg;
-		return -1;
-	case SEND_PSK:
-		s->o.keys.psk = optarg;
-		return -1;
-	case SEND_CERT:
-		s->o.keys.cert = optarg;
-		return -1;
-	case SEND_KEY:
-		s->o.keys.key = optarg;
-		return -1;
-	case SEND_CA:
-		s->o.keys.ca = optarg;
-		return -1;
-	case SEND_PLAIN:
-		s->o.keys.is_plain = true;
-		return -1;
-	case SEND_SPOOL:
-		if (!cmd_parse_size(verb, optarg, &s->spool_bytes))
-			return CMD_FAILED;
-		return s->spool_bytes < SPOOL_LEAST
-			       ? cmd_error(verb, "--spool %s: at least 1M", optarg)
-			       : -1;
-	case SEND_KEEP:
-		s->keeps = true;
-		return -1;
-	case SEND_TIMEOUT:
-		return cmd_parse_time(verb, optarg, &s->o.timeout_ns) ? -1 : CMD_FAILED;
-	}
-	return -2;
+	struct send *s = v->part;
+
+	if (!cmd_parse_size(v->verb, v->text, &s->spool_bytes))
+		return CMD_FAILED;
+	return s->spool_bytes < SPOOL_LEAST ? cmd_error(v->verb, "--spool %s: at least 1M", v->text)
+					    : 0;
 }
 
 int send_check(const char *verb, struct send *s)
@@ -287,41 +294,21 @@ static int send_all(struct send *s, const char *path, bool is_quiet)
 
 int cmd_send(int argc, char **argv)
 {
-	static const struct option options[] = { SEND_KEY_OPTIONS,
-						 { "compress", required_argument, NULL, COMPRESS },
-						 { "remove", no_argument, NULL, REMOVE },
-						 { "flush-timeout", required_argument, NULL,
-						   SEND_TIMEOUT },
-						 { "quiet", no_argument, NULL, 'q' },
-						 { "help", no_argument, NULL, HELP },
-						 { NULL, 0, NULL, 0 } };
-	bool is_quiet = false;
-	struct send s;
-	int c, status;
+	struct send_command c = { .is_quiet = false };
+	const struct options options = { .verb = "send",
+					 .bit = VERB_SEND,
+					 .usage = usage,
+					 .tables = { &recording_options, &own_options },
+					 .parts = { [PART_OWN] = &c, [PART_SEND] = &c.send } };
+	int status;
 
-	send_begin(&s);
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":q", options, NULL)) != -1) {
-		status = -1;
-		if (c == 'q')
-			is_quiet = true;
-		else if (c == REMOVE)
-			s.o.frees = true;
-		else if (c == HELP)
-			return fputs(help, stdout) < 0;
-		else if (c == COMPRESS)
-			status = trace_chunks_take_level("send", optarg, &s.o.compression_level);
-		else
-			status = send_take("send", &s, c);
-		if (status == -2)
-			return cmd_usage("send",
-					 c == ':' ? "an option lacks its value" : "no such option");
-		if (status >= 0)
-			return status;
-	}
+	send_begin(&c.send);
+	status = options_parse(&options, argc, argv);
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (argc - optind != 2)
 		return cmd_usage("send", "a recording and a host expected");
-	s.to = argv[optind + 1];
-	status = send_check("send", &s);
-	return status ? status : send_all(&s, argv[optind], is_quiet);
+	c.send.to = argv[optind + 1];
+	status = send_check("send", &c.send);
+	return status ? status : send_all(&c.send, argv[optind], c.is_quiet);
 }

@@ -4,52 +4,10 @@
 #ifndef CMD_REMOTE_SEND_H
 #define CMD_REMOTE_SEND_H
 
-#include <getopt.h>
 #include <stdbool.h>
 
+#include "cmd/options.h"
 #include "net/send/sender.h"
-
-/* Values for getopt_long, beside characters and a verb's own from 256 on. */
-enum {
-	SEND_TO = 512,
-	SEND_PSK,
-	SEND_CERT,
-	SEND_KEY,
-	SEND_CA,
-	SEND_PLAIN,
-	SEND_SPOOL,
-	SEND_KEEP,
-	SEND_TIMEOUT
-};
-
-#define SEND_KEY_OPTIONS                                                                           \
-	{ "psk", required_argument, NULL, SEND_PSK },                                              \
-		{ "cert", required_argument, NULL, SEND_CERT },                                    \
-		{ "key", required_argument, NULL, SEND_KEY },                                      \
-		{ "ca", required_argument, NULL, SEND_CA },                                        \
-	{                                                                                          \
-		"plain", no_argument, NULL, SEND_PLAIN                                             \
-	}
-#define SEND_OPTIONS                                                                               \
-	{ "to", required_argument, NULL, SEND_TO }, SEND_KEY_OPTIONS,                              \
-		{ "spool", required_argument, NULL, SEND_SPOOL },                                  \
-		{ "keep", no_argument, NULL, SEND_KEEP },                                          \
-	{                                                                                          \
-		"flush-timeout", required_argument, NULL, SEND_TIMEOUT                             \
-	}
-
-#define SEND_KEY_HELP                                                                              \
-	"      --psk FILE        the key that both sides have in a file: openssl rand -hex 32\n"   \
-	"      --cert FILE       or certificates: ours,\n"                                         \
-	"      --key FILE        its key,\n"                                                       \
-	"      --ca FILE         and the authority that the other side's must be of\n"             \
-	"      --plain           or no encryption; only within this machine (127.0.0.1, ::1)\n"
-#define SEND_HELP                                                                                  \
-	"      --to HOST[:PORT]  send it to a relay (duet relay) while it is "                     \
-	"recorded\n" SEND_KEY_HELP                                                                 \
-	"      --spool SIZE      how much may wait on this disk for the network (default: 1G)\n"   \
-	"      --keep            keep the recording here as well\n"                                \
-	"      --flush-timeout T how long to go on sending at the end (default: 30s)\n"
 
 struct send {
 	const char *to; /* as given; NULL: nowhere */
@@ -61,9 +19,8 @@ struct send {
 
 /* send_begin - defaults. */
 void send_begin(struct send *s);
-/* send_take - the option @c with optarg is one of these.  -1 if so, having taken it; CMD_FAILED,
- * having said why not; -2 if it is none. */
-int send_take(const char *verb, struct send *s, int c);
+/* send_take_spool - take --spool; its part is a struct send. */
+option_take send_take_spool;
 /* send_check - after the last option.  0, or CMD_FAILED having said why. */
 int send_check(const char *verb, struct send *s);
 

@@ -13,25 +13,19 @@
 
 #include "base/runtime.h"
 #include "cmd/cmd.h"
+#include "cmd/record/options.h"
 #include "cmd/session/tenant_sessions.h"
-#include "cmd/session/selector_options.h"
 #include "collect/session/programs.h"
 #include "collect/session/session.h"
 #include "collect/tenant/discover.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] [--program "
 	"GLOB]... PATTERN...\n"
 	"       duet disable [-p PID]... [-s SESSION] PATTERN...\n\n"
 	"Switches events on, or off, in running programs, at once; without -p also in those that "
 	"start later.\n\n"
-	"  PATTERN            a glob on \"channel:name\", a channel, or a name (duet list)\n"
-	"  -f, --filter EXPR  enable only those events for which EXPR holds (duet-filter(7))\n"
-	"      --channel NAME enable them in this channel of the session (duet status)\n"
-	"      --level LEVEL  only those as important as this: emerg .. err, warning, notice, "
-	"info, debug\n"
-	"  -p, --pid PID      only in this process\n" WHOM_HELP
-	"  -s, --session S    whose recording it is for (default: the one that is running)\n";
+	"  PATTERN               a glob on \"channel:name\", a channel, or a name (duet list)\n";
 
 struct arguments {
 	const char *verb;
@@ -195,81 +189,109 @@ static int run(struct arguments *a, int n, char **patterns)
 	return status;
 }
 
-enum { CHANNEL = 256 };
-
-static int add_selector_option(struct arguments *a, enum selector_kind what, const char *list)
+static int add_selector(void *arg, enum selector_kind kind, const char *list)
 {
+	struct arguments *a = arg;
 	struct text unused = { 0 };
 	struct diag d = { "" };
-	int err = selector_add(&unused, what, list, &d);
+	int err = selector_add(&unused, kind, list, &d);
 
 	text_fini(&unused);
 	if (err)
 		return cmd_error(a->verb, "%s", d.text);
-	text_addf(&a->target[what], "%s%s", a->target[what].size ? "," : "", list);
-	return -1;
+	text_addf(&a->target[kind], "%s%s", a->target[kind].size ? "," : "", list);
+	return 0;
 }
 
-/* Returns -1 to go on, else the exit status. */
-static int take_option(struct arguments *a, int c)
+static int take_level(const struct option_value *v)
 {
-	if (c >= WHOM_FIRST && c < WHOM_END)
-		return add_selector_option(a, (enum selector_kind)(c - WHOM_FIRST), optarg);
-	switch (c) {
-	case 'p':
-		return cmd_add_pid(a->verb, &a->pids, optarg) ? -1 : CMD_FAILED;
-	case 's':
-		a->session_wanted = optarg;
-		return -1;
-	case 'f':
-		a->filter = optarg;
-		return *optarg ? -1 : cmd_usage(a->verb, "-f: empty filter");
-	case CHANNEL:
-		a->channel = optarg;
-		return *optarg ? -1 : cmd_usage(a->verb, "--channel: empty name");
-	case 'h':
-		fputs(help, stdout);
-		return 0;
-	}
-	return cmd_usage(a->verb, c == ':' ? "an option lacks its value" : "no such option");
+	return add_selector(v->part, SELECTOR_LEVEL, v->text);
 }
 
-static int parse(struct arguments *a, const struct option *options, const char *letters, int argc,
-		 char **argv)
+static int take_pid(const struct option_value *v)
 {
-	int c, status;
+	struct arguments *a = v->part;
 
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, letters, options, NULL)) != -1) {
-		status = take_option(a, c);
-		if (status >= 0)
-			return status;
-	}
-	return run(a, argc - optind, argv + optind);
+	return cmd_add_pid(v->verb, &a->pids, v->text) ? 0 : CMD_FAILED;
+}
+
+static int take_filter(const struct option_value *v)
+{
+	struct arguments *a = v->part;
+
+	a->filter = v->text;
+	return *v->text ? 0 : cmd_usage(v->verb, "-f: empty filter");
+}
+
+static int take_channel(const struct option_value *v)
+{
+	struct arguments *a = v->part;
+
+	a->channel = v->text;
+	return *v->text ? 0 : cmd_usage(v->verb, "--channel: empty name");
+}
+
+static const struct option_row first_rows[] = {
+	{ .name = "filter",
+	  .letter = 'f',
+	  .argument = "EXPR",
+	  .verbs = VERB_ENABLE,
+	  .help = "enable only those events for which EXPR holds (duet-filter(7))",
+	  OPTION_CALL(PART_OWN, take_filter, 0) },
+	{ .name = "channel",
+	  .argument = "NAME",
+	  .verbs = VERB_ENABLE,
+	  .help = "enable them in this channel of the session (duet status)",
+	  OPTION_CALL(PART_OWN, take_channel, 0) },
+	{ .name = "level",
+	  .argument = "LEVEL",
+	  .verbs = VERB_ENABLE | VERB_DISABLE,
+	  .help = "only those as important as this: emerg .. err, warning, notice, info, debug",
+	  OPTION_CALL(PART_OWN, take_level, 0) },
+	{ .name = "pid",
+	  .letter = 'p',
+	  .argument = "PID",
+	  .verbs = VERB_ENABLE | VERB_DISABLE,
+	  .help = "only in this process",
+	  OPTION_CALL(PART_OWN, take_pid, 0) },
+};
+static const struct option_row last_rows[] = {
+	{ .name = "session",
+	  .letter = 's',
+	  .argument = "S",
+	  .verbs = VERB_ENABLE | VERB_DISABLE,
+	  .help = "whose recording it is for (default: the one that is running)",
+	  OPTION_FIELD(OPTION_TEXT, PART_OWN, const char *, arguments, session_wanted) },
+};
+static const struct option_table first_options = { first_rows,
+						   sizeof first_rows / sizeof *first_rows };
+static const struct option_table last_options = { last_rows, sizeof last_rows / sizeof *last_rows };
+
+static int parse_and_run(struct arguments *a, unsigned bit, int argc, char **argv)
+{
+	struct selector_target selectors = { add_selector, a };
+	const struct options options = {
+		.verb = a->verb,
+		.bit = bit,
+		.usage = usage,
+		.tables = { &first_options, &recording_options, &last_options },
+		.parts = { [PART_OWN] = a, [PART_SELECTOR] = &selectors },
+	};
+	int status = options_parse(&options, argc, argv);
+
+	return status == OPTIONS_GO_ON ? run(a, argc - optind, argv + optind) : status;
 }
 
 int cmd_enable(int argc, char **argv)
 {
-	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
-						 { "session", required_argument, NULL, 's' },
-						 { "filter", required_argument, NULL, 'f' },
-						 { "channel", required_argument, NULL, CHANNEL },
-						 WHOM_OPTIONS,
-						 { "help", no_argument, NULL, 'h' },
-						 { NULL, 0, NULL, 0 } };
 	struct arguments a = { .verb = "enable", .enable = true };
 
-	return parse(&a, options, ":p:s:f:h", argc, argv);
+	return parse_and_run(&a, VERB_ENABLE, argc, argv);
 }
 
 int cmd_disable(int argc, char **argv)
 {
-	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
-						 { "session", required_argument, NULL, 's' },
-						 WHOM_OPTIONS,
-						 { "help", no_argument, NULL, 'h' },
-						 { NULL, 0, NULL, 0 } };
 	struct arguments a = { .verb = "disable" };
 
-	return parse(&a, options, ":p:s:h", argc, argv);
+	return parse_and_run(&a, VERB_DISABLE, argc, argv);
 }

@@ -82,12 +82,12 @@ static _Noreturn void run_recorder(const struct strace_record *r, int ready_pipe
 	snprintf(a.session, sizeof a.session, "strace-%d", (int)getpid());
 	a.quiet = true;
 	a.o.path = r->path;
-	a.o.kernel = true;
-	a.o.kernel_backend = r->backend;
-	a.o.capture_bytes = r->capture_bytes;
+	a.o.wants_kernel = true;
+	a.o.kernel.backend = r->backend;
+	a.o.kernel.capture_bytes = r->capture_bytes;
 	a.o.no_default_events = true; /* no events of applications */
 	a.o.command = r->command;
-	a.o.kernel_buffer_kib = (uint32_t)(r->kernel_buffer >> 10);
+	a.o.kernel.buffer_kib = (uint32_t)(r->kernel_buffer >> 10);
 	a.pids = r->pids;
 	for (int i = 0; i < r->patterns.n; i++) {
 		cmd_add_string(&a.kernel_events, r->patterns.at[i]);

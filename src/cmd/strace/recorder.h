@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "cmd/cmd.h"
+#include "kernel/kernel.h"
 
 struct strace_record {
 	const char *keep; /* the recording stays in this directory; NULL: it is removed */
@@ -22,9 +23,9 @@ struct strace_record {
 	struct cmd_pids pids;
 	struct cmd_strings patterns;
 	struct cmd_strings environment; /* for the command: "VAR=VALUE" sets, "VAR" removes */
-	uint32_t backend;		/* enum kernel_backend */
-	uint64_t kernel_buffer;		/* 0: the default */
-	uint32_t capture_bytes;		/* of buffers; 0: neither buffers nor structures */
+	enum kernel_backend backend;
+	uint64_t kernel_buffer; /* 0: the default */
+	uint32_t capture_bytes; /* of buffers; 0: neither buffers nor structures */
 
 	char path[PATH_MAX];
 	pid_t recorder, program; /* our child, and its child; program: -1 without a command */

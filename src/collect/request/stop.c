@@ -68,7 +68,7 @@ static void add_result(struct text *t, const struct recorder_options *o,
 	json_line_add_number(t, "programs", r->programs);
 	json_line_add_number(t, "lives", r->n_incarnations);
 	text_addf(t, ",\"kernel\":%s,\"kernel_wanted\":%s,\"leaves\":%s",
-		  r->kernel_recorded ? "true" : "false", o->kernel ? "true" : "false",
+		  r->kernel_recorded ? "true" : "false", o->wants_kernel ? "true" : "false",
 		  o->leaves ? "true" : "false");
 	json_line_add_text(t, "path", files_whole(o->path, whole));
 	add_text(t, "kernel_reason", r->kernel_reason.text);

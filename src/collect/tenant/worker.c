@@ -109,7 +109,7 @@ static int run_recorder(struct tenant_worker *p, struct sender *s, struct record
 	o.tenant = p->tenant;
 	o.clock = p->clock;
 	o.whole = p->whole;
-	o.kernel = o.all_users = o.containers = false;
+	o.wants_kernel = o.all_users = o.containers = false;
 	o.on_ready = enter_sandbox;
 	o.on_ready_arg = p;
 	o.keep = true;
