@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
 from trial import begins, cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 from trial import worker_of  # noqa: E402
+from tracefs import where_mounted  # noqa: E402
 
 program, library = paths(2)
 BPF = "--kernel-backend=bpf"
@@ -234,10 +235,10 @@ def it_is_the_default_and_said():
         ok({"bpf": "by BPF programs", "ftrace": "by ftrace: a flight recorder"}[recorder] in cmd("status")[1], "in words, too")
         is_(c.end(signal.SIGTERM)[0], 0, "it ends well")
     # Where BPF cannot be had: without the rights to it.
-    if shutil.which("setpriv"):
-        path = work + "/no-rights"
-        status, _, err = run("setpriv", "--bounding-set=-bpf,-perfmon,-sys_admin", "--inh-caps=-bpf,-perfmon,-sys_admin", duet, "record", "-v",
-                             "-k", "syscalls", "-o", path, "--", "true")
+    if shutil.which("setpriv") and shutil.which("unshare"):
+        path, rights = work + "/no-rights", "-bpf,-perfmon,-sys_admin"
+        status, _, err = run(*where_mounted("setpriv", "--bounding-set=" + rights, "--inh-caps=" + rights, duet, "record",
+                                            "-v", "-k", "syscalls", "-o", path, "--", "true"))
         ok(status == 0 and "by ftrace: cannot make a BPF map" in err, "without the rights it is ftrace's, and all is well", err)
 
 
