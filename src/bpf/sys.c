@@ -77,7 +77,7 @@ static int load(const char *name, const struct bpf_code *c, int btf_id, char *lo
 }
 
 /* The line before the one with the instruction count. */
-static const char *last_words(char *log)
+static const char *last_line(char *log)
 {
 	char *counts = strstr(log, "\nprocessed "), *line;
 
@@ -88,14 +88,15 @@ static const char *last_words(char *log)
 }
 
 /* Loads the program again, with a log that gives the reason. */
-static int refused(const char *name, const struct bpf_code *c, int btf_id, int err, struct diag *d)
+static int report_refused(const char *name, const struct bpf_code *c, int btf_id, int err,
+			  struct diag *d)
 {
 	char *log = d ? calloc(1, LOG_SIZE) : NULL;
 
 	if (log)
 		load(name, c, btf_id, log, LOG_SIZE);
 	diag_fail(d, err, "cannot load the BPF program %s: %s%s%.200s", name, strerror(-err),
-		  log && *log ? ": " : "", log ? last_words(log) : "");
+		  log && *log ? ": " : "", log ? last_line(log) : "");
 	free(log);
 	return err;
 }
@@ -119,7 +120,7 @@ int bpf_attach(struct bpf_link *l, const char *name, const struct bpf_code *c, i
 	if (l->program < 0) {
 		err = l->program;
 		l->program = -1;
-		return refused(name, c, btf_id, err, d);
+		return report_refused(name, c, btf_id, err, d);
 	}
 	l->link = attach(l->program);
 	if (l->link >= 0)

@@ -13,7 +13,7 @@
 enum { LONGEST_RECORD = 8192 };
 
 /* Whether perf can record all that is requested. */
-static bool is_enough(const struct kernel_selection *s)
+static bool can_perf_record_all(const struct kernel_selection *s)
 {
 	for (int i = 0; i < s->n_events; i++)
 		if (s->events[i].filter)
@@ -55,7 +55,7 @@ int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refus
 	if (!is_possible(o) ||
 	    kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, &other))
 		return refused;
-	if (!is_enough(&k->selection)) {
+	if (!can_perf_record_all(&k->selection)) {
 		kernel_selection_fini(&k->selection);
 		return refused;
 	}

@@ -405,18 +405,18 @@ static void stage_capture(struct bpf_code *c, int stage, int i, int all_done)
 {
 	int done = bpf_label(c), is_texts = bpf_label(c), is_pointers = bpf_label(c),
 	    is_vector = bpf_label(c);
-	int is_header = bpf_label(c), goes_on = bpf_label(c), next = bpf_label(c);
+	int is_header = bpf_label(c), continues = bpf_label(c), next = bpf_label(c);
 
 	bpf_load(c, BPF_DW, R1, FP, STACK_ROW);
 	bpf_load(c, BPF_DW, R9, R1, 8 * i);
 	bpf_jump_if_imm(c, BPF_JEQ, R9, 0, all_done);
 	if (stage == BPF_EXIT_STAGE) {
 		bpf_load(c, BPF_DW, R1, R7, args_of(stage) + 8 * ABI_CAPTURE_RESULT);
-		bpf_jump_if_imm(c, BPF_JSGE, R1, 0, goes_on);
-		bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_OF_FAILURES, goes_on);
+		bpf_jump_if_imm(c, BPF_JSGE, R1, 0, continues);
+		bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_OF_FAILURES, continues);
 		bpf_jump(c, next);
 	}
-	bpf_put_label(c, goes_on);
+	bpf_put_label(c, continues);
 	bound_position(c, stage, all_done);
 	bpf_store(c, BPF_DW, FP, STACK_BEGIN, R8);
 	bpf_alu(c, BPF_MOV, R1, R9);

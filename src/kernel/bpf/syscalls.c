@@ -188,7 +188,7 @@ static int filter_call(struct bpf_code *c, int shift, const struct kernel_bpf_fi
 static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
 			      int leave)
 {
-	int is_there = bpf_label(c);
+	int is_in_memory = bpf_label(c);
 
 	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
 	bpf_store(c, BPF_DW, FP, STACK_NR, R8);
@@ -198,10 +198,10 @@ static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint
 	bpf_stage_texts(c, BPF_ENTRY_STAGE);
 	bpf_stage_captures(c, BPF_ENTRY_STAGE);
 	bpf_load(c, BPF_DW, R1, FP, STACK_LATE);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_there);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_in_memory);
 	find_late(c, p);
 	bpf_atomic(c, BPF_OR, R2, 0, R4);
-	bpf_put_label(c, is_there);
+	bpf_put_label(c, is_in_memory);
 	bpf_stage_to_ring(c, p, BPF_ENTRY_STAGE, leave);
 }
 
@@ -244,7 +244,7 @@ static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16
 {
 	enum { RECORD_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, record) + RECORD };
 	enum { ARGS_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, args) };
-	int is_there = bpf_label(c);
+	int is_in_memory = bpf_label(c);
 
 	bpf_store_common(c, R7, bpf_stage_record(BPF_EXIT_STAGE), kernel_id);
 	bpf_load(c, BPF_DW, R1, FP, STACK_NR);
@@ -257,9 +257,9 @@ static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16
 	bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * ABI_CAPTURE_RESULT, R8);
 	bpf_stage_begin(c, p, BPF_EXIT_STAGE);
 	bpf_load(c, BPF_DW, R1, FP, STACK_LATE);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_there);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_in_memory);
 	bpf_stage_texts(c, BPF_EXIT_STAGE);
-	bpf_put_label(c, is_there);
+	bpf_put_label(c, is_in_memory);
 	bpf_stage_captures(c, BPF_EXIT_STAGE);
 	bpf_stage_to_ring(c, p, BPF_EXIT_STAGE, leave);
 }

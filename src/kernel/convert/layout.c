@@ -118,7 +118,7 @@ static const char *identifier(struct builder *b, const char *name, const char *s
 }
 
 /* A record must reach this far. */
-static void reach(struct kernel_layout *l, uint32_t end)
+static void require_end(struct kernel_layout *l, uint32_t end)
 {
 	if (end > UINT16_MAX)
 		end = UINT16_MAX; /* longer than any record: none will be understood */
@@ -133,7 +133,7 @@ static void add_op(struct kernel_layout *l, struct kernel_op op)
 
 	if (op.kind != KERNEL_OP_COPY || op.offset < l->end)
 		l->is_ordered = false;
-	reach(l, end);
+	require_end(l, end);
 	if (last && op.kind == KERNEL_OP_COPY && last->kind == KERNEL_OP_COPY &&
 	    op.offset == last->offset + last->size)
 		last->size += op.size;
@@ -250,7 +250,7 @@ static int lay_out_call(struct builder *b, const struct kernel_format *f)
 		add_fixed(b, &field, is_end ? "duration" : field.name);
 	}
 	if (has_times) {
-		reach(b->layout, first->offset + 8u);
+		require_end(b->layout, first->offset + 8u);
 		b->layout->fixes[b->layout->n_fixes++] = (struct kernel_fix){
 			.kind = KERNEL_FIX_ELAPSED, .offset = last->offset, .from = first->offset
 		};

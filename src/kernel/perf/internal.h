@@ -18,7 +18,7 @@ enum {
 		    KERNEL_SAMPLED_MAX * 8 + 2 * 2 + KERNEL_PERF_FRAMES_MAX * 8,
 	/* Younger samples wait, unless the caller promised a time: a fork on another CPU must
 	 * become visible first. */
-	SETTLING_NS = 1000000,
+	YOUNG_NS = 1000000,
 	GAP_NS = 1 << 30, /* events further apart share no packet: they carry 32 bits of time */
 	PROFILE_OWN_EVENTS = 4,
 };
@@ -34,18 +34,18 @@ struct profile_shared_ring {
 
 struct profile_shared {
 	struct clock_track clock; /* perf's clock converted to the session's */
-	struct profile_shared_ring kept[];
+	struct profile_shared_ring shared_state[];
 };
 
 struct profile_ring {
 	struct kernel_perf_ring perf;
-	struct profile_shared_ring *kept; /* in the shared memory */
-	bool is_copy;			  /* for a snapshot: nothing is given back */
-	uint64_t *marks;		  /* of its samples, indexed by position; shared, too */
-	uint64_t stamped_ns;		  /* of the last one marked */
-	uint64_t lost;			  /* samples in data that is not given back yet */
-	uint64_t lost_before;		  /* in earlier traces */
-	uint64_t last_ns;		  /* end of the written data */
+	struct profile_shared_ring *shared_state; /* in the shared memory */
+	bool is_copy;				  /* for a snapshot: nothing is given back */
+	uint64_t *marks;      /* of its samples, indexed by position; shared, too */
+	uint64_t stamped_ns;  /* of the last one marked */
+	uint64_t lost;	      /* samples in data that is not given back yet */
+	uint64_t lost_before; /* in earlier traces */
+	uint64_t last_ns;     /* end of the written data */
 	bool has_stream;
 	struct ctf_stream stream;
 };
@@ -76,7 +76,7 @@ struct kernel_profile {
 	void (*on_event)(void *arg, pid_t pid, uint64_t at_ns);
 	void (*mapped)(void *arg, const struct kernel_mapped *m);
 	void *on_arg;
-	struct pids seen;
+	struct pids reported_pids;
 	struct profile_shared *shared;
 	struct clock_line line;
 	struct profile_source *sources; /* indexed by the number of perf's event minus 1 */
@@ -107,10 +107,10 @@ bool profile_is_young(const struct profile_ring *r, const struct kernel_perf_sam
 bool profile_is_wanted(const struct kernel_profile *p, const struct profile_taken *t);
 /* profile_meet - the sample's session time. Reports its process if that has not been reported
  * yet. */
-uint64_t profile_meet(struct kernel_profile *p, const struct profile_taken *t,
-		      const struct kernel_drain *k);
+uint64_t profile_sample_ns(struct kernel_profile *p, const struct profile_taken *t,
+			   const struct kernel_drain *k);
 /* profile_learn - apply a record about a process that is no sample. */
-void profile_learn(struct kernel_profile *p, const struct perf_event_header *h);
+void profile_apply(struct kernel_profile *p, const struct perf_event_header *h);
 /* profile_prepare - before reading: map the rings and apply forks.
  * @until_ns: becomes the time, by perf's clock, up to which samples can be read.
  * @promised_ns: session time up to which samples must be read, or 0.

@@ -115,11 +115,11 @@ static int leader(const struct kernel_perf_ring *r)
 	return r->n_counters ? r->events[1].fd : -1;
 }
 
-int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *wanted)
+int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *requested)
 {
-	const struct perf_event_attr a = { .type = wanted->type,
+	const struct perf_event_attr a = { .type = requested->type,
 					   .size = sizeof a,
-					   .config = wanted->config,
+					   .config = requested->config,
 					   .disabled = 1,
 					   .read_format = PERF_FORMAT_GROUP,
 					   .use_clockid = 1,
@@ -153,10 +153,10 @@ static void prepare(struct perf_event_attr *a, uint32_t extras)
 	a->clockid = CLOCK_MONOTONIC;
 }
 
-int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wanted,
+int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *requested,
 		    uint32_t extras, const char *filter)
 {
-	struct perf_event_attr a = *wanted;
+	struct perf_event_attr a = *requested;
 	int err, fd;
 
 	prepare(&a, extras);
@@ -200,10 +200,10 @@ static int attach(struct kernel_perf_ring *r, pid_t tid, struct perf_event_attr 
 	return join_last(r);
 }
 
-int kernel_perf_attach(struct kernel_perf_ring *r, pid_t tid, const struct perf_event_attr *wanted,
-		       uint32_t extras, int source)
+int kernel_perf_attach(struct kernel_perf_ring *r, pid_t tid,
+		       const struct perf_event_attr *requested, uint32_t extras, int source)
 {
-	struct perf_event_attr a = *wanted;
+	struct perf_event_attr a = *requested;
 
 	prepare(&a, extras);
 	a.inherit = 1;

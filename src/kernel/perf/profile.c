@@ -51,7 +51,7 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_target 
 			return kernel_sampled_explain("what perf tells", err, d);
 		}
 		r->stream = (struct ctf_stream){ .fd = -1, .index = -1 };
-		r->kept = &p->shared->kept[p->n_rings++];
+		r->shared_state = &p->shared->shared_state[p->n_rings++];
 	}
 	*out = p;
 	return 0;
@@ -132,7 +132,7 @@ void kernel_profile_close(struct kernel_profile *p)
 	}
 	pids_fini(&p->followed);
 	pids_fini(&p->threads);
-	pids_fini(&p->seen);
+	pids_fini(&p->reported_pids);
 	free(p->sources);
 	if (p->marks)
 		munmap(p->marks, p->marks_bytes);
@@ -143,11 +143,11 @@ void kernel_profile_close(struct kernel_profile *p)
 /* A killed collector had taken these and may not have written them. */
 static void count_unwritten(const struct profile_ring *r)
 {
-	struct profile_shared_ring *kept = r->kept;
+	struct profile_shared_ring *shared_state = r->shared_state;
 
-	if (kept->unwritten && kept->unwritten_at == r->perf.at)
-		kept->losses.here += kept->unwritten;
-	kept->unwritten = 0;
+	if (shared_state->unwritten && shared_state->unwritten_at == r->perf.at)
+		shared_state->losses.here += shared_state->unwritten;
+	shared_state->unwritten = 0;
 }
 
 static int map_rings(struct kernel_profile *p, struct diag *d)
@@ -217,7 +217,7 @@ int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 
 /* Follows the process and the thread. A new thread may reuse the number of a followed one that
  * ended; then it is dropped. */
-static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f)
+static int apply_fork(struct kernel_profile *p, const struct kernel_perf_fork *f)
 {
 	int err;
 
@@ -231,17 +231,17 @@ static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f
 	return err ? err : pids_put(&p->followed, (pid_t)f->pid);
 }
 
-static int learn_forks(struct kernel_profile *p, const struct profile_ring *r)
+static int apply_forks(struct kernel_profile *p, const struct profile_ring *r)
 {
 	uint64_t end = kernel_perf_end(&r->perf),
-		 from = p->marks ? r->kept->stamped_at : r->perf.at;
+		 from = p->marks ? r->shared_state->stamped_at : r->perf.at;
 	const struct perf_event_header *h;
 	int err = 0;
 
 	for (uint64_t at = from; !err && (h = kernel_perf_record(&r->perf, at, end, p->record));
 	     at += h->size)
 		if (h->type == PERF_RECORD_FORK && h->size >= sizeof(struct kernel_perf_fork))
-			err = learn_fork(p, (const struct kernel_perf_fork *)h);
+			err = apply_fork(p, (const struct kernel_perf_fork *)h);
 	return err;
 }
 
@@ -249,7 +249,7 @@ static int learn_forks(struct kernel_profile *p, const struct profile_ring *r)
 static void take_comm(struct kernel_profile *p, const struct kernel_perf_comm *c)
 {
 	if (c->header.size >= sizeof *c && c->header.misc & PERF_RECORD_MISC_COMM_EXEC)
-		pids_drop(&p->seen, (pid_t)c->pid);
+		pids_drop(&p->reported_pids, (pid_t)c->pid);
 }
 
 /* For the whole machine only processes with samples are reported: all others would be too many. */
@@ -268,14 +268,14 @@ static void take_mapping(struct kernel_profile *p, const struct kernel_perf_mapp
 
 	if (!p->mapped || room < sizeof time_ns + 1 || to.end <= to.begin || *m->path != '/' ||
 	    m->path[1] == '/' || !memchr(m->path, 0, room - sizeof time_ns) ||
-	    !pids_has(p->whole_machine ? &p->seen : &p->followed, to.pid))
+	    !pids_has(p->whole_machine ? &p->reported_pids : &p->followed, to.pid))
 		return;
 	memcpy(&time_ns, (const char *)m + m->header.size - sizeof time_ns, sizeof time_ns);
 	to.at_ns = clock_track_ns(&p->shared->clock, &p->line, time_ns);
 	p->mapped(p->on_arg, &to);
 }
 
-void profile_learn(struct kernel_profile *p, const struct perf_event_header *h)
+void profile_apply(struct kernel_profile *p, const struct perf_event_header *h)
 {
 	if (h->type == PERF_RECORD_COMM)
 		take_comm(p, (const struct kernel_perf_comm *)h);
@@ -313,8 +313,8 @@ bool profile_is_wanted(const struct kernel_profile *p, const struct profile_take
 	return pids_has(&p->threads, tid);
 }
 
-uint64_t profile_meet(struct kernel_profile *p, const struct profile_taken *t,
-		      const struct kernel_drain *k)
+uint64_t profile_sample_ns(struct kernel_profile *p, const struct profile_taken *t,
+			   const struct kernel_drain *k)
 {
 	uint64_t ns = clock_track_ns(&p->shared->clock, &p->line, t->sample->time_ns), now_ns;
 	pid_t pid = (pid_t)t->sample->pid;
@@ -323,7 +323,8 @@ uint64_t profile_meet(struct kernel_profile *p, const struct profile_taken *t,
 		now_ns = clock_now_ns(&k->clock);
 		ns = ns < now_ns ? ns : now_ns;
 	}
-	if (p->on_event && pid && !pids_has(&p->seen, pid) && !pids_put(&p->seen, pid))
+	if (p->on_event && pid && !pids_has(&p->reported_pids, pid) &&
+	    !pids_put(&p->reported_pids, pid))
 		p->on_event(p->on_arg, pid, ns);
 	return ns;
 }
@@ -346,7 +347,7 @@ static int take_sample(struct kernel_profile *p, struct profile_ring *r,
 	}
 	if (!profile_is_wanted(p, &t))
 		return 0;
-	return profile_write_sample(p, r, t.source, s, &t.parts, profile_meet(p, &t, k), k, d);
+	return profile_write_sample(p, r, t.source, s, &t.parts, profile_sample_ns(p, &t, k), k, d);
 }
 
 static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns,
@@ -364,7 +365,7 @@ static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t
 
 		if (h->type == PERF_RECORD_LOST && h->size >= sizeof(struct kernel_perf_lost))
 			r->lost += ((const struct kernel_perf_lost *)h)->n;
-		profile_learn(p, h);
+		profile_apply(p, h);
 		if (p->is_own && h->type != PERF_RECORD_SAMPLE) {
 			err = profile_take_own(p, r, h, k, d);
 			first = first ? first : err;
@@ -391,13 +392,13 @@ int profile_prepare(struct kernel_profile *p, const struct kernel_drain *k, uint
 	if (err)
 		return err;
 	now_ns = clock_track_step(&p->shared->clock);
-	*until_ns = now_ns - SETTLING_NS;
+	*until_ns = now_ns - YOUNG_NS;
 	if (promised_ns) {
 		promised_ns = now_ns - (clock_now_ns(&k->clock) - promised_ns);
 		*until_ns = promised_ns > *until_ns ? promised_ns : *until_ns;
 	}
 	for (int i = 0; !p->whole_machine && i < p->n_rings; i++)
-		if (learn_forks(p, &p->rings[i]))
+		if (apply_forks(p, &p->rings[i]))
 			return diag_fail(d, -ENOMEM,
 					 "profile: no memory for the processes followed");
 	return 0;
@@ -433,7 +434,7 @@ void kernel_profile_restart(struct kernel_profile *p)
 			ctf_stream_close(&r->stream);
 		r->has_stream = false;
 		r->stream = (struct ctf_stream){ .fd = -1, .index = -1 };
-		r->lost_before = r->kept->losses.reported;
+		r->lost_before = r->shared_state->losses.reported;
 	}
 }
 
@@ -442,6 +443,6 @@ uint64_t kernel_profile_lost(const struct kernel_profile *p)
 	uint64_t n = 0;
 
 	for (int i = 0; p && i < p->n_rings; i++)
-		n += p->rings[i].kept->losses.here + p->rings[i].lost;
+		n += p->rings[i].shared_state->losses.here + p->rings[i].lost;
 	return n;
 }

@@ -72,19 +72,19 @@ static void stamp_sample(struct kernel_profile *p, struct profile_ring *r,
 	uint64_t ns, mark = 0;
 
 	if (!profile_take_apart(p, r, s, &t)) {
-		r->kept->losses.here++;
+		r->shared_state->losses.here++;
 	} else if (profile_is_wanted(p, &t)) {
-		ns = profile_meet(p, &t, k) & TIME_MASK;
+		ns = profile_sample_ns(p, &t, k) & TIME_MASK;
 		r->stamped_ns = ns > r->stamped_ns ? ns : r->stamped_ns;
 		mark = IS_WANTED;
 	}
-	store(mark_at(r, r->kept->stamped_at), r->stamped_ns | mark);
+	store(mark_at(r, r->shared_state->stamped_at), r->stamped_ns | mark);
 }
 
 static void recover_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns,
 			 struct kernel_drain *k)
 {
-	uint64_t end = kernel_perf_end(&r->perf), *at = &r->kept->stamped_at;
+	uint64_t end = kernel_perf_end(&r->perf), *at = &r->shared_state->stamped_at;
 	const struct perf_event_header *h;
 
 	for (; (h = kernel_perf_record(&r->perf, *at, end, p->record));
@@ -92,7 +92,7 @@ static void recover_ring(struct kernel_profile *p, struct profile_ring *r, uint6
 		const struct kernel_perf_sample *s = sample_of(h);
 
 		if (!s)
-			profile_learn(p, h);
+			profile_apply(p, h);
 		else if (profile_is_young(r, s, until_ns))
 			break;
 		else
@@ -111,7 +111,8 @@ static void make_room(struct kernel_profile *p, struct profile_ring *r)
 	uint64_t end = kernel_perf_end(&r->perf), most = r->perf.data_bytes / 4 * 3;
 	const struct perf_event_header *h;
 
-	for (; end - r->perf.at > most && r->perf.at < r->kept->stamped_at; r->perf.at += h->size) {
+	for (; end - r->perf.at > most && r->perf.at < r->shared_state->stamped_at;
+	     r->perf.at += h->size) {
 		h = kernel_perf_record(&r->perf, r->perf.at, end, p->record);
 		if (!h)
 			break;
@@ -156,7 +157,7 @@ static void report_trace_chunks(struct kernel_profile *p, const struct profile_r
 	size_t bytes = 0;
 
 	for (uint64_t at = r->perf.at;
-	     (h = kernel_perf_record(&r->perf, at, r->kept->stamped_at, p->record));
+	     (h = kernel_perf_record(&r->perf, at, r->shared_state->stamped_at, p->record));
 	     at += h->size) {
 		uint64_t mark = sample_of(h) ? *mark_at(r, at) : 0;
 
@@ -219,15 +220,15 @@ int kernel_profile_write_kept(struct kernel_profile *p, int i, struct kernel_dra
 			      uint64_t from_ns, uint64_t *lost, struct diag *d)
 {
 	const struct profile_ring *r = &p->rings[i];
-	struct profile_shared_ring kept = { 0 };
+	struct profile_shared_ring shared_state = { 0 };
 	struct profile_ring to = { .perf = r->perf,
 				   .marks = r->marks,
-				   .kept = &kept,
+				   .shared_state = &shared_state,
 				   .is_copy = true,
 				   .stream = { .fd = -1, .index = -1 } };
-	int err = r->perf.map ? write_kept(p, &to, r->kept->stamped_at, from_ns, k, d) : 0;
+	int err = r->perf.map ? write_kept(p, &to, r->shared_state->stamped_at, from_ns, k, d) : 0;
 
-	*lost += kept.losses.here + to.lost;
+	*lost += shared_state.losses.here + to.lost;
 	if (to.has_stream)
 		ctf_stream_close(&to.stream);
 	return err;
@@ -238,7 +239,7 @@ int profile_drain_kept(struct kernel_profile *p, struct kernel_drain *k, struct 
 	int first = finalize(p, k, 0, true, d), err;
 
 	for (struct profile_ring *r = p->rings; r < p->rings + p->n_rings && r->perf.map; r++) {
-		err = write_kept(p, r, r->kept->stamped_at, 0, k, d);
+		err = write_kept(p, r, r->shared_state->stamped_at, 0, k, d);
 		first = first ? first : err;
 	}
 	return first;

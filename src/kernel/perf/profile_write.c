@@ -48,21 +48,21 @@ static int describe(struct profile_source *s, struct kernel_drain *k)
  * back. */
 void profile_give_back(struct profile_ring *r, uint64_t n)
 {
-	struct profile_shared_ring *kept = r->kept;
+	struct profile_shared_ring *shared_state = r->shared_state;
 
-	kept->unwritten_at = r->perf.at;
-	store_release(&kept->unwritten, n + r->lost);
+	shared_state->unwritten_at = r->perf.at;
+	store_release(&shared_state->unwritten, n + r->lost);
 	if (!r->is_copy)
 		kernel_perf_done(&r->perf);
-	kept->losses.here += r->lost;
+	shared_state->losses.here += r->lost;
 	r->lost = 0;
-	store_release(&kept->unwritten, n);
+	store_release(&shared_state->unwritten, n);
 }
 
 int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kernel_drain *k,
 		  struct diag *d)
 {
-	struct kernel_losses *losses = &r->kept->losses;
+	struct kernel_losses *losses = &r->shared_state->losses;
 	struct iovec body = { p->body, p->packet.size };
 	struct ctf_packet packet = { .begin_ns = p->packet.begin_ns,
 				     .end_ns = p->packet.end_ns,
@@ -89,7 +89,7 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 		losses->here += n;
 	else
 		store(&losses->reported, r->lost_before + packet.discarded);
-	store_release(&r->kept->unwritten, 0);
+	store_release(&r->shared_state->unwritten, 0);
 	k->n_events += err ? 0 : n;
 	p->packet = (struct kernel_packet){ 0 };
 	return err;

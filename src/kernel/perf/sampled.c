@@ -47,7 +47,7 @@ static const struct counter {
 };
 
 /* The part of @pattern after @prefix and a colon; "" if there is none; NULL for another prefix. */
-static const char *behind(const char *pattern, const char *prefix)
+static const char *after_prefix(const char *pattern, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -102,7 +102,7 @@ static int complain(const char *name, struct diag *d)
 		text_addf(&all, "%s%s", i ? ", " : "", known[i].name);
 	err = diag_fail(d, -EINVAL, "%s: no such counter\n  there are %s%s", name,
 			all.failed ? "?" : all.bytes,
-			behind(name, "with") ? "; and stack, kernel-stack, user-stack" : "");
+			after_prefix(name, "with") ? "; and stack, kernel-stack, user-stack" : "");
 	text_fini(&all);
 	return err;
 }
@@ -138,13 +138,13 @@ static int parse_counter(struct kernel_sampled *s, const char *name, struct diag
 
 int kernel_sampled_parse(struct kernel_sampled *s, const char *pattern, struct diag *d)
 {
-	const char *rest = behind(pattern, "profile");
+	const char *rest = after_prefix(pattern, "profile");
 
 	*s = (struct kernel_sampled){ .is_counter = false };
 	snprintf(s->name, sizeof s->name, "%s", pattern);
 	if (rest)
 		return parse_profile(s, rest, d);
-	rest = behind(pattern, "counter");
+	rest = after_prefix(pattern, "counter");
 	return rest ? parse_counter(s, rest, d) : 0;
 }
 
@@ -195,11 +195,11 @@ static int take_extra(const char *pattern, const char *name, size_t size,
 int kernel_sampled_extras(const char *pattern, struct kernel_sampled counters[KERNEL_SAMPLED_MAX],
 			  int *n, uint32_t *extras, const char **rest, struct diag *d)
 {
-	const char *names = behind(pattern, "with"), *end;
+	const char *names = after_prefix(pattern, "with"), *end;
 	int err = 0;
 
 	*extras = KERNEL_PERF_STACKS;
-	*rest = behind(pattern, "stack");
+	*rest = after_prefix(pattern, "stack");
 	if (*rest)
 		return 1;
 	end = names ? strchr(names, ':') : NULL;

@@ -122,7 +122,7 @@ static int select_lines(const struct choosing *c, const char *path)
 	return err;
 }
 
-static bool says_all(int dir, const char *file)
+static bool is_all(int dir, const char *file)
 {
 	char *text;
 	bool all = kernel_tracefs_read(dir, file, &text) < 0;
@@ -142,7 +142,7 @@ static int select_events(const struct choosing *c, const char *const *patterns, 
 		err = *patterns[i] == '@' ? select_lines(c, patterns[i] + 1)
 					  : select_one(c, patterns[i]);
 	/* A file without patterns would mean all functions. */
-	if (!err && says_all(c->dir, c->file))
+	if (!err && is_all(c->dir, c->file))
 		err = diag_fail(c->d, -ENOENT, "the kernel has no function %s that can be traced",
 				n ? patterns[0] : "");
 	return err;

@@ -15,7 +15,7 @@
 #include "kernel/probe/uprobe.h"
 
 struct probe_request {
-	char what[256]; /* a function, or a pattern */
+	char target[256]; /* a function, or a pattern */
 	const char *arguments;
 	bool is_return;
 };
@@ -23,17 +23,17 @@ struct probe_request {
 static int read_request(struct probe_request *w, const struct kernel_probes *p)
 {
 	static const char mark[] = "%return";
-	const char *text = p->wanted->text;
+	const char *text = p->probe->text;
 	size_t size = strcspn(text, " \t");
 
 	*w = (struct probe_request){ .arguments = text + size };
-	if (!size || size >= sizeof w->what)
+	if (!size || size >= sizeof w->target)
 		return diag_fail(p->d, -EINVAL,
 				 "%s %s: FUNCTION[%%return] [NAME=arg1:TYPE]... expected",
-				 kernel_probe_option(p->wanted->kind), text);
-	memcpy(w->what, text, size);
-	if (size > sizeof mark - 1 && !strcmp(w->what + size - (sizeof mark - 1), mark)) {
-		w->what[size - (sizeof mark - 1)] = 0;
+				 kernel_probe_option(p->probe->kind), text);
+	memcpy(w->target, text, size);
+	if (size > sizeof mark - 1 && !strcmp(w->target + size - (sizeof mark - 1), mark)) {
+		w->target[size - (sizeof mark - 1)] = 0;
 		w->is_return = true;
 	}
 	return 0;
@@ -41,9 +41,9 @@ static int read_request(struct probe_request *w, const struct kernel_probes *p)
 
 static const char *event_kind(const struct kernel_probes *p, const struct probe_request *w)
 {
-	if (p->wanted->kind == KERNEL_GRAPH_PROBE)
+	if (p->probe->kind == KERNEL_GRAPH_PROBE)
 		return w->is_return ? "funcgraph_exit" : "funcgraph_entry";
-	if (p->wanted->kind == KERNEL_KPROBE)
+	if (p->probe->kind == KERNEL_KPROBE)
 		return w->is_return ? "kretprobe" : "kprobe";
 	return w->is_return ? "fretprobe" : "fprobe";
 }
@@ -51,8 +51,8 @@ static const char *event_kind(const struct kernel_probes *p, const struct probe_
 static int add_one(struct kernel_probes *p, const struct probe_request *w, const char *function,
 		   const char *fetch)
 {
-	bool is_kprobe = p->wanted->kind != KERNEL_FPROBE;
-	size_t size = p->wanted->kind == KERNEL_GRAPH_PROBE
+	bool is_kprobe = p->probe->kind != KERNEL_FPROBE;
+	size_t size = p->probe->kind == KERNEL_GRAPH_PROBE
 			      ? 0
 			      : strlen(function); /* its events share one name */
 	char place[300], type[16];
@@ -108,14 +108,14 @@ static int add_matching(struct kernel_probes *p, const struct probe_request *w, 
 {
 	char *names, *line, *end;
 	ssize_t n = kernel_tracefs_read(p->root, "available_filter_functions", &names);
-	const char *what_end = w->what + strlen(w->what);
+	const char *target_end = w->target + strlen(w->target);
 	int err = 0, n_refused = 0;
 
 	if (n < 0)
 		return diag_fail(p->d, (int)n,
 				 "%s %s: this kernel does not tell its functions' names (tracefs "
 				 "available_filter_functions: %s)\n  name one without * and ?",
-				 kernel_probe_option(p->wanted->kind), p->wanted->text,
+				 kernel_probe_option(p->probe->kind), p->probe->text,
 				 strerror((int)-n));
 	for (line = names; !err && *line; line = *end ? end + 1 : end) {
 		size_t size = strcspn(line, " \t\n");
@@ -124,7 +124,7 @@ static int add_matching(struct kernel_probes *p, const struct probe_request *w, 
 		end = line + strcspn(line, "\n");
 		/* foo.cold and the like are parts of functions. */
 		if (size >= sizeof function || memchr(line, '.', size) ||
-		    !pattern_glob(w->what, what_end, line, line + size))
+		    !pattern_glob(w->target, target_end, line, line + size))
 			continue;
 		memcpy(function, line, size);
 		function[size] = 0;
@@ -138,7 +138,7 @@ static int add_matching(struct kernel_probes *p, const struct probe_request *w, 
 	if (!err && p->selection->n_events == p->first)
 		return diag_fail(p->d, -ENOENT,
 				 "%s %s: the kernel has no function %s that can be traced",
-				 kernel_probe_option(p->wanted->kind), p->wanted->text, w->what);
+				 kernel_probe_option(p->probe->kind), p->probe->text, w->target);
 	return err;
 }
 
@@ -193,8 +193,9 @@ int kernel_kprobe_make(struct kernel_probes *p)
 	if (!err)
 		err = kernel_probe_fetch(w.arguments, true, &fetch, p->d);
 	if (!err)
-		err = strpbrk(w.what, "*?") ? add_matching(p, &w, fetch.size ? fetch.bytes : "")
-					    : add_one(p, &w, w.what, fetch.size ? fetch.bytes : "");
+		err = strpbrk(w.target, "*?")
+			      ? add_matching(p, &w, fetch.size ? fetch.bytes : "")
+			      : add_one(p, &w, w.target, fetch.size ? fetch.bytes : "");
 	text_fini(&fetch);
 	return err;
 }

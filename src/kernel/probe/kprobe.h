@@ -25,7 +25,7 @@
  * default may be 10. fprobes have no limit since Linux 6.14. */
 enum { KERNEL_RETURNS_MAX = 512 };
 
-/* kernel_kprobe_make - make the probes of @p->wanted. 0 or -errno. */
+/* kernel_kprobe_make - make the probes of @p->probe. 0 or -errno. */
 int kernel_kprobe_make(struct kernel_probes *p);
 /*
  * kernel_kprobe_graph - replaces a graph of the functions @patterns alone where the kernel has no

@@ -68,9 +68,9 @@ void kernel_probes_fini(struct kernel_probes *p)
 	text_fini(&p->added);
 }
 
-void kernel_probes_next(struct kernel_probes *p, const struct kernel_uprobe *wanted)
+void kernel_probes_next(struct kernel_probes *p, const struct kernel_uprobe *probe)
 {
-	p->wanted = wanted;
+	p->probe = probe;
 	p->first = p->selection->n_events;
 	p->added.size = 0;
 }
@@ -130,13 +130,13 @@ static void add_reason(int root, char *why, size_t size)
 
 static int refuse(struct kernel_probes *p, int err)
 {
-	const char *option = kernel_probe_option(p->wanted->kind), *text = p->wanted->text;
+	const char *option = kernel_probe_option(p->probe->kind), *text = p->probe->text;
 	char why[160];
 
-	if (!has_kind(p->root, p->wanted->kind))
+	if (!has_kind(p->root, p->probe->kind))
 		return diag_fail(p->d, -EOPNOTSUPP,
 				 "%s %s: this kernel has no such probes\n  it needs %s", option,
-				 text, kinds[p->wanted->kind].needs);
+				 text, kinds[p->probe->kind].needs);
 	p->was_refused = true;
 	add_reason(p->root, why, sizeof why);
 	return diag_fail(p->d, err, "%s %s: the kernel refuses it: %s", option, text,
@@ -159,17 +159,17 @@ int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind
 	snprintf(event, sizeof event, "%s_p%d", p->group, p->selection->n_events);
 	make_name(plain, sizeof plain, kind, name, name_size);
 	snprintf(shown, sizeof shown, "%s", plain);
-	for (int i = 2; p->wanted->kind != KERNEL_GRAPH_PROBE && is_taken(p, shown); i++)
+	for (int i = 2; p->probe->kind != KERNEL_GRAPH_PROBE && is_taken(p, shown); i++)
 		snprintf(shown, sizeof shown, "%.80s_%d", plain, i);
 	text_addf(&line, "%s:%s/%s %s%s\n", type, p->group, event, place, fetch);
 	err = line.failed ? -ENOMEM
-			  : kernel_tracefs_write(p->root, kinds[p->wanted->kind].file, line.bytes);
+			  : kernel_tracefs_write(p->root, kinds[p->probe->kind].file, line.bytes);
 	text_fini(&line);
 	if (err)
 		return refuse(p, err);
 	c.event = event;
 	c.name = shown;
-	return kernel_selection_add(p->selection, &c, p->wanted->filter);
+	return kernel_selection_add(p->selection, &c, p->probe->filter);
 }
 
 size_t kernel_probe_word(const char *p)

@@ -44,7 +44,7 @@ struct kernel_probes {
 	int root; /* of tracefs */
 	char group[64];
 	struct kernel_selection *selection; /* the probes' events join it */
-	const struct kernel_uprobe *wanted; /* the current request */
+	const struct kernel_uprobe *probe;  /* the current request */
 	int n_others;			    /* events in the selection before the first probe */
 	int first;			    /* index of its events in the selection */
 	int n_left_out;			    /* arguments that the kernel cannot fetch */
@@ -61,8 +61,8 @@ struct kernel_probes {
 void kernel_probes_begin(struct kernel_probes *p, int root, const char *instance,
 			 struct kernel_selection *s, struct diag *d);
 void kernel_probes_fini(struct kernel_probes *p);
-/* kernel_probes_next - continue with the request @wanted. */
-void kernel_probes_next(struct kernel_probes *p, const struct kernel_uprobe *wanted);
+/* kernel_probes_next - continue with the request @probe. */
+void kernel_probes_next(struct kernel_probes *p, const struct kernel_uprobe *probe);
 /*
  * kernel_probe_add - add one probe.
  *

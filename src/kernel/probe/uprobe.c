@@ -22,9 +22,9 @@
 
 /* One request, parsed. */
 struct probe_request {
-	const struct kernel_uprobe *wanted;
+	const struct kernel_uprobe *probe;
 	char path[PATH_MAX];
-	char what[512];	  /* a pattern of functions, or "provider:name" */
+	char target[512]; /* a pattern of functions, or "provider:name" */
 	const char *rest; /* arguments, or their names */
 	bool is_return;
 };
@@ -87,7 +87,7 @@ bool kernel_uprobe_file(const char *name, char *path, size_t size)
 /* ---------------------------------------------------------------- parsing requests */
 
 /* A function's name may have several words: "place(int) const". */
-static size_t what_size(const char *p)
+static size_t target_size(const char *p)
 {
 	size_t n = kernel_probe_word(p);
 
@@ -100,35 +100,35 @@ static size_t what_size(const char *p)
 	}
 }
 
-static int read_request(struct probe_request *w, const struct kernel_uprobe *wanted, struct diag *d)
+static int read_request(struct probe_request *w, const struct kernel_uprobe *probe, struct diag *d)
 {
-	const char *option = kernel_probe_option(wanted->kind), *colon = strchr(wanted->text, ':');
+	const char *option = kernel_probe_option(probe->kind), *colon = strchr(probe->text, ':');
 	static const char mark[] = "%return";
 	char file[PATH_MAX];
 	size_t size;
 
-	*w = (struct probe_request){ .wanted = wanted };
-	size = colon ? wanted->kind == KERNEL_USDT ? strcspn(colon + 1, " \t,")
-						   : what_size(colon + 1)
+	*w = (struct probe_request){ .probe = probe };
+	size = colon ? probe->kind == KERNEL_USDT ? strcspn(colon + 1, " \t,")
+						  : target_size(colon + 1)
 		     : 0;
-	if (!size || colon == wanted->text || (size_t)(colon - wanted->text) >= sizeof file ||
-	    size >= sizeof w->what)
-		return diag_fail(d, -EINVAL, "%s %s: %s expected", option, wanted->text,
-				 wanted->kind == KERNEL_USDT ? "FILE:PROVIDER:NAME"
-							     : "FILE:FUNCTION");
-	memcpy(w->what, colon + 1, size);
+	if (!size || colon == probe->text || (size_t)(colon - probe->text) >= sizeof file ||
+	    size >= sizeof w->target)
+		return diag_fail(d, -EINVAL, "%s %s: %s expected", option, probe->text,
+				 probe->kind == KERNEL_USDT ? "FILE:PROVIDER:NAME"
+							    : "FILE:FUNCTION");
+	memcpy(w->target, colon + 1, size);
 	w->rest = colon + 1 + size;
-	if (wanted->kind == KERNEL_USDT && !strchr(w->what, ':'))
+	if (probe->kind == KERNEL_USDT && !strchr(w->target, ':'))
 		return diag_fail(d, -EINVAL, "%s %s: FILE:PROVIDER:NAME expected", option,
-				 wanted->text);
-	if (wanted->kind != KERNEL_USDT && size > sizeof mark - 1 &&
-	    !strcmp(w->what + size - (sizeof mark - 1), mark)) {
-		w->what[size - (sizeof mark - 1)] = 0;
+				 probe->text);
+	if (probe->kind != KERNEL_USDT && size > sizeof mark - 1 &&
+	    !strcmp(w->target + size - (sizeof mark - 1), mark)) {
+		w->target[size - (sizeof mark - 1)] = 0;
 		w->is_return = true;
 	}
-	snprintf(file, sizeof file, "%.*s", (int)(colon - wanted->text), wanted->text);
+	snprintf(file, sizeof file, "%.*s", (int)(colon - probe->text), probe->text);
 	if (!kernel_uprobe_file(file, w->path, sizeof w->path))
-		return diag_fail(d, -ENOENT, "%s %s: there is no file %s%s", option, wanted->text,
+		return diag_fail(d, -ENOENT, "%s %s: there is no file %s%s", option, probe->text,
 				 file, strchr(file, '/') ? "" : ", as a command or as a library");
 	if (strpbrk(w->path, " \t\n"))
 		return diag_fail(d, -EINVAL,
@@ -174,12 +174,12 @@ static int try_function(void *arg, const struct elf_function *e)
 	const char *shown = e->written ? e->written : e->name;
 
 	/* foo.cold and the like are parts of functions and rarely called. */
-	if (!elf_function_is(e, w->what) || (strchr(e->name, '.') && !strchr(w->what, '.')) ||
+	if (!elf_function_is(e, w->target) || (strchr(e->name, '.') && !strchr(w->target, '.')) ||
 	    is_known(f, e->offset))
 		return 0;
 	if (f->n == KERNEL_PROBES_MAX)
 		return diag_fail(f->making->d, -E2BIG, "-u %s: more than %d functions",
-				 w->wanted->text, KERNEL_PROBES_MAX);
+				 w->probe->text, KERNEL_PROBES_MAX);
 	f->offsets[f->n++] = e->offset;
 	return add_probe(f->making, w->is_return ? "uretprobe" : "uprobe", shown,
 			 e->written ? strcspn(shown, "(") : strlen(shown), e->offset, 0, f->fetch);
@@ -199,7 +199,7 @@ static int add_functions(struct making *g)
 		err = elf_functions(g->request->path, try_function, &f, g->d);
 	if (!err && !f.n)
 		err = diag_fail(g->d, -ENOENT, "-u %s: %s has no function %s: duet list -u %s",
-				g->request->wanted->text, g->request->path, g->request->what,
+				g->request->probe->text, g->request->path, g->request->target,
 				g->request->path);
 	free(f.offsets);
 	text_fini(&fetch);
@@ -216,11 +216,11 @@ static int try_marker(void *arg, const struct elf_marker *m)
 	int n = snprintf(both, sizeof both, "%s:%s", m->provider, m->name), err;
 
 	if (n >= (int)sizeof both ||
-	    !pattern_glob(g->request->what, g->request->what + strlen(g->request->what), both,
+	    !pattern_glob(g->request->target, g->request->target + strlen(g->request->target), both,
 			  both + n))
 		return 0;
 	err = kernel_fetch_operands(m->arguments, g->request->rest,
-				    !strpbrk(g->request->what, "*?"), &fetch, g->d);
+				    !strpbrk(g->request->target, "*?"), &fetch, g->d);
 	if (err >= 0) {
 		g->probes->n_left_out += err;
 		err = fetch.failed ? -ENOMEM
@@ -238,7 +238,7 @@ static int add_markers(struct making *g)
 	if (!err && g->probes->selection->n_events == g->probes->first)
 		err = diag_fail(g->d, -ENOENT,
 				"--usdt %s: %s has no marker %s: duet list --usdt %s",
-				g->request->wanted->text, g->request->path, g->request->what,
+				g->request->probe->text, g->request->path, g->request->target,
 				g->request->path);
 	return err;
 }
@@ -265,7 +265,7 @@ static void report_left_out(const struct kernel_probes *p, struct diag *d)
 			  functions);
 }
 
-int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *wanted, int n,
+int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *probe, int n,
 			struct kernel_selection *s, struct diag *d)
 {
 	struct probe_request *w = malloc(sizeof *w);
@@ -275,14 +275,14 @@ int kernel_uprobes_make(int root, const char *instance, const struct kernel_upro
 
 	kernel_probes_begin(&probes, root, instance, s, d);
 	for (int i = 0; i < n && !err; i++) {
-		kernel_probes_next(&probes, &wanted[i]);
-		if (wanted[i].kind >= KERNEL_KPROBE) {
+		kernel_probes_next(&probes, &probe[i]);
+		if (probe[i].kind >= KERNEL_KPROBE) {
 			err = kernel_kprobe_make(&probes);
 			continue;
 		}
-		err = read_request(w, &wanted[i], d);
+		err = read_request(w, &probe[i], d);
 		if (!err)
-			err = wanted[i].kind == KERNEL_USDT ? add_markers(&g) : add_functions(&g);
+			err = probe[i].kind == KERNEL_USDT ? add_markers(&g) : add_functions(&g);
 	}
 	if (!err)
 		report_left_out(&probes, d);

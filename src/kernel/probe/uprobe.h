@@ -33,7 +33,7 @@
  * Returns 0, or -errno: then kernel_probes_remove() removes the probes made so far. Arguments that
  * cannot be fetched are left out and reported in @d although the result is 0.
  */
-int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *wanted, int n,
+int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *probe, int n,
 			struct kernel_selection *s, struct diag *d);
 /* kernel_uprobe_file - resolve FILE to a path; false: not found. */
 bool kernel_uprobe_file(const char *name, char *path, size_t size);

@@ -73,7 +73,7 @@ struct search {
 	const char *pattern, *filter;
 	bool is_exclusion;
 	int n_found;
-	int n_ends;	    /* exits of system calls among them */
+	int n_exits;	    /* exits of system calls among them */
 	bool is_of_entries; /* the filter is about arguments */
 };
 
@@ -103,7 +103,7 @@ int kernel_selection_add(struct kernel_selection *s, const struct kernel_candida
 	return 0;
 }
 
-static int leave_out_event(struct kernel_selection *s, const struct kernel_candidate *c)
+static int exclude_event(struct kernel_selection *s, const struct kernel_candidate *c)
 {
 	for (int i = 0; i < s->n_events; i++) {
 		if (strcmp(s->events[i].event, c->event) || strcmp(s->events[i].system, c->system))
@@ -116,7 +116,7 @@ static int leave_out_event(struct kernel_selection *s, const struct kernel_candi
 	return 0;
 }
 
-static int leave_out_syscall(struct kernel_selection *s, const struct kernel_candidate *c)
+static int exclude_syscall(struct kernel_selection *s, const struct kernel_candidate *c)
 {
 	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
 
@@ -150,14 +150,14 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 	if (!kernel_pattern_matches(s->pattern, c->system, c->event, c->name))
 		return 0;
 	if (s->is_exclusion) {
-		s->n_found += c->nr < 0 ? leave_out_event(s->selection, c)
-					: leave_out_syscall(s->selection, c);
+		s->n_found += c->nr < 0 ? exclude_event(s->selection, c)
+					: exclude_syscall(s->selection, c);
 		return 0;
 	}
 	s->n_found++;
 	if (c->nr < 0)
 		return kernel_selection_add(s->selection, c, s->filter);
-	s->n_ends += !c->is_entry;
+	s->n_exits += !c->is_entry;
 	select_syscall(s->selection, c, s->filter, s->is_of_entries);
 	return 0;
 }
@@ -169,7 +169,7 @@ static int search(struct kernel_selection *s, const char *available, const char 
 	int err = kernel_each_candidate(available, try_candidate, &one), n = one.n_found;
 
 	if (!err && filter && !is_exclusion &&
-	    !one.n_ends) { /* without exits of system calls: the filter is about entries */
+	    !one.n_exits) { /* without exits of system calls: the filter is about entries */
 		one.is_of_entries = true;
 		err = kernel_each_candidate(available, try_candidate, &one);
 	}
@@ -199,7 +199,7 @@ static int select_pattern(struct kernel_selection *s, const char *available, con
 }
 
 /* @n: -ENOMEM, or 0 if nothing matched. */
-static int complain(const char *pattern, int n, struct diag *d)
+static int report_no_match(const char *pattern, int n, struct diag *d)
 {
 	if (n < 0)
 		return diag_fail(d, n, "no memory for the kernel events of %s", pattern);
@@ -254,9 +254,9 @@ static int resolve_one(void *arg, const struct kernel_candidate *c)
 	if (!is_by_perf(s->by_perf, c))
 		return 0;
 	if (c->nr < 0)
-		leave_out_event(s, c);
+		exclude_event(s, c);
 	else
-		leave_out_syscall(s, c);
+		exclude_syscall(s, c);
 	return 0;
 }
 
@@ -276,10 +276,10 @@ static int select_by_perf(struct kernel_selection *s, const char *available, con
 	if (s->by_perf)
 		s->by_perf->extras = extras;
 	n = s->by_perf ? select_pattern(s->by_perf, available, rest, filter) : -ENOMEM;
-	return n > 0 ? 1 : complain(pattern, n, d);
+	return n > 0 ? 1 : report_no_match(pattern, n, d);
 }
 
-static int leave_out(struct kernel_selection *s, const char *available, const char *pattern)
+static int exclude(struct kernel_selection *s, const char *available, const char *pattern)
 {
 	int n = select_pattern(s, available, pattern, NULL), more = 0;
 
@@ -348,10 +348,10 @@ static int select_all(struct kernel_selection *s, const char *available,
 			return n;
 		if (n)
 			continue;
-		n = *patterns[i] == '!' ? leave_out(s, available, patterns[i])
+		n = *patterns[i] == '!' ? exclude(s, available, patterns[i])
 					: select_pattern(s, available, patterns[i], filter);
 		if (n <= 0)
-			return complain(patterns[i], n, d);
+			return report_no_match(patterns[i], n, d);
 	}
 	return s->by_perf ? kernel_each_candidate(available, resolve_one, s) : 0;
 }

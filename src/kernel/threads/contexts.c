@@ -25,10 +25,10 @@ enum { VERSIONS_MAX = 1 << 16 }; /* 24 MB; with more versions, older ones are dr
 struct kernel_contexts {
 	struct kernel_thread_events *thread_events;
 	bool keeps;
-	uint64_t learnt_ns; /* all changes up to then are applied */
+	uint64_t applied_ns; /* all changes up to then are applied */
 	uint64_t pruned_ns;
 	bool has_lost, reports_lost; /* changes since doubt_ns were lost; not yet reported */
-	uint64_t doubt_ns;	     /* data from before may be wrong */
+	uint64_t uncertain_ns;	     /* data from before may be wrong */
 	struct thread *last;	     /* the thread of the latest event */
 	uint8_t bytes[KERNEL_CONTEXTS_BYTES_MAX];
 	struct thread_table threads;
@@ -152,10 +152,10 @@ static void prune(struct kernel_contexts *c, uint64_t now_ns)
  * may be converted much later. This happens at most once a second: a program that causes losses all
  * the time must not keep duet from reading.
  */
-static void doubt(struct kernel_contexts *c, uint64_t now_ns)
+static void mark_uncertain(struct kernel_contexts *c, uint64_t now_ns)
 {
 	c->has_lost = false;
-	c->doubt_ns = now_ns;
+	c->uncertain_ns = now_ns;
 	for (int i = 0; c->keeps && i < THREAD_BUCKETS; i++)
 		for (struct thread *t = c->threads.buckets[i]; t; t = t->next)
 			if (t->n)
@@ -172,9 +172,9 @@ void kernel_contexts_learn(struct kernel_contexts *c)
 	c->last = NULL;
 	if (!kernel_thread_events_read(c->thread_events, threads_change, &c->threads))
 		c->has_lost = c->reports_lost = true;
-	if (c->has_lost && now_ns - c->doubt_ns > SECOND_NS)
-		doubt(c, now_ns);
-	c->learnt_ns = now_ns;
+	if (c->has_lost && now_ns - c->uncertain_ns > SECOND_NS)
+		mark_uncertain(c, now_ns);
+	c->applied_ns = now_ns;
 	if (now_ns - c->pruned_ns > SECOND_NS)
 		prune(c, now_ns);
 }
@@ -200,7 +200,7 @@ int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask,
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for contexts of kernel events");
 	c->threads.mask = mask;
-	c->threads.inspected = ~(KERNEL_CONTEXTS_TOLD | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID) |
+	c->threads.inspected = ~(KERNEL_CONTEXTS_REPORTED | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID) |
 				 (o->system_calls ? KERNEL_CONTEXT_CREDENTIALS : 0));
 	c->threads.clock = o->clock;
 	c->keeps = keeps;
@@ -221,7 +221,7 @@ void kernel_contexts_close(struct kernel_contexts *c)
 	free(c);
 }
 
-static void meet_threads(struct kernel_contexts *c, const char *pid)
+static void read_threads(struct kernel_contexts *c, const char *pid)
 {
 	struct dirent *e;
 	char path[64];
@@ -253,7 +253,7 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
 	dir = opendir("/proc");
 	while (dir && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0]))
-			meet_threads(c, e->d_name);
+			read_threads(c, e->d_name);
 	if (dir)
 		closedir(dir);
 	kernel_contexts_learn(c);
@@ -264,7 +264,7 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
 
 /* If no change was reported since the event at @ns, the data from /proc is valid from the event
  * on. */
-static void look_beside_event(struct kernel_contexts *c, struct thread *t, uint64_t ns)
+static void refresh_after_event(struct kernel_contexts *c, struct thread *t, uint64_t ns)
 {
 	uint32_t n_reported = t->n_reported;
 	struct kernel_thread_state now;
@@ -283,20 +283,20 @@ static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int
 {
 	struct thread *t;
 
-	if (ns > c->learnt_ns) {
+	if (ns > c->applied_ns) {
 		kernel_contexts_learn(c);
-		if (ns > c->learnt_ns) /* the counters of CPUs differ a little */
-			c->learnt_ns = ns;
+		if (ns > c->applied_ns) /* the counters of CPUs differ a little */
+			c->applied_ns = ns;
 	}
 	t = c->last && c->last->tid == tid ? c->last : threads_meet(&c->threads, tid);
 	if (!t)
 		return NULL;
 	c->last = t;
-	if (t->scanned_ns < c->doubt_ns)
-		threads_reread(&c->threads, t, c->doubt_ns, ~0u);
+	if (t->scanned_ns < c->uncertain_ns)
+		threads_reread(&c->threads, t, c->uncertain_ns, ~0u);
 	else if (ns > t->scanned_ns && ns - t->scanned_ns > SECOND_NS &&
-		 c->learnt_ns < ns + SECOND_NS)
-		look_beside_event(c, t, ns);
+		 c->applied_ns < ns + SECOND_NS)
+		refresh_after_event(c, t, ns);
 	t = c->last ? c->last : threads_meet(&c->threads, tid); /* reading the changes may have
 								 * dropped it */
 	c->last = t;

@@ -18,22 +18,22 @@
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID |              \
 	 CLONE_NEWTIME | CLONE_NEWUSER | CLONE_NEWUTS)
 
-static void learn_birth(struct thread_table *table, const struct kernel_change *change)
+static void apply_birth(struct thread_table *table, const struct kernel_change *change)
 {
 	struct thread *parent = threads_meet(table, change->by),
 		      *t = threads_find_or_add(table, change->tid);
 	bool is_thread = change->flags & CLONE_THREAD;
 	const struct kernel_thread_state *from;
-	uint32_t look = 0, report = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) |
-				    KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
-				    KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID_NS) |
-				    KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_TIME_NS);
+	uint32_t to_read = 0, own_fields = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) |
+					   KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
+					   KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID_NS) |
+					   KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_TIME_NS);
 	struct thread_version *v = t ? threads_add_version(table, t, change->ns) : NULL;
 
 	if (!v)
 		return;
 	t->dead_ns = 0; /* another thread had the same number */
-	t->asks = false;
+	t->has_request = false;
 	t->n_reported++;
 	if (parent) {
 		from = &thread_at(parent, change->ns)->state;
@@ -52,16 +52,16 @@ static void learn_birth(struct thread_table *table, const struct kernel_change *
 	t->scanned_ns = change->ns;
 	/* The parent's data does not show the namespaces that the child is created in. */
 	if (!parent || change->flags & OTHER_NAMESPACES)
-		look = parent ? table->inspected : ~KERNEL_CONTEXTS_TOLD;
+		to_read = parent ? table->inspected : ~KERNEL_CONTEXTS_REPORTED;
 	if (change->flags & INTO_CGROUP)
-		look |= KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP);
-	if (table->mask & report)
-		look |= report;
-	if (look)
-		threads_reread(table, t, change->ns, look);
+		to_read |= KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP);
+	if (table->mask & own_fields)
+		to_read |= own_fields;
+	if (to_read)
+		threads_reread(table, t, change->ns, to_read);
 }
 
-static void learn_cgroup(struct thread_table *table, struct thread *leader,
+static void apply_cgroup(struct thread_table *table, struct thread *leader,
 			 const struct kernel_change *change)
 {
 	int32_t pid = thread_newest(leader)->state.number[KERNEL_CONTEXT_PID];
@@ -82,7 +82,7 @@ static void learn_cgroup(struct thread_table *table, struct thread *leader,
 		}
 }
 
-static void learn_exec(struct thread_table *table, struct thread *t,
+static void apply_exec(struct thread_table *table, struct thread *t,
 		       const struct kernel_change *change)
 {
 	struct thread *before = change->by != change->tid ? threads_find(table, change->by) : NULL;
@@ -99,7 +99,7 @@ static void learn_exec(struct thread_table *table, struct thread *t,
 		before->dead_ns = change->ns;
 	}
 	if (table->mask & KERNEL_CONTEXT_CREDENTIALS && kernel_thread_is_set_id(t->tid))
-		threads_reread(table, t, change->ns, ~KERNEL_CONTEXTS_TOLD);
+		threads_reread(table, t, change->ns, ~KERNEL_CONTEXTS_REPORTED);
 }
 
 /* Capabilities are not known, so a thread that is not root is taken to have none. */
@@ -120,17 +120,17 @@ static void set_ids(struct kernel_thread_state *s, enum kernel_setter call, cons
 
 /* The arguments give users and groups. They are used because the thread may end before /proc can be
  * read. */
-static void learn_rights(struct thread_table *table, struct thread *t,
+static void apply_rights(struct thread_table *table, struct thread *t,
 			 const struct kernel_change *change)
 {
-	bool asked = t->asks && t->call == change->call;
-	struct thread_version *v = asked ? threads_add_version(table, t, change->ns) : NULL;
+	bool is_request = t->has_request && t->call == change->call;
+	struct thread_version *v = is_request ? threads_add_version(table, t, change->ns) : NULL;
 
-	t->asks = false;
+	t->has_request = false;
 	t->n_reported++;
 	if (v)
 		set_ids(&v->state, change->call, t->ids);
-	else if (!asked && t->stamped_ns < change->ns) /* else the last read of /proc includes
+	else if (!is_request && t->stamped_ns < change->ns) /* else the last read of /proc includes
 						        * it: one read serves many changes at
 						        * once */
 		threads_reread(table, t, change->ns, table->inspected);
@@ -142,15 +142,15 @@ void threads_change(void *arg, const struct kernel_change *change)
 	struct thread *t;
 	struct thread_version *v;
 
-	if (change->kind == KERNEL_CHANGE_BORN) {
-		learn_birth(table, change);
+	if (change->kind == KERNEL_CHANGE_BIRTH) {
+		apply_birth(table, change);
 		return;
 	}
 	t = threads_meet(table, change->tid);
 	if (!t)
 		return;
 	switch (change->kind) {
-	case KERNEL_CHANGE_BORN:
+	case KERNEL_CHANGE_BIRTH:
 		break;
 	case KERNEL_CHANGE_NAME:
 		v = threads_add_version(table, t, change->ns);
@@ -160,18 +160,18 @@ void threads_change(void *arg, const struct kernel_change *change)
 		}
 		break;
 	case KERNEL_CHANGE_EXEC:
-		learn_exec(table, t, change);
+		apply_exec(table, t, change);
 		break;
 	case KERNEL_CHANGE_CGROUP:
-		learn_cgroup(table, t, change);
+		apply_cgroup(table, t, change);
 		break;
-	case KERNEL_CHANGE_ASKED:
-		t->asks = true;
+	case KERNEL_CHANGE_REQUESTED:
+		t->has_request = true;
 		t->call = change->call;
 		memcpy(t->ids, change->ids, sizeof t->ids);
 		break;
 	case KERNEL_CHANGE_GRANTED:
-		learn_rights(table, t, change);
+		apply_rights(table, t, change);
 		break;
 	case KERNEL_CHANGE_END:
 		t->dead_ns = change->ns;

@@ -8,7 +8,7 @@
 
 /* Contexts that the kernel reports are never taken from /proc: /proc shows a later state, because
  * events are converted some time after they were recorded. */
-#define KERNEL_CONTEXTS_TOLD                                                                       \
+#define KERNEL_CONTEXTS_REPORTED                                                                   \
 	(KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
 
 /* threads_change - a callback for kernel_thread_events_read(); @table: a struct thread_table. */

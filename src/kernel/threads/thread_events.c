@@ -54,15 +54,15 @@ struct kernel_thread_events {
 
 /* ---------------------------------------------------------------- opening */
 
-static const struct wanted {
+static const struct recorded {
 	const char *system, *event;
 	enum kernel_change_kind kind;
 	const char *tid, *by, *flags, *hierarchy,
 		*text; /* fields; NULL: the current thread, or none */
-} wanted[] = {
+} recorded[] = {
 	{ "cgroup", "cgroup_attach_task", KERNEL_CHANGE_CGROUP, "pid", NULL, NULL, "dst_root",
 	  "dst_path" },
-	{ "task", "task_newtask", KERNEL_CHANGE_BORN, "pid", NULL, "clone_flags", NULL, "comm" },
+	{ "task", "task_newtask", KERNEL_CHANGE_BIRTH, "pid", NULL, "clone_flags", NULL, "comm" },
 	{ "task", "task_rename", KERNEL_CHANGE_NAME, "pid", NULL, NULL, NULL, "newcomm" },
 	{ "sched", "sched_process_exec", KERNEL_CHANGE_EXEC, "pid", "old_pid", NULL, NULL, NULL },
 	{ "sched", "sched_process_exit", KERNEL_CHANGE_END, "pid", NULL, NULL, NULL, NULL },
@@ -89,7 +89,7 @@ static const struct kernel_field *field_of(const struct kernel_format *f, const 
 }
 
 /* -ENOENT: the kernel has no such event, or an unknown form of it. */
-static int add_event(struct kernel_thread_events *u, const struct wanted *w,
+static int add_event(struct kernel_thread_events *u, const struct recorded *w,
 		     struct kernel_format *f)
 {
 	struct reported *t = &u->reported[u->n_reported];
@@ -124,9 +124,10 @@ static void add_setter(struct kernel_thread_events *u, enum kernel_setter call, 
 		       struct kernel_format *f)
 {
 	char event[48];
-	const struct wanted w = { .system = "syscalls",
-				  .event = event,
-				  .kind = is_entry ? KERNEL_CHANGE_ASKED : KERNEL_CHANGE_GRANTED };
+	const struct recorded w = { .system = "syscalls",
+				    .event = event,
+				    .kind = is_entry ? KERNEL_CHANGE_REQUESTED
+						     : KERNEL_CHANGE_GRANTED };
 	const struct kernel_field *field;
 	struct reported *t;
 	int n = 0;
@@ -148,18 +149,19 @@ static int add_events(struct kernel_thread_events *u, const struct kernel_thread
 		      struct diag *d)
 {
 	struct kernel_format *f = malloc(sizeof *f);
-	int n = o->cgroups_alone ? 1 : (int)(sizeof wanted / sizeof *wanted), err = f ? 0 : -ENOMEM;
+	int n = o->cgroups_alone ? 1 : (int)(sizeof recorded / sizeof *recorded),
+	    err = f ? 0 : -ENOMEM;
 
-	_Static_assert(sizeof wanted / sizeof *wanted + 2 * KERNEL_SETTERS <= EVENTS_MAX,
+	_Static_assert(sizeof recorded / sizeof *recorded + 2 * KERNEL_SETTERS <= EVENTS_MAX,
 		       "there is room");
 	for (int i = 0; i < n && !err; i++) {
-		err = add_event(u, &wanted[i], f);
+		err = add_event(u, &recorded[i], f);
 		if (!i && !o->cgroups_alone && err == -ENOENT) /* a kernel without cgroups */
 			err = 0;
 		if (err)
 			diag_fail(d, err,
 				  "cannot follow what changes of threads: tracefs %s:%s: %s",
-				  wanted[i].system, wanted[i].event, strerror(-err));
+				  recorded[i].system, recorded[i].event, strerror(-err));
 	}
 	for (int i = 0; !err && o->system_calls && !o->cgroups_alone && i < KERNEL_SETTERS; i++) {
 		if (i < KERNEL_SETTER_WITH_IDS)

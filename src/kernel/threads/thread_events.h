@@ -19,13 +19,13 @@
 struct kernel_thread_events;
 
 enum kernel_change_kind {
-	KERNEL_CHANGE_BORN, /* by thread `by`, with `flags` of clone(2) */
+	KERNEL_CHANGE_BIRTH, /* by thread `by`, with `flags` of clone(2) */
 	KERNEL_CHANGE_NAME,
-	KERNEL_CHANGE_EXEC,    /* of the former thread `by` */
-	KERNEL_CHANGE_CGROUP,  /* of the whole process if it is the first thread; unified
+	KERNEL_CHANGE_EXEC,	 /* of the former thread `by` */
+	KERNEL_CHANGE_CGROUP,	 /* of the whole process if it is the first thread; unified
 			        * hierarchy */
-	KERNEL_CHANGE_ASKED,   /* the thread requests other rights with the system call `call` */
-	KERNEL_CHANGE_GRANTED, /* and the kernel granted them */
+	KERNEL_CHANGE_REQUESTED, /* the thread requests other rights with the system call `call` */
+	KERNEL_CHANGE_GRANTED,	 /* and the kernel granted them */
 	KERNEL_CHANGE_END,
 };
 

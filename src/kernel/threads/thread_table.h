@@ -33,7 +33,7 @@ struct thread {
 	uint64_t stamped_ns; /* of the last read of /proc whose result is in the versions */
 	uint64_t dead_ns;    /* 0: it lives */
 	uint32_t n_reported; /* births, and granted rights */
-	bool asks;	     /* requested `ids` with `call` */
+	bool has_request;    /* requested `ids` with `call` */
 	enum kernel_setter call;
 	int32_t ids[2];
 	struct thread_version *versions; /* in order of time */

@@ -68,7 +68,7 @@ static void take_back(struct lease *l)
 	*l = (struct lease){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
 }
 
-static void let_in(struct broker_server *l)
+static void accept_client(struct broker_server *l)
 {
 	int fd = accept4(l->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct ucred peer;
@@ -88,7 +88,7 @@ static void let_in(struct broker_server *l)
 
 /* Gives away all files below @dir and closes @dir. The kernel made these files: none is a symbolic
  * link. */
-static int give_all(int dir, uid_t uid, int depth)
+static int chown_all(int dir, uid_t uid, int depth)
 {
 	DIR *list = fdopendir(dir);
 	struct dirent *e;
@@ -107,17 +107,17 @@ static int give_all(int dir, uid_t uid, int depth)
 		if (err || e->d_type != DT_DIR || depth == DEPTH_MAX)
 			continue;
 		below = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		err = below < 0 ? -errno : give_all(below, uid, depth + 1);
+		err = below < 0 ? -errno : chown_all(below, uid, depth + 1);
 	}
 	closedir(list);
 	return err;
 }
 
 /* The directory itself comes last: from then on the user can reach the files below it. */
-static int give(const struct kernel_instance *in, uid_t uid)
+static int chown_instance(const struct kernel_instance *in, uid_t uid)
 {
 	int dir = openat(in->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = dir < 0 ? -errno : give_all(dir, uid, 0);
+	int err = dir < 0 ? -errno : chown_all(dir, uid, 0);
 
 	return !err && fchown(in->dir, uid, (gid_t)-1) ? -errno : err;
 }
@@ -130,7 +130,7 @@ static int make(struct broker_server *l, struct lease *one, struct diag *d)
 	err = kernel_instance_make(&one->instance, l->root, d);
 	if (err)
 		return err;
-	err = give(&one->instance, one->uid);
+	err = chown_instance(&one->instance, one->uid);
 	return err ? diag_fail(d, err, "cannot give tracefs/%s away: %s", one->instance.path,
 			       strerror(-err))
 		   : 0;
@@ -165,23 +165,23 @@ static bool read_requests(struct broker_server *l, struct lease *one)
 	struct broker_answer a = { 0 };
 	struct diag d = { "" };
 	int fds[2];
-	char what;
-	ssize_t n = recv(one->connection, &what, 1, MSG_DONTWAIT);
+	char request;
+	ssize_t n = recv(one->connection, &request, 1, MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
-	if (n <= 0 || (what != 'i' && what != 'l') || one->instance.root >= 0)
+	if (n <= 0 || (request != 'i' && request != 'l') || one->instance.root >= 0)
 		return false; /* closed, or not a duet client */
 	fds[0] = openat(l->root, "available_events", O_RDONLY | O_CLOEXEC);
-	a.error = fds[0] < 0	? diag_errno(&d, "cannot open tracefs available_events")
-		  : what == 'i' ? make(l, one, &d)
-				: 0;
+	a.error = fds[0] < 0	   ? diag_errno(&d, "cannot open tracefs available_events")
+		  : request == 'i' ? make(l, one, &d)
+				   : 0;
 	fds[1] = one->instance.dir;
 	snprintf(a.why, sizeof a.why, "%.250s", d.text);
-	answer(one->connection, &a, fds, a.error ? 0 : what == 'i' ? 2 : 1);
+	answer(one->connection, &a, fds, a.error ? 0 : request == 'i' ? 2 : 1);
 	if (fds[0] >= 0)
 		close(fds[0]);
-	return !a.error && what == 'i';
+	return !a.error && request == 'i';
 }
 
 int broker_server_step(struct broker_server *l, int timeout_ms, struct diag *d)
@@ -204,7 +204,7 @@ int broker_server_step(struct broker_server *l, int timeout_ms, struct diag *d)
 			take_back(one);
 	}
 	if (p[0].revents & POLLIN)
-		let_in(l);
+		accept_client(l);
 	for (int i = 0; i < LOANS_MAX; i++)
 		n += l->lease[i].connection >= 0;
 	return n;

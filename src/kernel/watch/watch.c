@@ -59,7 +59,7 @@ struct kernel_watch {
 /* The record being examined. */
 struct record {
 	struct filter_source source; /* first: get() casts it back */
-	const struct watched *what;
+	const struct watched *watched;
 	const uint8_t *bytes;
 	size_t size;
 	uint32_t tid, cpu;
@@ -147,7 +147,7 @@ static bool read_number(const struct record *r, const struct field *f, struct fi
 
 static bool get_field(const struct record *r, int i, struct filter_value *v)
 {
-	const struct field *f = &r->what->fields[i];
+	const struct field *f = &r->watched->fields[i];
 
 	return f->is_text ? locate(r, f, v) : read_number(r, f, v);
 }
@@ -168,7 +168,7 @@ static bool get(const struct filter_source *source, uint32_t which, struct filte
 
 struct names {
 	struct filter_names names; /* first */
-	const struct watched *what;
+	const struct watched *watched;
 };
 
 static int find_field(const struct watched *e, const char *name, size_t size)
@@ -181,15 +181,15 @@ static int find_field(const struct watched *e, const char *name, size_t size)
 
 static bool is_named(const char *name, size_t size, enum filter_context which)
 {
-	const char *wanted = filter_context_name(which);
+	const char *context = filter_context_name(which);
 
-	return strlen(wanted) == size && !memcmp(wanted, name, size);
+	return strlen(context) == size && !memcmp(context, name, size);
 }
 
 static enum filter_error find(const struct filter_names *n, bool is_context, const char *name,
 			      size_t size, struct filter_location *place)
 {
-	const struct watched *e = ((const struct names *)n)->what;
+	const struct watched *e = ((const struct names *)n)->watched;
 	int i = is_context ? -1 : find_field(e, name, size);
 
 	*place = (struct filter_location){ .type = FILTER_INTEGER, .from = FILTER_FROM_SOURCE };
@@ -222,7 +222,7 @@ static bool label(const struct filter_names *n, const struct filter_location *pl
 static struct filter *link_filter(const struct watched *e, const struct filter_code *code,
 				  struct diag *d)
 {
-	const struct names n = { .names = { find, label }, .what = e };
+	const struct names n = { .names = { find, label }, .watched = e };
 	struct filter *f = malloc(FILTER_LINKED_BYTES_MAX);
 	struct filter_problem why;
 	struct diag reason = { "" };
@@ -366,7 +366,7 @@ static bool read_key(const struct record *r, const struct use *u, uint64_t *key)
 		return true;
 	if (!get_field(r, u->by, &v))
 		return false;
-	*key = r->what->fields[u->by].is_text ? hash_bytes(v.text, v.more) : v.bits;
+	*key = r->watched->fields[u->by].is_text ? hash_bytes(v.text, v.more) : v.bits;
 	return true;
 }
 
@@ -392,18 +392,18 @@ void kernel_watch_record(struct kernel_watch *w, uint32_t cpu, const uint8_t *by
 	if (size < KERNEL_COMMON_SIZE)
 		return;
 	memcpy(&id, bytes, sizeof id);
-	r.what = find_watched(&w->slots[id], bytes, size);
-	if (!r.what)
+	r.watched = find_watched(&w->slots[id], bytes, size);
+	if (!r.watched)
 		return;
 	memcpy(&r.tid, bytes + 4, sizeof r.tid);
-	for (const struct use *u = r.what->uses; u; u = u->next) {
+	for (const struct use *u = r.watched->uses; u; u = u->next) {
 		if (u->filter && !filter_run(u->filter, NULL, 0, &r.source))
 			continue;
 		seen = (struct kernel_seen){ .time_ns = time_ns,
 					     .tid = r.tid,
 					     .cpu = cpu,
 					     .tag = u->tag,
-					     .name = r.what->name };
+					     .name = r.watched->name };
 		if (read_key(&r, u, &seen.key))
 			w->reported(w->arg, &seen);
 	}

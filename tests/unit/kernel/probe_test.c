@@ -11,7 +11,7 @@
 
 #include "test.h"
 
-static const struct kernel_uprobe wanted = { .text = "f", .kind = KERNEL_UPROBE };
+static const struct kernel_uprobe probe = { .text = "f", .kind = KERNEL_UPROBE };
 
 static int add(struct kernel_probes *p)
 {
@@ -38,7 +38,7 @@ static void only_probes_count_against_their_limit(void)
 		   0);
 	}
 	kernel_probes_begin(&p, root, "instances/duet-1-2-0", &s, &d);
-	kernel_probes_next(&p, &wanted);
+	kernel_probes_next(&p, &probe);
 	for (int i = 0; i < KERNEL_PROBES_MAX; i++)
 		is(add(&p), 0);
 	is(add(&p), -E2BIG);
