@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * examples/count.c - events counted by name, a thread for each stream: count TRACE...
+ * examples/count.c - count events by name, with a thread per stream: count TRACE...
  *
  *	cc -o count count.c -lduet-read -lpthread
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * examples/shop.c - typed events, a marker, all kinds of fields.
+ * examples/shop.c - typed events, a marker and all kinds of fields.
  *
  *	cc -o shop shop.c $(pkg-config --cflags duet)
  *	duet record -- ./shop

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * examples/steer.c - a program that keeps what led to its slow requests, and nothing else.
+ * examples/steer.c - a program that saves the events before its slow requests, and no others.
  *
  *	cc -o steer steer.c $(pkg-config --cflags duet) -lduet-control
  *	duet record --overwrite -- ./steer
  *
- * It is recorded into memory; when a request takes too long it has written what is there.
+ * It is recorded into memory; when a request takes too long it takes a snapshot.
  */
 #include <duet/control.h>
 #include <duet/duet.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/context/context.c - what each context adds to an event: context_put() alone, against a loop
- *of RDTSC.
+ * bench/context/context.c - the cost of each context of an event: context_put() alone, compared
+ * with a loop of RDTSC.
  *
  *	context [ROUNDS]		medians of ROUNDS rounds, ns
  */
@@ -16,7 +16,7 @@ enum { N = 200000, ROUNDS_MAX = 99 };
 
 #define BIT(name) ABI_CONTEXT_BIT(ABI_CONTEXT_##name)
 
-struct process process; /* what inproc/context.c finds in libduet */
+struct process process; /* symbols that inproc/context.c finds in libduet */
 __thread uint64_t thread_context;
 
 bool process_is_sandboxed(void)
@@ -47,7 +47,7 @@ static __attribute__((noinline)) double clock_only(void)
 	return (now_ns() - begin) / N;
 }
 
-/* A call stack @depth frames deep. */
+/* A call stack with @depth frames. */
 static __attribute__((noinline)) double put(uint64_t mask, int depth)
 {
 	char bytes[ABI_CONTEXT_MAX_BYTES];
@@ -55,7 +55,7 @@ static __attribute__((noinline)) double put(uint64_t mask, int depth)
 
 	if (depth) {
 		ns = put(mask, depth - 1);
-		__asm__ volatile("" ::: "memory"); /* not its last act */
+		__asm__ volatile("" ::: "memory"); /* not a tail call */
 		return ns;
 	}
 	ns = now_ns();

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet's control commands beside LTTng's: how many and how long, to the first event, and what the daemons cost.
+"""Measure duet's control commands beside LTTng's: number, time, time to the first event, cost of daemons.
 
 usage: commands.py DUET LIBDUET PROGRAM [PROGRAM_WITH_LTTNG]      ROUNDS=7 IDLE=5 (seconds) RATE=1000000 CROWD=1000
 
-A round is: from nothing to recording, with a program running; to its first event, by the trace's own time; each command
-once; all ended.  Then an event switched on in CROWD programs; then daemons idle, and at RATE events a second.  In each round the
-tracers take turns, so that what others do on the machine is the same for both.  LTTng is measured once more with the contexts vpid
-and vtid, which each event of duet has.  Both write to /dev/shm.
+A round: from nothing to recording, with a program running; to its first event, by the trace's timestamps; each
+command once; all ended.  Then an event is enabled in CROWD programs; then the daemons are measured idle, and at
+RATE events a second.  In each round the tracers take turns, so other load on the machine affects both.  LTTng is
+measured once more with the contexts vpid and vtid, which each event of duet has.  Both write to /dev/shm.
 """
 import json
 import os
@@ -29,11 +29,11 @@ work = tempfile.mkdtemp(prefix="duet-control-", dir="/dev/shm")
 env = dict(os.environ, DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library, LTTNG_HOME=work)
 for name in ("DUET_SESSION", "DUET_TRACE", "UST_TRACE"):
     env.pop(name, None)
-started, times = [], {}  # times: of the tool that is at work
+started, times = [], {}  # times of the current tool
 
 
 def run(what, *command):
-    """-> its output; notes the time under @what"""
+    """Run a command and return its output; record its time under @what."""
     begin = time.monotonic()
     p = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     if p.returncode:
@@ -64,7 +64,7 @@ def stat(pid, file):
 
 
 def family(names):
-    """-> the daemons of that name that run in our directory"""
+    """Return the pids of daemons with these names that run in our directory."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -177,7 +177,7 @@ class LttngWithIds(Lttng):
 
 
 def commands_of(tool, n):
-    # From nothing to the first event of a program that runs already.
+    # From nothing to the first event of a running program.
     p = start(tool.program, "once", PERIOD_US)
     time.sleep(0.3)
     wall, begin = time.time(), time.monotonic()
@@ -190,7 +190,7 @@ def commands_of(tool, n):
     note("nothing to first event", (tool.first_event_s() - wall) * 1e3)
     tool.leave()
     end(p)
-    # An event switched on in a session that records.
+    # An event enabled in a session that records.
     tool.begin_idle(ROUNDS + n)
     p = start(tool.program, "once", PERIOD_US)
     time.sleep(0.5)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/control/pace.c - preloaded into a collector it makes its disk slow: what goes to files
- * below PACE_DIRECTORY takes as long as PACE_BYTES_PER_S says.  Not the page cache, which hides a
- * real disk for a while: each write waits.
+ * bench/control/pace.c - a preload library that makes a collector's disk slow.
+ *
+ * Each write to files below PACE_DIRECTORY takes as long as PACE_BYTES_PER_S defines.  Every write
+ * waits: unlike on a real disk, no page cache hides it for a while.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/control/program.c - programs to be switched on while they run.
+ * bench/control/program.c - programs whose events are enabled while they run.
  *
- * usage: program once PERIOD_US        a number, again and again; 0: without a pause
- *        program crowd N PERIOD_US     N of them, executed; says when all have begun; until it is
- * told to end program cost SECONDS RATE WARM   WARM events, which touch the buffers' pages for the
- * first time, then so many a second; says how many in all, and what one of the latter took: p50,
- * p99, p99.9, max, in ns, two clock reads included
+ * usage: program once PERIOD_US        one event per period; 0: without a pause
+ *        program crowd N PERIOD_US     N such programs, executed; reports when all have begun; runs
+ *                                      until it is ended
+ *        program cost SECONDS RATE WARM
+ *                                      WARM events, which touch the buffers' pages for the first
+ *                                      time, then RATE events a second.  Prints the number of all
+ *                                      events, and the cost of one of the latter: p50, p99, p99.9,
+ *                                      max, in ns, two clock reads included
  *
  * WITH_LTTNG: the same with LTTng-UST's tracepoint, bench:int1.
  */
@@ -46,7 +49,7 @@ static int crowd(char *self, int n, char *period_us)
 	volatile int i; /* vfork returns twice */
 
 	for (i = 0; i < n; i++) {
-		pid_t pid = vfork(); /* goes on when the child has executed */
+		pid_t pid = vfork(); /* continues when the child has executed */
 
 		if (!pid) {
 			execl(self, self, "once", period_us, (char *)NULL);
@@ -69,7 +72,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint32_t took[LONGEST_NS + 1]; /* how many events took so many ns */
+static uint32_t took[LONGEST_NS + 1]; /* number of events by their ns */
 
 static unsigned percentile(uint64_t n, double share)
 {
@@ -89,7 +92,7 @@ static int cost(double seconds, double rate, int warm)
 
 	for (int i = 0; i < warm; i++)
 		STEP(i);
-	usleep(100000); /* for the collector to have its buffers back, if it can */
+	usleep(100000); /* lets the collector empty its buffers, if it can */
 	begin = now_ns();
 	end = begin + (uint64_t)(seconds * 1e9);
 	while ((before = now_ns()) < end) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What many live programs in several sessions cost: commands in milliseconds, each collector's CPU and memory.
+"""Measure many live programs in several sessions: commands in milliseconds, CPU and memory of each collector.
 
 usage: scale.py DUET LIBDUET PROGRAM [PROGRAMS=2000 [SESSIONS=5]]
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a traced program pays, and loses, when the collector's disk or its link is slow.
+"""Measure the cost and the losses of a traced program when the collector's disk or its link is slow.
 
 usage: slow.py DUET PROGRAM LIBDUET PACE      SECONDS=5 RATE=200000 (events a second) DISK=1000000 LINK=64000 (bytes a second)
 
-A slow disk is a library in the collector that lets each write take its time (pace.c), a slow link a proxy on
-loopback.  Every event made is recorded or counted as lost, or this fails.
+The slow disk is a library in the collector that delays each write (pace.c), the slow link a proxy on loopback.
+Every event is recorded or counted as lost, or this fails.
 """
 import json
 import os
@@ -27,7 +27,7 @@ os.environ.update(DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library)
 
 
 def slow_link(port):
-    """-> the port of a proxy that passes LINK bytes a second on"""
+    """Return the port of a proxy that forwards LINK bytes a second."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def pass_on(a, b, rate):

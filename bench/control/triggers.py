@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How soon a trigger acts, duet's beside LTTng's: from the event that fires to the last event before the recording stands
-still, of a program that records one every 100 us; both by the trace's own time.
+"""Measure how soon a trigger of duet and one of LTTng acts.
+
+From the event that fires to the last event before the recording stops, of a program with one event every 100 us;
+both by the trace's timestamps.
 
 usage: triggers.py DUET LIBDUET PROGRAM [PROGRAM_WITH_LTTNG]      ROUNDS=21
 
-The action is "stop": its moment is in the trace, so no clock but the recorder's is asked.  For duet also an event of the
-kernel: an exec (root).
+The action is "stop": its moment is in the trace, so only the recorder's clock is used.  For duet also with an event
+of the kernel: an exec (root).
 """
 import json
 import os
@@ -22,7 +24,7 @@ import time
 duet, library, program = map(os.path.abspath, sys.argv[1:4])
 lttng_program = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 and shutil.which("lttng") else None
 ROUNDS = int(os.environ.get("ROUNDS", "21"))
-FIRES = 1500  # the event that does
+FIRES = 1500  # the event that fires
 work = tempfile.mkdtemp(prefix="duet-triggers-", dir="/dev/shm")
 fire = shutil.copy(shutil.which("true"), work + "/fire")
 env = dict(os.environ, DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library, LTTNG_HOME=work)
@@ -45,7 +47,7 @@ def record(path_of_program):
 
 
 def span_ms(events):
-    """[(ns, number)] -> from the one that fires to the last"""
+    """Return the time from the event that fires to the last of [(ns, number)]."""
     at = [ns for ns, number in events if number == FIRES]
     return (max(ns for ns, number in events) - at[0]) / 1e6 if at else None
 
@@ -88,7 +90,7 @@ try:
     spans = {}
     if lttng_program:
         run("lttng-sessiond", "--daemonize", "--no-kernel")
-    for n in range(ROUNDS):  # in turn, so that the others' load is the same
+    for n in range(ROUNDS):  # in turns, so that other load affects both
         spans.setdefault("duet", []).append(duet_round(n, "event control:step if i == %d" % FIRES))
         if not os.geteuid():
             spans.setdefault("duet, kernel:", []).append(

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What compressing finished pieces costs, what it saves, and how fast they are read.
+"""Measure the compression of finished trace chunks: its cost, the bytes saved, and the reading speed.
 
 usage: compress.py BUILD [DIRECTORY]
        ROUNDS=3, WAYS="none zstd:1 zstd:3 zstd:9", WALK=/usr are settings
 
-Records malloc and free of `find WALK` in pieces of 32 MiB.  CPU is that of all processes of duet collect,
-so the difference to "none" is the compressor's; and that of duet stats for reading.
+Records malloc and free of `find WALK` in chunks of 32 MiB.  CPU is that of all processes of duet collect, so the
+difference to "none" is the compressor's; for reading it is that of duet stats.
 """
 import os
 import re

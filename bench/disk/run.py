@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes of packets: writev, io_uring; medians of rounds in turns.
+"""Measure writes of packets with writev and io_uring; medians of rounds in turns.
 
 usage: run.py BUILD [DIRECTORY...]      default: /dev/shm and the build's own disk
        ROUNDS=5 is a setting

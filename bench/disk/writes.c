@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/disk/writes.c - how a packet best gets from shared memory into a file.
+ * bench/disk/writes.c - compare ways to write a packet from shared memory to a file.
  *
- * Packets as the collector writes them: an 84-byte header of its own and N bytes that lie in a
- * shared mapping (a memfd, as the pools do), to FILES files in turns; each followed by its 72-byte
- * index entry.
+ * Packets are as the collector writes them: an 84-byte header of its own and N bytes in a shared
+ * mapping (a memfd, as the pools have), to FILES files in turns.  The 72-byte index entry follows
+ * each.
  *
  *   writev    two system calls a packet, as src/ctf/write/writer.c does
- *   one       the same with the header copied in front of the bytes (what if it lay there): write
- * and write uring     io_uring: writev and write of BATCH packets in one system call, then all
- * waited for fixed     the same with the memory and the files registered: three writes, for the
- * header lies elsewhere sqpoll    as fixed, with a kernel thread that takes the queue: no system
- * call at all while it is awake
+ *   one       the same with the header copied before the bytes: write and write
+ *   uring     io_uring: writev and write of BATCH packets in one system call, then wait for all
+ *   fixed     the same with memory and files registered: three writes, as the header is apart
+ *   sqpoll    as fixed, with a kernel thread that reads the queue: no system call while it is awake
  *
  *   writes DIRECTORY KIND [BYTES [PACKETS [FILES [BATCH]]]]
  *
- * Prints: seconds, CPU seconds of this process (user, system), and of the whole machine beyond
- * (kernel threads). io_uring through its system calls alone, as its manual pages describe them.
+ * Prints: seconds, CPU seconds of this process (user, system), and those of the rest of the machine
+ * (kernel threads).  It uses io_uring through system calls only, as its manual pages describe.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -192,7 +191,7 @@ static void submit(struct ring *r, unsigned n)
 	}
 }
 
-/* The header apart: the pool has no room for it, and a registered buffer cannot be one of several
+/* The header is apart: the pool has no room for it, and a registered buffer cannot have several
  * pieces. */
 static void run_ring(int fixed, int sqpoll)
 {

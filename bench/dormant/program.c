@@ -3,11 +3,12 @@
  * bench/dormant/program.c - work with dormant sites in it, built three ways: WAY is
  *
  *	0  no site
- *	1  a site of duet: a load through its record, a test, a branch
- *	2  a 5-byte nop that a patcher could make a jump to the same site; never patched here
+ *	1  a site of duet: a load of its record, a test, a branch
+ *	2  a 5-byte nop that a patcher could turn into a jump to the same site; never patched here
  *
- * Prints for each work its name and the nanoseconds per site passed, of each round.  PAD shifts the
- *code: where a loop happens to lie costs more than what is measured here, so run.py takes several.
+ * Prints for each kind of work its name and the nanoseconds per site passed, of each round.  PAD
+ * shifts the code: the address of a loop matters more than the effect measured here, so run.py
+ * takes several.
  */
 #include <duet/duet.h>
 #include <stdio.h>
@@ -161,9 +162,10 @@ static uint32_t cells[MANY][16];
 #define EACH_1(m, n)                                                                               \
 	EACH_2(m, n##0)                                                                            \
 	EACH_2(m, n##1)                                                                            \
-	EACH_2(m, n##2) EACH_2(m, n##3) EACH_2(m, n##4) EACH_2(m, n##5) EACH_2(m, n##6)            \
-		EACH_2(m, n##7) EACH_2(m, n##8) EACH_2(m, n##9) EACH_2(m, n##a) EACH_2(m, n##b)    \
-			EACH_2(m, n##c) EACH_2(m, n##d) EACH_2(m, n##e) EACH_2(m, n##f)
+	EACH_2(m, n##2)                                                                            \
+	EACH_2(m, n##3) EACH_2(m, n##4) EACH_2(m, n##5) EACH_2(m, n##6) EACH_2(m, n##7)            \
+		EACH_2(m, n##8) EACH_2(m, n##9) EACH_2(m, n##a) EACH_2(m, n##b) EACH_2(m, n##c)    \
+			EACH_2(m, n##d) EACH_2(m, n##e) EACH_2(m, n##f)
 #define EACH(m) EACH_1(m, 0) EACH_1(m, 1) EACH_1(m, 2) EACH_1(m, 3)
 
 EACH(FUNCTION)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What dormant sites cost a program: none, load and branch (duet's), a nop that nobody patches.
+"""Measure the cost of dormant sites: none, load and branch (duet's), a nop that is never patched.
 
 usage: run.py LIBDUET PROGRAM...     programs named dormant-WAY-PAD
 
-Programs take turns, ROUNDS times.  For each way and layout the median; the table has the mean over the
-layouts, and what it is more than without sites.
+Programs take turns, ROUNDS times.  Each way and layout has its median; the table has the mean over the layouts, and
+the difference to no sites.
 """
 import os
 import statistics

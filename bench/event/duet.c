@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench/event/duet.c - what an event of duet costs; see loop.h. */
+/* bench/event/duet.c - the cost of an event of duet; see loop.h. */
 #include <duet/duet.h>
 
 #include "loop.h"

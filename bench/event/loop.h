@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/event/loop.h - loops of events, timed; the same for every tracer.
+ * bench/event/loop.h - timed loops of events; the same for every tracer.
  *
- * A batch is small enough to stay in the buffers, and followed by a pause in which the collector
- * empties them: what is measured is an event that is recorded, not one that is refused.
+ * A batch is small enough to stay in the buffers.  A pause follows, in which the collector empties
+ * them.  So recorded events are measured, not refused ones.
  *
- * Arguments are worked off in order; each measurement prints a line, its own name first:
+ * Arguments are processed in order; each measurement prints a line, its own name first:
  *
- *   size=N batches=N pause=MS    for the measurements behind it
+ *   size=N batches=N pause=MS    for the measurements after it
  *   CASE                         ns per event of each batch, one thread, on the last CPU
- *   CASE@T                       T threads, spread over the CPUs; a batch is shared among them.
- *                                Busy CPUs times wall time, over events: ns, each batch
- *   CASE^                        each event by itself, between two fenced reads of the TSC:
- *                                quantiles 0.5, 0.99, 0.999, the worst, in ns, the brackets
- * included
+ *   CASE@T                       T threads, spread over the CPUs, share a batch: busy CPUs times wall
+ *                                time, divided by events: ns, each batch
+ *   CASE^                        each event by itself, between two fenced reads of the TSC: quantiles
+ *                                0.5, 0.99, 0.999 and the worst, in ns, brackets included
  */
 #ifndef BENCH_EVENT_LOOP_H
 #define BENCH_EVENT_LOOP_H
@@ -33,7 +32,7 @@ static const char *volatile text16 = "sixteen letters!";
 static volatile int one = 1;
 static int n_events = 30000, n_batches = 11, pause_ms = 10;
 
-/* What is measured, by name: a loop of @n events, and one that calls tick() around each. */
+/* One case by its name: a loop of @n events, and one that calls tick() around each. */
 struct bench_case {
 	const char *name;
 	void (*run)(int n);
@@ -51,7 +50,7 @@ static double now_ns(void)
 #if defined __x86_64__
 static inline uint64_t tick(void)
 {
-	__builtin_ia32_lfence(); /* else the event runs on while the clock is read */
+	__builtin_ia32_lfence(); /* else the event would run on while the clock is read */
 	return __builtin_ia32_rdtsc();
 }
 #else
@@ -61,7 +60,7 @@ static inline uint64_t tick(void)
 }
 #endif
 
-static uint32_t ticks[TICKS_MAX]; /* how many events took that many; the last: so many or more */
+static uint32_t ticks[TICKS_MAX]; /* number of events by their ticks; the last: so many or more */
 static uint64_t ticks_worst;
 
 static inline void count_ticks(uint64_t n)
@@ -115,7 +114,7 @@ static void bench_one(const char *name, void (*run)(int n))
 	print(name, ns, n_batches);
 }
 
-/* The least number of ticks that the fraction @q of all @n events did not exceed. */
+/* The lowest number of ticks that the fraction @q of all @n events did not exceed. */
 static double quantile(double q, uint64_t n)
 {
 	uint64_t wanted = (uint64_t)(q * (double)n), seen = 0;
@@ -176,7 +175,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* From when the first began until the last ended. */
+/* From the begin of the first to the end of the last. */
 static double wall_ns(const struct worker *w, int n, int batch)
 {
 	double begin = w[0].begin[batch], end = w[0].end[batch];

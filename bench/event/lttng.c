@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench/event/lttng.c - what the same events cost with LTTng-UST; see loop.h. */
+/* bench/event/lttng.c - the cost of the same events with LTTng-UST; see loop.h. */
 #include "lttng_tp.h"
 
 #include <lttng/tracef.h>

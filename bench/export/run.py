@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What exporting an event costs, beside `duet view` of the same recording, in one run.
+"""Measure the cost of exporting an event, beside `duet view` of the same recording, in one run.
 
 usage: run.py DUET COST LIBDUET [TRACE]
 
-Without TRACE: find(1) with malloc and free and what the kernel did.  The formats take turns, ROUNDS times.
-Times are CPU time, user and system, of the whole process; output goes to /dev/null but for the size, which
-is told once.
+Without TRACE it records find(1) with malloc and free and the kernel's events.  The formats take turns, ROUNDS times.
+Times are CPU time, user and system, of the whole process.  Output goes to /dev/null; its size is printed once.
 """
 import os
 import re

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/filter/cost.c - what a filter costs per event, against the same test in C, and an empty
- * loop.
+ * bench/filter/cost.c - the cost of a filter per event, compared with the same test in C, and with
+ * an empty loop.
  *
- * Medians of many turns, each shorter than a slice of time, in one run.  The C test is called
- * through a pointer, as a filter's is from another object: neither is melted into the loop.
+ * Medians of many turns, each shorter than a time slice, in one run.  The C test is called through
+ * a pointer, as a filter in another object is, so neither is inlined into the loop.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/kernel/loop.c - the same again and again: what does it cost?
+ * bench/kernel/loop.c - the cost of one operation, repeated.
  *
  * usage: loop getppid|openat|write|switch COUNT CPU
  *
- * Prints nanoseconds per turn, of the 100th quickest of a thousand batches: what else runs on the
- * machine disturbs many of them. A turn of openat has a close, too; one of switch is a byte through
- * a pipe to another process on the same CPU, and back: two switches, two wake-ups.
+ * Prints nanoseconds per turn, of the 100th fastest of a thousand batches, since other work on the
+ * machine disturbs many of them.  A turn of openat includes a close.  A turn of switch is a byte
+ * through a pipe to another process on the same CPU, and back: two switches, two wake-ups.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	CPU_ZERO(&cpus);
 	CPU_SET(atoi(argv[3]), &cpus);
 	sched_setaffinity(0, sizeof cpus, &cpus);
-	setpriority(PRIO_PROCESS, 0, -20); /* what else runs there comes seldom between */
+	setpriority(PRIO_PROCESS, 0, -20); /* other work there seldom comes in between */
 	if (turn == ask)
 		answer();
 	for (int b = 0; b < BATCHES; b++) {

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a recorded kernel event costs its program, by each tracer that this machine has, in one run; and what it costs
-the reader.
+"""Measure the cost of a recorded kernel event for its program and for the reader, with each tracer on this machine.
 
 usage: run.py DUET LOOP [ROUNDS]        as root; some minutes
 
-In each round every tracer records the same loop, in turn; the tables show medians, the spread (lowest to highest), what
-was added to the plain loop per event, and that as a part of what bare ftrace adds.  The loop is on the last CPU, tracers
-where they like.  Bare ftrace is an instance of tracefs that `cat trace_pipe_raw` empties into a file: as the kernel sets
-it up, and with the options that duet sets.
+In each round every tracer records the same loop, in turn.  The tables show medians, the spread (lowest to highest),
+the cost added to the plain loop per event, and that as a part of the cost of bare ftrace.  The loop is on the last
+CPU, tracers on any.  Bare ftrace is an instance of tracefs that `cat trace_pipe_raw` empties into a file: with the
+kernel's default options, and with the options that duet sets.
 """
 import glob
 import json
@@ -32,7 +31,7 @@ NUMBERS = {"write": 1, "getppid": 110, "openat": 257, "close": 3}
 
 
 class Row:
-    """What is done, and what of it is recorded."""
+    """An operation, and its recorded events."""
 
     def __init__(self, turn, fast, slow, n, calls=(), events=()):
         self.turn, self.fast, self.slow = turn, fast, slow  # how often, and with tracers that stop the program
@@ -54,7 +53,7 @@ def write(path, text):
         f.write(text)
 
 
-# ---------------------------------------------------------------- tracers: run a command that is recorded; None: it cannot
+# ---------------------------------------------------------------- tracers: run a recorded command; None: not possible
 
 def run(command):
     return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=300).stderr
@@ -108,7 +107,7 @@ def by_perf(row, command):
 
 
 def by_trace_cmd(row, command):
-    """It writes ftrace_enabled, which not every kernel lets."""
+    """trace-cmd writes ftrace_enabled, which not every kernel permits."""
     return run(["trace-cmd", "record", "-q", "-F", "-c", "-b", str(BUFFER_KIB), "-o", "t",
                 *[a for e in tracepoints(row) for a in ("-e", e)], *command])
 
@@ -120,13 +119,13 @@ def stops(tool, *options):
 
 
 def by_bpftrace(row, command):
-    """Printed as text, as it does it: one line an event."""
+    """Prints text, as bpftrace does: one line per event."""
     probes = ",".join("tracepoint:" + e for e in tracepoints(row))
     script = "%s /comm == \"bench-syscall-l\"/ { printf(\"%%llu %%d\\n\", nsecs, tid); }" % probes
     return run(["bpftrace", "-q", "-o", "t", "-e", script, "-c", " ".join(command)])
 
 
-TRACERS = {  # which tool it takes, whether it stops the program, what runs it
+TRACERS = {  # the tool it needs, whether it stops the program, the function
     "nothing": (None, False, nothing),
     "bare ftrace, as it is": (None, False, bare()),
     "bare ftrace, duet's options": (None, False, bare("norecord-cmd", "nooverwrite", "64")),
@@ -187,7 +186,7 @@ def processes_of(pid):
 
 
 def read_by(backend):
-    """Milliseconds of the reader's for each MB of records, written to files; and of each event, ns."""
+    """Return the reader's milliseconds per MB of records written to files, and its ns per event."""
     for old in glob.glob("t*"):
         shutil.rmtree(old) if os.path.isdir(old) else os.remove(old)
     calls = 3000000

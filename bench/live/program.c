@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* bench/live/program.c - events at an even pace: program PER_SECOND SECONDS.  For duet, or
- * LTTng-UST with -DWITH_LTTNG. */
+/*
+ * bench/live/program.c - events at a steady rate: program PER_SECOND SECONDS.
+ *
+ * For duet, or for LTTng-UST with -DWITH_LTTNG.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How late Babeltrace 2, attached over lttng-live, prints an event, and what processor time it takes everybody:
-attached to `duet live --serve`, and to lttng-relayd with a live timer of 1 s, on the same events.
+"""Measure the delay of events in Babeltrace 2 over lttng-live, and the processor time of all processes.
+
+It attaches to `duet live --serve`, and to lttng-relayd with a live timer of 1 s, with the same events.
 
 usage: run.py DUET LIBDUET PACED-DUET [PACED-LTTNG]      ninja bench-live
 
-The program makes 2000 events a second for 12 s.  Delay is from an event's time to the moment its line is read.
+The program makes 2000 events a second for 12 s.  Delay is from an event's timestamp to the moment its line is read.
 """
 import os
 import re
@@ -43,7 +44,7 @@ def wait_for(what, seconds=30):
 
 
 def cpu_of(p):
-    """Seconds of processor time so far, with its children's."""
+    """Return the seconds of processor time so far, with the children's."""
     total, pids = 0, [p.pid]
     for task in os.listdir("/proc/%d/task" % p.pid):
         with open("/proc/%d/task/%s/children" % (p.pid, task)) as f:
@@ -55,7 +56,7 @@ def cpu_of(p):
 
 
 def read_delays(viewer):
-    """Sorted, in seconds; ends with the viewer."""
+    """Return the delays in seconds, sorted; ends with the viewer."""
     delays = []
     for line in viewer.stdout:
         now = time.time()
@@ -104,7 +105,7 @@ def of_duet():
     trace = work + "/trace"
     c = start(duet, "collect", "-o", trace, "-e", "bench:*", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for(lambda: os.path.exists(work + "/run/session-default"))
-    warm = start(paced, "10", "1")  # so that the session has a stream to attach to
+    warm = start(paced, "10", "1")  # gives the session a stream to attach to
     warm.wait()
     s = start(duet, "live", "--serve=:0", trace, stdout=subprocess.PIPE)
     port = re.search(r"port (\d+)", s.stdout.readline())[1]

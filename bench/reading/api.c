@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/reading/api.c - all of a recording through libduet-read: `api
+ * bench/reading/api.c - read all of a recording through libduet-read: `api
  * values|batch|slices|parallel|columns TRACE`.
  *
- *   values    duet_read_values() for each event, or, where there is more than numbers and texts,
- * duet_read_walk() batch     duet_read_batch(), and values for what is not for it slices    the
- * same, a thread a CPU, each with a part of the time: in order within it parallel  as batch, a
- * thread a CPU, each with one stream after the other: no common order columns   time and class of
- * each event: duet_read_rows()
+ *   values    duet_read_values() for each event; duet_read_walk() for structs, arrays, variants
+ *   batch     duet_read_batch(), and values for events that it does not take
+ *   slices    the same with a thread per CPU, each for a part of the time, in which order is kept
+ *   parallel  as batch with a thread per CPU, each for one stream after the other: no common order
+ *   columns   time and class of each event: duet_read_rows()
  *
- * All but the last add up every value of every field, of texts the size, so that nothing can
- * be left undecoded.  Prints the number of events and the sum.
+ * All but the last add up every value of every field, and the size of texts, so that all is
+ * decoded.  Prints the number of events and the sum.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@
 
 enum { ROWS = 512, FIELDS_MAX = 1024, THREADS_MAX = 64 };
 
-/* Of a class: where in its cells that is which is added up. */
+/* For a class: how each cell is added up. */
 struct look {
 	uint32_t n;
 	uint16_t at[FIELDS_MAX];
@@ -97,7 +97,7 @@ static uint64_t sum_event(struct duet_read *r, const struct duet_read_item *item
 	return sum;
 }
 
-/* From where the reader stands to before @to_ns. */
+/* From the reader's position to before @to_ns. */
 static struct result by_batches(struct duet_read *r, int64_t to_ns)
 {
 	struct duet_read_row rows[ROWS];
@@ -173,7 +173,7 @@ static void *read_streams(void *arg)
 	return NULL;
 }
 
-/* Some times as many as threads: what a part of the time costs is not known before. */
+/* Several times the number of threads, since parts of the time differ in cost. */
 enum { SLICES = 4 };
 static struct slices {
 	int64_t begin_ns, length_ns;

@@ -3,8 +3,8 @@
  * bench/reading/cost.c - `cost COMMAND...`: its CPU seconds, its largest resident size in KiB, and
  * its seconds.
  *
- * Small on purpose: a process inherits the largest size of whoever called exec, and that of an
- * interpreter would hide the size of a small reader.
+ * It is small on purpose: a process inherits the largest size of the process that called exec, and
+ * that of an interpreter would hide the size of a small reader.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What an event costs a script: python.py MODULE_DIRECTORY TRACE...
+"""Measure the cost of an event for a script: python.py MODULE_DIRECTORY TRACE...
 
-All events with all fields as Python values, by duetread and by Babeltrace 2's bindings, in turns, each run a
+All events with all fields as Python values, by duetread and by Babeltrace 2's bindings, in turns.  Each run is a
 process of its own; CPU time, median of ROUNDS.  Then one column of integers, summed.
 """
 import os

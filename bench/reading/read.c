@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/reading/read.c - all events of a recording in order: `read step|touch TRACE`.
+ * bench/reading/read.c - read all events of a recording in order: `read step|touch TRACE`.
  *
- * `step` looks at times only; `touch` adds up every value of every field, of texts the size, so
- * that nothing can be left undecoded.  Prints the number of events and the sum.
+ * `step` reads times only; `touch` adds up every value of every field, and the size of texts, so
+ * that all is decoded.  Prints the number of events and the sum.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "trace/trace.h"
 
-/* Finding the size has read every byte. */
+/* Computing the size has read every byte. */
 static uint64_t bytes_of(const char *text, size_t size)
 {
 	return size + (size ? (unsigned char)*text : 0);

@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What reading an event costs: duet and Babeltrace 2 on the same recordings, in one run.
+"""Measure the cost of reading an event: duet and Babeltrace 2 on the same recordings, in one run.
 
 usage: run.py DUET READ API COST LIBDUET WRITE TESTS [TRACE...]
 
-Without TRACE: recordings by LTTng-UST of WRITE (see CASES), and one by duet of find(1) with malloc and
-free and what the kernel did.  Babeltrace 1, if it is there, decodes each once a round too (perf script reads no CTF).  Readers take turns, ROUNDS times, so that a noisy minute hits all of
-them; a cheap reader runs REPEAT times a round and the median of those counts.  Times are CPU time,
-user and system, of the whole process, from its start; output goes to /dev/null.
+Without TRACE: recordings by LTTng-UST of WRITE (see CASES), and one by duet of find(1) with malloc and free and the
+kernel's events.  Babeltrace 1, if installed, decodes each once per round too (perf script reads no CTF).  Readers
+take turns, ROUNDS times, so that a noisy minute affects all of them.  A cheap reader runs REPEAT times per round, and
+the median of those counts.  Times are CPU time, user and system, of the whole process, from its start; output goes to
+/dev/null.
 
-  step      every event in order, no field looked at (Babeltrace has no such thing)
+  step      every event in order, without fields (Babeltrace has no such mode)
   columns   the same through libduet-read: time and class as arrays
-  batch     every value of every field summed, through libduet-read; Babeltrace: sink.utils.dummy, which has it
+  batch     every value of every field summed, through libduet-read; Babeltrace: sink.utils.dummy, which makes it
             decode all
   values    the same, event by event
-  touch     the same, by the insides
-  slices    as batch, a thread a CPU, each with a part of the time, in order; by the clock on the wall, also Babeltrace's
-  parallel  the same, but each thread with one stream after the other: no common order
+  touch     the same, through internal functions
+  slices    as batch, with a thread per CPU, each for a part of the time, in order; wall time, also Babeltrace's
+  parallel  the same, but each thread reads one stream after the other: no common order
   text      a line per event
 """
 import os
@@ -34,9 +35,9 @@ import record_lttng
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 REPEAT = int(os.environ.get("REPEAT", "5"))
 EVENTS = int(os.environ.get("EVENTS", "5000000"))
-WALL = ("slices", "parallel")  # measured by the clock on the wall
+WALL = ("slices", "parallel")  # measured in wall time
 IDS = ("vpid", "vtid", "procname")
-# name, what is written, contexts, programs at once, how each is run and its buffers
+# name, events, contexts, programs at once, command and buffers of each
 CASES = (("one stream, int", "int", (), 1, ["1"], "--buffers-uid"),
          ("two streams, int", "int", (), 1, [], "--buffers-uid"),
          ("16 processes, int", "int", (), 16, [], "--buffers-pid"),
@@ -74,7 +75,7 @@ def record_all(work):
 
 
 def measure(command):
-    """(CPU seconds, MiB at most, seconds) of @command."""
+    """Return (CPU seconds, largest MiB, seconds) of @command."""
     p = subprocess.run([cost] + command, stdout=subprocess.PIPE, text=True)
     if p.returncode:
         raise SystemExit("%s failed" % " ".join(command))

@@ -2,8 +2,8 @@
 /*
  * bench/reading/write.c - a program for LTTng-UST to record: `write int|intstr|8ints N [1]`.
  *
- * Two threads, one on each of the first two CPUs, write N events together: two streams that
- * interleave finely, which is what merging has to cope with.  With 1, one thread: one stream.
+ * Two threads, on the first two CPUs, write N events together: two finely interleaved streams,
+ * which are the hard case of merging.  With 1, one thread: one stream.
  */
 #include "lttng_tp.h"
 

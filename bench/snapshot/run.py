@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How long a snapshot takes, how much of the pool it holds, and what the program feels of it: one thread
-records at full speed, with and without snapshots.
+"""Measure how long a snapshot takes, how much of the pool it holds, and its effect on the program.
+
+One thread records at full speed, with and without snapshots.
 
 usage: run.py BUILD
 """

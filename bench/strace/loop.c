@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* So many getppid: the cheapest system call there is, so what a tracer adds is all that is seen. */
+/* bench/strace/loop.c - getppid N times: the cheapest system call shows a tracer's cost best. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A loop of system calls, and find: plain, under strace, perf trace and duet strace, each writing lines to a file.
+"""Measure a loop of system calls, and find: plain, under strace, perf trace and duet strace, each writing to a file.
 
 usage: run.py DUET LOOP      ninja bench-strace      ROUNDS=5 CALLS=100000 TREE=/usr/lib ONLY=find
 
-The command's time is taken by a process inside the tracer, from fork to wait; that of everything from outside, until the
-last line is in the file.
+A process inside the tracer times the command, from fork to wait.  The time of all is measured outside, until the last
+line is in the file.
 """
 import os
 import shutil
@@ -29,7 +29,7 @@ TIMER = ("import subprocess, sys, time; a = time.monotonic(); subprocess.run(sys
 
 
 def once(tracer, command):
-    """-> seconds of the command, of everything, and lines"""
+    """Return the seconds of the command, the seconds of all, and the number of lines."""
     out, timed = work + "/out", work + "/time"
     argv = [a.format(out=out) for a in TRACERS[tracer]] + [sys.executable, "-c", TIMER, timed] + command
     begin = time.monotonic()

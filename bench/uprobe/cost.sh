@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/uprobe/cost.sh - what a hit costs the program: duet's probes beside perf's and bpftrace's, one argument each.
+# bench/uprobe/cost.sh - the cost of a probe hit: duet, perf and bpftrace, one argument each.
 #
 #	cost.sh DUET PROGRAM [HITS]      as root; ns per call of a function, and of a marker; best of 7 rounds
 set -eu

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/uprobe/program.c - what a hit of a probe costs the program: ns per call, the best of seven
- * rounds.
+ * bench/uprobe/program.c - the cost of a probe's hit: ns per call, the best of seven rounds.
  *
  * usage: program N     of a function (first instruction: push), and of a marker of sys/sdt.h (nop)
  */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tracing adds to a program's start and end, and what it occupies."""
+"""The cost of tracing for a program's start and end, and the resources that it uses."""
 import contextlib
 import statistics
 
@@ -13,7 +13,7 @@ class Begin:
         self.programs = programs
 
     def take_turns(self, launched):
-        """{row: (column, program, environment)}: each start's median beyond the plain program's."""
+        """{row: (column, program, environment)}: the median of each start less the plain program's."""
         arguments = [self.programs["plain"]]
         for _, program, env in launched.values():
             arguments += ["--"] + ["%s=%s" % e for e in env.items()] + [self.programs[program]]
@@ -24,8 +24,8 @@ class Begin:
             self.table.add("start, " + row, column, us - plain, "us")
 
     def linked(self, runtime):
-        """libduet there before the program looks for it; preloaded, because linked with it a program
-        in a build tree would spend its time on searching for it."""
+        """Makes libduet present before the program looks for it.  It is preloaded, because a linked program in a build tree
+        would spend its time on searching for the library."""
         return dict(self.duet.environment(runtime), LD_PRELOAD=self.duet.library)
 
     def round(self):
@@ -57,7 +57,7 @@ class Begin:
             self.occupied("LTTng", "lttng", {})
 
     def occupied(self, column, program, env):
-        """In a session, one event recorded."""
+        """The resources in a session with one event recorded."""
         self.table.group("Added to the program, in a session, one event recorded; reference: plain")
         plain, mine = (list(map(int, self.work.run(self.programs[p], "tell", **e).stdout.split()))
                        for p, e in (("plain", {}), (program, env)))

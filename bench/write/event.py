@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an event costs its program, the collector and the disk: loops of them (see ../event/loop.h)."""
+"""The cost of an event for its program, the collector and the disk: loops of events (see ../event/loop.h)."""
 import statistics
 
 from tracers import NotInThisBuild
@@ -11,12 +11,12 @@ EACH = ("size=30000", "batches=40", "pause=10")
 QUANTILES = ("p50", "p99", "p99.9", "max")
 IDS = ("vpid", "vtid")
 CONTEXTS = (("procname",), ("ip", "vuid"))  # the same names in both
-FILTER = "a < 0"  # holds for no event of ours
+FILTER = "a < 0"  # true for no event here
 MODES = [", " + "+".join(c) for c in CONTEXTS] + [", filtered out", ", overwrite"]
 
 
 def read(text):
-    """{argument: numbers} of a program of ../event."""
+    """Return {argument: numbers} from the output of a program of ../event."""
     return {line.split()[0]: [float(n) for n in line.split()[1:]] for line in text.splitlines()}
 
 
@@ -34,7 +34,7 @@ class Events:
         return read(self.work.run(self.programs[tracer.name], *arguments, **env).stdout)
 
     def add(self, column, results, rows):
-        """Medians of batches; @rows names the row of each argument."""
+        """Add the medians of batches; @rows names the row of each argument."""
         for argument, numbers in results.items():
             if argument.endswith("^"):
                 for q, v in zip(QUANTILES, numbers):
@@ -43,7 +43,7 @@ class Events:
                 self.table.add(rows(argument), column, statistics.median(numbers))
 
     def recorded(self, tracer, column, arguments, rows, **options):
-        """One run in a session; what was lost is said in the rows."""
+        """One run in a session; the rows note lost events."""
         try:
             with tracer.session(**options) as s:
                 results = self.program(tracer, tracer.environment(), *arguments)
@@ -106,12 +106,12 @@ class Events:
                               contexts=ids + contexts)
             self.recorded(tracer, column, two, lambda a: a + ", filtered out", contexts=ids,
                           event_filter=FILTER)
-            # Enough of them to go round the buffers many times, and no pause.
+            # Enough events to fill the buffers many times, without a pause.
             self.recorded(tracer, column, ("size=300000", "pause=0", *two),
                           lambda a: a + ", overwrite", contexts=ids, overwrite=True)
 
     def collectors(self, cases):
-        """Consumer CPU, and bytes in the files, of some of ONE."""
+        """CPU of the consumer, and bytes in the files, for some of ONE."""
         self.table.group("The collector and the file")
         n = 30000 * 34 + 3000
         for tracer in self.tracers():

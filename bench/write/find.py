@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The workload of the LTTng-UST paper: find with its malloc, calloc, realloc and free recorded.
 
-Plain, with each tracer's preload library dormant, and recorded; wall and CPU time are find's own.  An
-event's cost is the CPU time more than plain find's, over the events recorded.  LTTng's wrapper records with
-vpid and vtid, which duet's events always carry.
+Plain, with each tracer's preload library dormant, and recorded; wall and CPU time are find's own.  The cost of an
+event is the CPU time above plain find's, divided by the events recorded.  LTTng's wrapper records with vpid and vtid,
+which duet's events always carry.
 """
 import os
 import re
@@ -32,7 +32,7 @@ class Find:
         return list(map(float, p.stdout.split()))
 
     def count(self):
-        """How many events it is, from duet's own summary; it also warms the caches."""
+        """Return the number of events from duet's own summary; this also warms the caches."""
         out = self.work.path + "/count"
         p = self.work.run(self.duet.binary, "record", "--no-kernel", "-b", "512M", "-o", out, "-e",
                           "lttng_ust_libc:*", "--", "find", DIRECTORY, "-regex", ".*a",

@@ -3,7 +3,7 @@
  * bench/write/program.c - a program with one site, or none: built plain, for duet and for
  * LTTng-UST.
  *
- * It passes its site once and ends.  With an argument it first tells what it occupies: threads,
+ * It passes its site once and ends.  With an argument it first prints its resources: threads,
  * descriptors, then Rss, Pss and Private_Dirty in KiB.
  */
 #include <dirent.h>

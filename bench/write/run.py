@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The write path in one table: duet, LTTng-UST where it is installed, and a reference, in one run.
+"""Measure the write path in one table: duet, LTTng-UST where it is installed, and a reference, in one run.
 
 usage: run.py [--only event|start|find] [--json FILE] [--rounds N] [--realtime] PART...
-       (`ninja -C build bench-write` gives the parts: what was built)
+       (`ninja -C build bench-write` passes the parts that were built)
 
-Everything takes turns, N rounds, so that a noisy minute hits all of it; a figure is the median of the
-rounds, with the least and the largest.  On a machine that others use, --realtime (root) keeps them out of the
-way: everything measured, the collectors too, then runs with real-time priority; the caches are still shared.
-JSON, ROUNDS and REALTIME in the environment mean the same as the options.
+All take turns, N rounds, so that a noisy minute affects all of them.  A figure is the median of the rounds, with the
+lowest and the highest.  On a shared machine --realtime (root) runs everything measured, the collectors too, with
+real-time priority; the caches are still shared.  JSON, ROUNDS and REALTIME in the environment mean the same as the
+options.
 """
 import argparse
 import datetime

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/write/start.c - how long programs take from fork to exit, taking turns.
+ * bench/write/start.c - the time of programs from fork to exit, in turns.
  *
  * usage: start TIMES [NAME=VALUE]... PROGRAM [-- [NAME=VALUE]... PROGRAM]...
  *
- * For each program a line: microseconds of each time.  @NAME=VALUE is added to the environment.
+ * Prints for each program a line with the microseconds of each run.  @NAME=VALUE is added to its
+ * environment.
  */
 #include <spawn.h>
 #include <stdint.h>
@@ -39,7 +40,7 @@ static void fail(const char *why)
 	exit(2);
 }
 
-/* Ours, but what @added sets anew; then @added. */
+/* Our environment without the names in @added; then @added. */
 static void set_environment(struct group *g, char **added, int n_added)
 {
 	int n = 0;

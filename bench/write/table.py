@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of figures, one value per round, and how they are shown."""
+"""Rows of figures, one value per round, and their output."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ class Table:
         self.rows, self.units, self.notes, self.groups = {}, {}, {}, []
 
     def group(self, title):
-        """The rows that are new from here on stand below @title."""
+        """Rows that are new from here on appear below @title."""
         if title not in (t for t, _ in self.groups):
             self.groups.append((title, []))
         self.current = dict(self.groups)[title]
@@ -58,7 +58,7 @@ class Table:
         return "%.2f" % (a / b) if a is not None and b and b > 0 else ""
 
     def to_reference(self, row):
-        """Costs are compared with it; what is added to it is not."""
+        """Costs are compared with the reference; additions to it are not."""
         return self.ratio(row, "duet", "reference") if self.units[row] == "ns" else ""
 
     def has_losses(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""duet and LTTng-UST, driven the same way: a session with options, a program in it, what was lost.
+"""Drive duet and LTTng-UST in the same way: a session with options, a program in it, the events lost.
 
-Both write to the same memory file system, into a directory that ends with the run.  LTTng's daemon is
-our own; when root already runs one, ours cannot start and LTTng's columns stay empty.
+Both write to the same memory file system, into a directory that is removed after the run.  LTTng's daemon is our own;
+if root already runs one, ours cannot start and LTTng's columns stay empty.
 """
 import contextlib
 import glob
@@ -16,11 +16,11 @@ import time
 
 
 class NotInThisBuild(Exception):
-    """What was asked for is not there; the text says what."""
+    """A requested feature does not exist; the text names it."""
 
 
 class Work:
-    """A directory for everything, and the environment of every process."""
+    """A directory for all files, and the environment of all processes."""
 
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix="duet-bench-", dir="/dev/shm")
@@ -43,7 +43,7 @@ class Work:
         return p
 
     def stop(self, p):
-        """Ends @p as a user would; returns what it said."""
+        """End @p as a user would; return its output."""
         p.send_signal(signal.SIGTERM)
         try:
             said = p.communicate(timeout=20)[1]
@@ -68,7 +68,7 @@ def wait_until(condition, seconds, what):
 
 
 def cpu_ns(pid):
-    """CPU time of all threads of a process and its children, from the scheduler, in nanoseconds."""
+    """Return the CPU time of all threads of a process and its children, from the scheduler, in nanoseconds."""
     total = 0
     for task in glob.glob("/proc/%d/task/*" % pid):
         with contextlib.suppress(OSError), open(task + "/schedstat") as f:
@@ -79,13 +79,13 @@ def cpu_ns(pid):
 
 
 def stream_bytes(directory, pattern):
-    """Bytes in the streams below @directory whose file name matches, indexes left out."""
+    """Return the bytes of the streams below @directory whose file name matches, without indexes."""
     return sum(os.path.getsize(os.path.join(at, f)) for at, _, files in os.walk(directory)
                for f in files if re.match(pattern, f) and not f.endswith(".idx"))
 
 
 class Session:
-    """What a recording came to, once its `with` is over."""
+    """The results of a recording, valid after its `with`."""
     path = None
     lost = 0
     bytes = 0
@@ -130,7 +130,7 @@ class Duet:
         before = cpu_ns(p.pid)
         try:
             yield result
-            time.sleep(0.2)  # it looks 50 times a second at most
+            time.sleep(0.2)  # the collector polls at most 50 times a second
             result.cpu_ns = cpu_ns(p.pid) - before
         finally:
             said = self.work.stop(p)
@@ -163,7 +163,7 @@ class Lttng:
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 
     def up(self):
-        """Starts the daemon.  False if there cannot be one."""
+        """Start the daemon.  False if there cannot be one."""
         if not shutil.which("lttng-sessiond") or not shutil.which("lttng"):
             return False
         if self.answers():
@@ -179,11 +179,11 @@ class Lttng:
         self.sessiond = None
 
     def consumer(self):
-        """Its consumer daemon's pid; 0 if it has none yet."""
+        """Return the pid of its consumer daemon; 0 if it has none yet."""
         for path in glob.glob("/proc/[0-9]*/stat"):
             with contextlib.suppress(OSError, ValueError), open(path) as f:
                 pid, name, _, parent = re.match(r"(\d+) \((.*)\) (\S) (\d+)", f.read()).groups()
-                # The daemon forks once more before it starts it.
+                # The daemon forks once more before it starts the consumer.
                 if name.startswith("lttng-consumer") and self.is_ours(int(parent)):
                     return int(pid)
         return 0
