@@ -99,7 +99,8 @@ static PyObject *columns_of(struct reader *self, PyObject *arguments)
 	if (!PyArg_ParseTuple(arguments, "OO!|n", &class_or_none, &PyTuple_Type, &names, &rows))
 		return NULL;
 	if (rows < 0 || rows > PY_SSIZE_T_MAX / 32 || PyTuple_GET_SIZE(names) > COLUMNS_MAX)
-		return PyErr_Format(PyExc_ValueError, "so many rows, or more than %d columns",
+		return PyErr_Format(PyExc_ValueError,
+				    "rows: not a valid number; or more than %d columns",
 				    COLUMNS_MAX);
 	if (class_or_none != Py_None) {
 		unsigned long number = PyLong_AsUnsignedLong(class_or_none);
@@ -124,7 +125,7 @@ static PyObject *columns_of(struct reader *self, PyObject *arguments)
 									  : PyExc_TypeError,
 			     "%s",
 			     duet_read_why(self->read)[0] ? duet_read_why(self->read)
-							  : "a field that is no column");
+							  : "a field that cannot be a column");
 		goto out;
 	}
 	result = PyTuple_New(c.n);

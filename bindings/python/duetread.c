@@ -33,9 +33,7 @@ int reader_begin(struct reader *self)
 	if (!is_open(self))
 		return 0;
 	if (self->is_busy) {
-		PyErr_SetString(
-			PyExc_ValueError,
-			"the reader is in use: by another thread, or by whom this was called");
+		PyErr_SetString(PyExc_ValueError, "the reader is in use by another call");
 		return 0;
 	}
 	return self->is_busy = 1;
@@ -423,7 +421,7 @@ static PyMethodDef reader_methods[] = {
 	{ "columns", (PyCFunction)reader_columns, METH_VARARGS,
 	  "columns(class_number or None, (name, ...), rows=65536): the next rows as memoryviews, "
 	  "texts as a list" },
-	{ "close", (PyCFunction)reader_close, METH_NOARGS, "let go of the files" },
+	{ "close", (PyCFunction)reader_close, METH_NOARGS, "close the files" },
 	{ "__enter__", (PyCFunction)reader_enter, METH_NOARGS, NULL },
 	{ "__exit__", (PyCFunction)reader_exit, METH_VARARGS, NULL },
 	{ NULL }
@@ -434,7 +432,7 @@ static PyGetSetDef reader_getters[] = { { "classes", (getter)reader_classes, NUL
 					  "how many streams there are", NULL },
 					{ NULL } };
 static PyMemberDef reader_members[] = { { "damages", T_OBJECT, offsetof(struct reader, damages),
-					  READONLY, "list of what was damaged, so far" },
+					  READONLY, "list of the damages found so far" },
 					{ NULL } };
 
 static PyTypeObject reader_type = {

@@ -314,7 +314,7 @@ int duet_read_next(struct duet_read *r, struct duet_read_item *item)
 int duet_read_previous(struct duet_read *r, struct duet_read_item *item)
 {
 	if (r->follows)
-		return diag_fail(&r->why, -EINVAL, "who follows goes forward only");
+		return diag_fail(&r->why, -EINVAL, "a reader that follows can only move forward");
 	return report(r, trace_previous(r->trace, &r->event, &r->why), item);
 }
 

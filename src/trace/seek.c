@@ -81,7 +81,7 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d)
 	int err = 0;
 
 	if (t->follow)
-		return diag_fail(d, -ENOTSUP, "what is followed is read forward only");
+		return diag_fail(d, -ENOTSUP, "a followed recording can only be read forward");
 	if (t->mode != TRACE_BACKWARD)
 		err = turn_backward(t);
 	else if (t->given)

@@ -438,7 +438,7 @@ int cmd_export(int argc, char **argv)
 	if (++optind == argc)
 		return cmd_usage("export", "no recording given");
 	if (!file && formats[f].is_binary && isatty(STDOUT_FILENO))
-		return fail("this is nothing for a terminal: name a file with -o");
+		return fail("this format is binary: name a file with -o");
 	x.paths = (const char *const *)argv + optind;
 	x.n_paths = argc - optind;
 	return export(&x, &formats[f], file);

@@ -48,7 +48,7 @@ int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct
 				x->weight);
 	else if (!err && !s->n_samples)
 		err = diag_fail(d, -ENODATA,
-				"no event wanted has a call stack\n"
+				"no selected event has a call stack\n"
 				"  `duet record -c callstack` records them with events of "
 				"applications, -k profile:99 samples them, "
 				"-k stack:sched_switch records them with events of the kernel");

@@ -315,7 +315,7 @@ int strace_filter_parse(struct strace_filter *c, const char *expression)
 	if ((n == 6 && !memcmp(expression, "inject", n)) ||
 	    (n == 5 && !memcmp(expression, "fault", n)))
 		return cmd_error("strace",
-				 "-e %s: nothing is ever changed or stopped; strace can do that",
+				 "-e %s: duet strace changes and stops nothing; strace can do that",
 				 expression);
 	return cmd_error("strace", "-e %s: it may be trace=CALLS, status=HOW, signal=SIGNALS",
 			 expression);

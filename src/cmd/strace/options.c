@@ -38,11 +38,11 @@ static const char help[] =
 	"  -T           how long each took, in seconds\n"
 	"  -t, -tt, -ttt  when it began: the second, with microseconds, in seconds since 1970;  "
 	"-r: since the line before\n"
-	"  -y           which files descriptors are;  -Y: whom process numbers mean\n"
-	"  -o, --output FILE  there instead of to standard error (-i: standard output);  -A: "
-	"behind what is there\n"
+	"  -y           print the files of descriptors;  -Y: the names of processes\n"
+	"  -o, --output FILE  print there, not to standard error (-i: standard output);  -A: "
+	"append\n"
 	"  -E VAR=VALUE, -E VAR  the command's environment has this, or has it not\n"
-	"  -s, --string-limit N  of what is read and written N bytes (32)\n"
+	"  -s, --string-limit N  N bytes of buffers and texts (32)\n"
 	"  -n, --limit N  at most N lines;  -a N: results begin in column N (40)\n"
 	"  -p, --pid PID,...  -i, --input RECORDING: see above; both: of the recording only these\n"
 	"  --keep DIR   the recording stays in DIR, for duet view and duet report\n"
@@ -244,7 +244,7 @@ static int take_option(struct strace *s, int c)
 		return status >= 0 || s->string_bytes <= ABI_CAPTURE_BUFFER_MAX
 			       ? status
 			       : cmd_error("strace",
-					   "-s %s: of a buffer at most %d bytes are recorded",
+					   "-s %s: at most %d bytes of a buffer are recorded",
 					   optarg, ABI_CAPTURE_BUFFER_MAX);
 	case 'S':
 		return take_sort(p);

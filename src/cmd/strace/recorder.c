@@ -41,7 +41,7 @@ static int report_ready(void *arg, struct diag *d)
 	const struct ready *ready = arg;
 
 	if (io_write(ready->ready_pipe, &ready->program, sizeof ready->program))
-		return diag_fail(d, -EPIPE, "who was to show the recording is gone");
+		return diag_fail(d, -EPIPE, "the process that prints the recording has exited");
 	close(ready->ready_pipe);
 	return 0;
 }

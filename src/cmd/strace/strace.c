@@ -77,7 +77,8 @@ static void report_missing(const struct strace *s, const struct pairing *j)
 	char text[160];
 
 	if (p->lost_events || p->lost_packets)
-		fprintf(stderr, "duet strace: %s lost: more memory (--kernel-buffer) keeps more\n",
+		fprintf(stderr,
+			"duet strace: %s lost: larger buffers (--kernel-buffer) keep more\n",
 			cmd_lost_text(p->lost_events, p->lost_packets, text));
 	if (!j->calls.has_entries && !j->calls.has_exits && s->inputs.n)
 		fprintf(stderr, "duet strace: the recording has no system calls: record with -k "
@@ -208,7 +209,7 @@ static int follow(struct strace *s, struct trace *t, struct pairing *j, struct d
 		fprintf(stderr, "duet strace: %" PRIu64 " events came too late to be shown\n",
 			trace_following(t)->n_late);
 	if (!err && trace_following(t)->n_cut)
-		fprintf(stderr, "duet strace: the recorder was killed: this is not all\n");
+		fprintf(stderr, "duet strace: the recorder was killed: the output is incomplete\n");
 	return err;
 }
 

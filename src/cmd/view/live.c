@@ -178,12 +178,12 @@ int cmd_live(int argc, char **argv)
 	}
 	view[n_view] = NULL;
 	if (l.anywhere && !l.serve)
-		return cmd_usage("live", "--anywhere is about --serve");
+		return cmd_usage("live", "--anywhere needs --serve");
 	if (l.serve && n_view > 1)
 		return cmd_usage("live", "--serve shows nothing: it takes no options of duet view");
 	if (l.at.host && l.serve)
-		return cmd_usage("live",
-				 "--serve is for what lies here: run it where the relay is");
+		return cmd_usage(
+			"live", "--serve serves recordings of this machine: run it on the relay's");
 	if (l.at.host)
 		return live_at(&l.at, args, n_args, l.begin, n_view, view);
 	if (k->psk || k->cert || k->key || k->ca || k->is_plain)

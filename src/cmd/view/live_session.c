@@ -42,7 +42,8 @@ static int find_path(const char *name, const struct cmd_answer *answer, char pat
 	snprintf(link, sizeof link, "/proc/%" PRIu64 "/cwd", pid);
 	if (*recording != '/' && readlink(link, cwd, sizeof cwd - 1) < 0)
 		return cmd_error("live",
-				 "session %s records into %s, wherever that is: give the directory",
+				 "session %s records into %s, relative to an unknown directory: "
+				 "name the directory",
 				 name, recording);
 	if (snprintf(path, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", recording) >= PATH_MAX)
 		return cmd_error("live", "session %s: the path is too long", name);

@@ -17,7 +17,7 @@ static const char usage[] =
 	"\n" VIEW_HELP "  --syscalls   system calls only: beginning and end as one line, in words; "
 	"see also duet strace\n"
 	"  --no-pager   on a terminal, do not show it page by page\n"
-	"  --follow     go on with what is written, until the recording ends; see also duet live\n";
+	"  --follow     print new events until the recording ends; see also duet live\n";
 
 enum {
 	OPT_JSON = 256,

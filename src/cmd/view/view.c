@@ -174,8 +174,8 @@ static void report_silent(struct view *v)
 
 	if (silent && silent != v->silent)
 		fprintf(stderr,
-			"duet %s: %s says nothing: its recorder or the link to it is stopped; it "
-			"is waited for%s\n",
+			"duet %s: %s is silent: its recorder or the link to it has stopped; "
+			"duet waits for it%s\n",
 			v->verb, silent,
 			trace_following(v->trace)->known_ns == INT64_MIN
 				? "\n  if it is a flight recorder: duet snapshot writes what it "
@@ -247,13 +247,11 @@ static void report_followed(const struct view *v)
 			v->verb, f->n_late);
 	if (f->n_gone)
 		fprintf(stderr,
-			"duet %s: %" PRIu64 " files of finished pieces were removed before they "
-			"were read to their ends\n",
+			"duet %s: %" PRIu64 " files of finished trace chunks were removed before "
+			"all of them was read\n",
 			v->verb, f->n_gone);
 	if (f->n_cut)
-		fprintf(stderr,
-			"duet %s: the recording ended without its recorder saying so: it was "
-			"killed\n",
+		fprintf(stderr, "duet %s: the recorder was killed; the recording ends there\n",
 			v->verb);
 	else if (!trace_may_grow(v->trace))
 		fprintf(stderr, "duet %s: the recording has ended\n", v->verb);

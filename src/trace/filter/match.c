@@ -273,7 +273,7 @@ static int explain(struct linking *o, struct diag *d)
 	const char *sign;
 
 	if (!o->n_wanted)
-		return diag_fail(d, -ENOENT, "filter: there are no events it could be asked of");
+		return diag_fail(d, -ENOENT, "filter: there are no events to apply it to");
 	filter_each_name(o->code, check_name, o);
 	sign = o->is_context ? "$" : "";
 	if (o->is_missing && !o->is_context &&
@@ -292,7 +292,7 @@ static int explain(struct linking *o, struct diag *d)
 	if (o->problem.why != FILTER_FINE)
 		return filter_explain(&o->problem, -EINVAL, d);
 	return diag_fail(d, -ENOENT,
-			 "filter: no event has all of these fields; only what one event has "
+			 "filter: no event has all of these fields; only fields of one event "
 			 "can be combined");
 }
 

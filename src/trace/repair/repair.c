@@ -35,7 +35,7 @@ static int finish(int fd, const char *path, int err, struct diag *d)
 	if (close(fd) && !err)
 		err = -errno;
 	if (err == -ECANCELED)
-		return diag_fail(d, err, "interrupted: nothing is left of what was written");
+		return diag_fail(d, err, "interrupted: the unfinished copy was removed");
 	return err ? diag_fail(d, err, "cannot write %s: %s", path, strerror(-err)) : 0;
 }
 
@@ -330,8 +330,7 @@ int repair(const char *from, const char *to, const struct repair_options *o,
 				 n < m ? to : from);
 	snprintf(work, sizeof work, "%s.%d.part", target, (int)getpid());
 	if (rmdir(target) && errno != ENOENT)
-		return diag_fail(d, -errno,
-				 "%s is not an empty directory: give another place to write to",
+		return diag_fail(d, -errno, "%s is not an empty directory: name another directory",
 				 target);
 	err = trace_open(&t, (const char *const[]){ root }, 1, &options, d);
 	if (err)
@@ -345,9 +344,9 @@ int repair(const char *from, const char *to, const struct repair_options *o,
 		err = repair_source(t, trace_source(t, i), root, work, o, result, d);
 	trace_close(t);
 	if (!err && !result->n_traces)
-		err = diag_fail(d, -EINVAL, "%s: no packet of it is sound", root);
+		err = diag_fail(d, -EINVAL, "%s: it has no undamaged packet", root);
 	if (!err && rename(work, target))
-		err = diag_errno(d, "cannot call %s %s", work, target);
+		err = diag_errno(d, "cannot rename %s to %s", work, target);
 	if (err)
 		io_remove_tree(work);
 	return err;

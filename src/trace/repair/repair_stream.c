@@ -83,7 +83,7 @@ static void measure(struct measured_packet *p, const struct stream *s, uint64_t 
 		p->n_events++;
 	}
 	if (got < 0)
-		cut_at(p, r.fault.at_bits, r.fault.what ? r.fault.what : "an event that is cut");
+		cut_at(p, r.fault.at_bits, r.fault.what ? r.fault.what : "an incomplete event");
 }
 
 static bool is_patchable(const struct ctf_location *p)
@@ -166,7 +166,7 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 
 	if (!read_packet(s, number, m, slots, &p)) {
 		r->n_left_out++;
-		cut_at(&p, 0, "of a kind that the metadata do not describe any more");
+		cut_at(&p, 0, "its stream is not described by the repaired metadata");
 		report(s, number, &p, o, "it is left out");
 		return 0;
 	}
@@ -191,7 +191,7 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 	}
 	if (!p.is_complete) {
 		r->n_cut++;
-		report(s, number, &p, o, "what is before that is kept");
+		report(s, number, &p, o, "the events before it are kept");
 	}
 	if (ends_too_late(s, number, m, &p) && p.info.end_at.size_bits &&
 	    is_patchable(&p.info.end_at)) {

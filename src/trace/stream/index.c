@@ -188,7 +188,7 @@ void stream_index_packets(struct stream *s)
 		if (!p)
 			return stream_report_damage(
 				s,
-				"more packets than can be: those from byte %" PRIu64
+				"more packets than its size allows: those from byte %" PRIu64
 				" on are left out",
 				offset);
 		assert(s->n_packets <= s->capacity);

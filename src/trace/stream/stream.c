@@ -34,7 +34,7 @@ void stream_report_damage(struct stream *s, const char *format, ...)
 		s->options->warn(s->options->context, s->damage.text);
 	if (++s->n_warnings == TRACE_WARNINGS_MAX && s->options->warn && !s->has_failed) {
 		snprintf(s->damage.text + n, sizeof s->damage.text - n,
-			 "more damage follows; it is counted, not told");
+			 "more damage follows; it is counted, not shown");
 		s->options->warn(s->options->context, s->damage.text);
 	}
 }

@@ -140,7 +140,7 @@ REFUSED = [
     ("vtid == 1", "filter: no event has a field `vtid'; as a context it is $vtid"),
     ("$wieght == 1", "filter: no event has a context `$wieght'; there is `$weight'"),
     ("$qqqqqqq == 1", "filter: no event has a context `$qqqqqqq'; duet view shows what there is"),
-    ("how == \"x\" && price > 1", "filter: no event has all of these fields; only what one event has can be combined"),
+    ("how == \"x\" && price > 1", "filter: no event has all of these fields; only fields of one event can be combined"),
     ("price == \"x\"", "filter: `price' is a number, where a text is needed; write numbers without quotes"),
     ("sku > 1", "filter: `sku' is a text, where a number is needed; compare it with one in \"\""),
     ("e == \"none\"", "filter: `e' never has such a label"),

@@ -83,8 +83,8 @@ def check(trace, say):
     out = trace + "-whole"
     r = run(duet, "repair", trace, out)
     if r.returncode:
-        # Of one packet, nothing may be sound.
-        if not os.path.exists(out) and (not before or "no packet of it is sound" in r.stderr.decode()):
+        # A single packet may be damaged as a whole.
+        if not os.path.exists(out) and (not before or "it has no undamaged packet" in r.stderr.decode()):
             return 0
         print("%s: repair failed: %s" % (say, r.stderr.decode(errors="replace")))
         return 1
