@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of this directory share: `duet` run on a recording, and sentences that hold or do not."""
+"""Shared by the tests of this directory: runs `duet` on a recording, and checks the tests' claims."""
 import json
 import subprocess
 import sys
@@ -17,7 +17,7 @@ def check(got, want, what=""):
 
 
 def near(got, want, least, most, what):
-    """want * least <= got <= want * most"""
+    """Checks want * least <= got <= want * most."""
     if not want * least <= got <= want * most:
         raise Failed("%s: %s is not within %s to %s of %s" % (what, got, least, most, want))
 
@@ -53,8 +53,8 @@ MEASURED_TIMES = 5
 
 
 def measured(test):
-    """A test that compares times.  Others on the machine, and the host below it, may disturb any one measurement; what
-    is wrong is wrong each time."""
+    """Decorates a test that compares times.  Other load on the machine, or the host below it, may disturb one
+    measurement; a real error occurs each time."""
     def several(duet, where):
         for i in range(MEASURED_TIMES):
             try:
@@ -69,7 +69,7 @@ def measured(test):
 
 
 def run_all(tests, duet):
-    """Each test gets duet and a directory of its own."""
+    """Gives each test duet and a directory of its own."""
     n_failed = 0
     for t in tests:
         name = t.__name__.replace("_", " ")

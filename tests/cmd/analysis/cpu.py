@@ -3,7 +3,7 @@
 """cpu.py DUET - `duet report cpu` on recordings made by hand."""
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, row, run_all
 from make import LOST, kernel, switch, ust
 
@@ -19,7 +19,7 @@ def irq(time, name, tid=7, cpu=0, **fields):
     return (time, cpu, tid, name, fields or dict(vector=236))
 
 
-def where_a_cpu_is_tells_the_state_dump(duet, where):
+def the_state_dump_gives_the_initial_state_of_cpus(duet, where):
     def topology(cpu, package, core):
         return (900, 0, 5, "lttng_statedump_cpu_topology",
                 dict(cpu_id=cpu, physical_id=package, core_id=core, vendor="V", model_name="Model 7"))
@@ -45,7 +45,7 @@ def all_time_of_each_cpu_is_accounted_for(duet, where):
           [("a:7", 500, 1), ("b:8", 500, 2)])
 
 
-def who_ran_at_the_beginning_and_at_the_end_is_charged(duet, where):
+def threads_running_at_the_beginning_and_end_are_charged(duet, where):
     r = report(duet, where, [(1000, 0, 7, "syscall_entry_x", dict(a=1)), switch(1300, 0, A, B),
                              (2000, 0, 8, "syscall_entry_x", dict(a=1))], "--by", "thread")
     check([(t["thread"], t["cpu_ns"]) for t in r["threads"]], [("b:8", 700), ("a:7", 300)])
@@ -63,14 +63,14 @@ def interrupts_are_nested_and_charged_to_the_innermost(duet, where):
     check((r["processes"][0]["cpu_ns"], r["processes"][0]["irq_ns"]), (500, 150))
 
 
-def time_around_a_loss_is_nobodys(duet, where):
+def time_around_a_loss_is_charged_to_no_thread(duet, where):
     r = report(duet, where, [switch(1000, 0, IDLE, A), switch(1100, 0, A, B), LOST(1500, 0, 2),
                              switch(2000, 0, IDLE, A), switch(2100, 0, A, IDLE, SLEEPS)])
     c = row(r["cpus"], cpu=0)
     check((c["busy_ns"], c["unknown_ns"], c["idle_ns"]), (200, 900, 0))
 
 
-def what_is_not_followed_is_not_named(duet, where):
+def threads_that_are_not_recorded_are_not_named(duet, where):
     def own(time):
         return (time, 0, 7, "syscall_entry_x", dict(a=1))
     r = report(duet, where, [switch(1000, 0, B, A), own(1010), switch(1100, 0, A, B, SLEEPS),
@@ -81,7 +81,7 @@ def what_is_not_followed_is_not_named(duet, where):
     check([p["process"] for p in r["processes"]], ["a:7"])
 
 
-def nothing_of_the_kernel_is_said_with_what_to_do(duet, where):
+def missing_kernel_events_are_reported_with_a_remedy(duet, where):
     ust(where + "/u", [(1000, 0, (1, 1), "shop:order", dict(id=1))])
     check("duet record -k sched" in duet.run("report", "cpu", where + "/u", status=2).stderr, True)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""diff.py DUET - `duet diff` on recordings made by hand, beside the same test done pair by pair."""
+"""diff.py DUET - `duet diff` on recordings made by hand, compared with the same test over all pairs."""
 import math
 import random
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, near, row, run_all
 from make import LOST, kernel, switch, ust
 
@@ -13,7 +13,7 @@ A, IDLE = ("a", 7), ("swapper/0", 0)
 
 
 def mann_whitney(a, b):
-    """By counting pairs.  Returns p and the share of pairs in which b's is the greater."""
+    """Counts pairs.  Returns p, and the share of pairs with the greater value in b."""
     wins = sum((y > x) + (y == x) / 2 for x in a for y in b)
     n, m = len(a), len(b)
     both = a + b
@@ -50,7 +50,7 @@ def p_is_that_of_counting_all_pairs(duet, where):
         p, share = mann_whitney(a, b)
         c = row(r["syscalls"], call="read")
         check(round(c["superiority"], 9), round(share, 9))
-        # Corrected: the other lines are the two events, whose p are 1 or less; least first, times 3.
+        # Holm's correction: the other lines are the two events, whose p are at most 1; the least is multiplied by 3.
         if p < 1e-4:
             near(c["p"], p * r["n_tested"], 0.999999, 1.000001, "p")
         if c["p"] < 1:
@@ -81,7 +81,7 @@ def the_most_important_changes_come_first(duet, where):
 
 
 def rates_are_compared_per_second_whatever_the_length(duet, where):
-    """B is twice as long and has twice as many: the same rate."""
+    """B is twice as long and has twice as many events: the same rate."""
     def beat(name, n, step):
         return [(1000 + i * step, 0, 7, name, dict(x=1)) for i in range(n)]
     r = diff(duet, where, sorted_by_time(beat("same", 1600, 1000), beat("rare", 160, 10000)),
@@ -112,7 +112,7 @@ def pairs_of_app_events_are_compared(duet, where):
           (30, 1014, 514, "faster"))
 
 
-def losses_are_told_and_nothing_spans_them(duet, where):
+def losses_are_reported_and_nothing_spans_them(duet, where):
     a, b = calls([100])
     path = where + "/a"
     r = diff(duet, where, [a, LOST(1050, 0, 5), b], calls([100] * 10))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""functions.py DUET - what becomes of the kernel's functions in recordings made by hand: names, slices, stacks."""
+"""functions.py DUET - kernel functions in recordings made by hand: names, slices, stacks."""
 import json
 import os
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, run_all
 from make import LOST, kernel
 
@@ -31,12 +31,12 @@ def recording(where, events, kallsyms=True):
     os.makedirs(where + "/r/.duet")
     if kallsyms:
         with open(where + "/r/.duet/kallsyms", "w") as f:
-            for name in reversed(NAMES):  # in no order
+            for name in reversed(NAMES):  # unsorted
                 f.write("%x %s%s\n" % (address(name), name, " [%s]" % MODULES[name] if name in MODULES else ""))
     return where + "/r"
 
 
-# vfs_open takes 1000 ns, of which do_dentry_open, twice, 300 and 100.
+# vfs_open takes 1000 ns; do_dentry_open, called twice, takes 300 and 100 of them.
 NESTED = [enter(1000, "vfs_open", 0), enter(1100, "do_dentry_open", 1), leave(1400, "do_dentry_open", 1, 300),
           enter(1500, "do_dentry_open", 1), leave(1600, "do_dentry_open", 1, 100), leave(2000, "vfs_open", 0, 1000)]
 
@@ -50,7 +50,7 @@ def slices(duet, r):
 
 
 def addresses_have_names(duet, where):
-    """A function's first byte is its own; what a call returns to may be the next function's first."""
+    """A function's first byte belongs to it; a return address may be the next function's first byte."""
     r = recording(where, [(1000, 0, 7, "function", dict(ip=address("do_dentry_open"), parent_ip=address("do_dentry_open"))),
                           (2000, 0, 7, "kretprobe_x", dict(func=address("dummy_xmit"), ret_ip=address("vfs_open", 9)))])
     lines = duet.text("view", r).splitlines()
@@ -85,7 +85,7 @@ def stacks_have_the_functions_own_time(duet, where):
 
 
 def calls_are_counted_by_function(duet, where):
-    """By their ends, which are there also where beginnings are not."""
+    """Counts ends, which are there even without beginnings."""
     s = duet.json("stats", recording(where, NESTED + [(3000, 0, 7, "function", dict(ip=address("vfs_open", 4), parent_ip=1))] +
                                      [(4000, 0, 7, "function", dict(ip=5, parent_ip=1))] * 3))
     check([(f["function"], f["n"]) for f in s["functions"]],
@@ -106,7 +106,7 @@ def threads_do_not_mix(duet, where):
 
 
 def ends_alone_have_their_own_time_too(duet, where):
-    """As a threshold leaves them: what ended just before, one level deeper, was called."""
+    """With a duration threshold there are only ends: a call that ended just before, one level deeper, is a callee."""
     r = recording(where, [leave(1400, "do_dentry_open", 1, 300), leave(2000, "vfs_open", 0, 1000), leave(3000, "vfs_open", 0, 500)])
     check(folded(duet, r), {"?;do_dentry_open": "300", "?;vfs_open": "1200"})
 
@@ -117,7 +117,7 @@ def begin_without_end_ends_with_its_caller(duet, where):
     check(folded(duet, r), {"?;vfs_open": "1000", "?;dummy_xmit [dummy]": "100"})
 
 
-def flame_graph_tells_nanoseconds(duet, where):
+def a_flame_graph_has_nanoseconds(duet, where):
     check("vfs_open (0.001 ms, 100.00%)" in duet.text("export", "svg", recording(where, NESTED)), True)
 
 
@@ -125,4 +125,4 @@ sys.exit(run_all([addresses_have_names, fields_of_programs_have_none, slices_are
                   slices_without_names_are_called_by_events, calls_that_probes_tell_are_slices, stacks_have_the_functions_own_time,
                   calls_are_counted_by_function, without_calls_there_is_nothing_to_count,
                   threads_do_not_mix, ends_alone_have_their_own_time_too, begin_without_end_ends_with_its_caller,
-                  flame_graph_tells_nanoseconds], Duet(sys.argv[1])))
+                  a_flame_graph_has_nanoseconds], Duet(sys.argv[1])))

@@ -4,7 +4,7 @@
 import os
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, row, run_all
 from make import EPOCH, kernel, switch, ust
 
@@ -46,7 +46,7 @@ def realloc_grows_moves_fails_and_frees(duet, where):
 
 
 def an_address_given_out_while_its_owner_reallocates_lives_twice(duet, where):
-    """Thread 7 reallocates a0; before its event comes thread 8 is given a0, and even frees it."""
+    """Thread 7 reallocates a0; before its event is recorded, thread 8 gets a0, and even frees it."""
     events = [call(1000, "malloc", 100, 0xa0), call(1100, "malloc", 5, 0xa0, who=(7, 8)),
               call(1200, "realloc", 0xa0, 200, 0xb0)]
     p = report(duet, where + "/1", events)["processes"][0]
@@ -78,7 +78,7 @@ def a_program_that_executes_another_leaves_its_heap(duet, where):
           [1, 100, 1, 60, 0, 0])
 
 
-def the_drawing_covers_the_whole_time(duet, where):
+def the_drawing_covers_all_of_the_time(duet, where):
     r = report(duet, where, [call(10**9 * i, "malloc", 10, 0x1000 + i) for i in range(1, 60)] +
                [call(10**9 * 100, "free", 0x1001)])
     check((r["slices"][0]["peak_bytes"], r["slices"][-1]["last_bytes"]), (20, 580))
@@ -108,16 +108,16 @@ def sites(duet, trace):
     return [tuple(s[k] for k in keys) for s in duet.json("report", "heap", trace)["sites"]]
 
 
-def who_asked_is_the_first_that_is_no_allocator(duet, where):
+def the_caller_is_the_first_frame_outside_the_allocator(duet, where):
     ust(where + "/r", [
         stacked(1000, "malloc", 100, 0xa0, stack=[0x9010, 0x1234, 0x5010]),
         stacked(1100, "malloc", 50, 0xb0, stack=[0x1234, 0x5010]),
         stacked(1200, "free", 0xb0, stack=[0x1300]),
         stacked(1300, "calloc", 2, 400, 0xc0, stack=[0x9010, 0x5678]),
-        stacked(1400, "realloc", 0xa0, 10, 0xa0, stack=[0x5abc]),  # the block is whose who reallocated it last
+        stacked(1400, "realloc", 0xa0, 10, 0xa0, stack=[0x5abc]),  # the block belongs to the last caller of realloc
         stacked(1500, "malloc", 7, 0xd0, stack=[0x7777, 0x7888, 0x1888, 0x1234]),  # as strdup does
         stacked(1600, "malloc", 6, 0xe0, stack=[0x7777]),
-        stacked(1700, "malloc", 5, 0xf0, stack=[0x9010]),  # nobody else is seen
+        stacked(1700, "malloc", 5, 0xf0, stack=[0x9010]),  # no other caller is visible
         stacked(1800, "malloc", 4, 0xf8, stack=[0xdead0]),
         stacked(1900, "malloc", 3, 0xff, stack=[])])
     check(sites(duet, mapped(where, "process 7 0", *MAPS)), [
@@ -137,13 +137,13 @@ def a_place_is_one_site_wherever_it_is_mapped(duet, where):
     ust(where + "/r", [stacked(1000, "malloc", 100, 0xa0, stack=[0x1234]),
                        stacked(1100, "malloc", 50, 0xa0, stack=[0x11234], who=(9, 9)),
                        stacked(1200, "malloc", 5, 0xb0, stack=[0xdead0]),
-                       stacked(1300, "malloc", 4, 0xb0, stack=[0xdead0], who=(9, 9))])  # of which nothing is known
+                       stacked(1300, "malloc", 4, 0xb0, stack=[0xdead0], who=(9, 9))])  # an address without a known function
     check(sites(duet, mapped(where, "process 7 0", *MAPS, "process 9 0", "11000-12000 0 - /x/shop")), [
         ("shop", "0x234", None, 150, 2, 150, 2, 150), ("?", "0xdead0", None, 5, 1, 5, 1, 5),
         ("?", "0xdead0", None, 4, 1, 4, 1, 4)])
 
 
-def sites_forget_what_exec_left_and_what_was_given_out_twice(duet, where):
+def sites_drop_blocks_after_exec_and_reused_addresses(duet, where):
     trace = ust(where + "/r", [stacked(1000, "malloc", 100, 0xa0, stack=[0x1234]),
                                (1100, 0, (7, 7), "lttng_ust_statedump:procname", dict(procname="next")),
                                stacked(1200, "malloc", 60, 0xa0, stack=[0x1235]),
@@ -152,13 +152,13 @@ def sites_forget_what_exec_left_and_what_was_given_out_twice(duet, where):
                                ("?", "0x1235", None, 0, 0, 60, 1, 60)])
 
 
-def without_call_stacks_it_says_how_to_record_them(duet, where):
+def without_call_stacks_it_explains_how_to_record_them(duet, where):
     trace = ust(where + "/r", [call(1000, "malloc", 100, 0xa0)])
     check("-c callstack" in duet.text("report", "heap", trace), True)
     check("sites" in duet.json("report", "heap", trace), False)
 
 
-def nothing_of_the_heap_is_said_with_what_to_do(duet, where):
+def missing_heap_events_are_reported_with_a_remedy(duet, where):
     path = kernel(where + "/k", [switch(1000, 0, ("a", 1), ("b", 2))])
     check("lttng_ust_libc" in duet.run("report", "heap", path, status=2).stderr, True)
 

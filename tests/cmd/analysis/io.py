@@ -9,7 +9,7 @@ import subprocess
 import sys
 import termios
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, row, run_all
 from make import EPOCH, LOST, kernel, ust
 
@@ -61,31 +61,31 @@ def descriptors_are_followed_through_open_dup_fork_and_close(duet, where):
                call(2100, A, "read", 30, fd=3))
     check(sorted((f["file"], f["bytes"]) for f in r["files"]),
           [("/dev/null", 10), ("fd 3", 30), ("fd 3 (openat)", 20)])
-    hint = "--kernel-backend bpf"  # where names are missing that it has
+    hint = "--kernel-backend bpf"  # printed where names are missing that this backend records
     check(hint in duet.text("report", "io", where + "/r"), True)
     check(hint in duet.text("report", "io", kernel(where + "/named", [named(A, 3, "/x")] + call(1000, A, "read", 1, fd=3))), False)
 
 
 def terminal(duet, columns, *argv):
-    """What is shown on one so wide."""
+    """Returns the output on a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 50, columns, 0, 0))
     p = subprocess.Popen([duet.path, *argv], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL)
     os.close(slave)
-    said = b""
+    output = b""
     try:
         while True:
-            said += os.read(master, 65536)
+            output += os.read(master, 65536)
     except OSError:
         pass
     os.close(master)
     check(p.wait(), 0)
-    return said.decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n")
 
 
 def long_names_are_cut_in_the_middle_where_a_terminal_ends(duet, where):
-    """Nowhere else: who looks for one in a file finds it."""
-    name = "/begin/" + "\u00e4\x85x" * 60 + "/the-file-itself"  # with a control character, which is shown as a mark
+    """Only there: in a file the full name can be searched."""
+    name = "/begin/" + "\u00e4\x85x" * 60 + "/the-file-itself"  # with a control character, which is replaced by a mark
     path = kernel(where + "/r", [named(A, 3, name)] + call(1000, A, "read", 10, fd=3))
     check(name.replace("\x85", "?") in duet.text("report", "io", path), True)
     lines = [l for l in terminal(duet, 200, "report", "io", path).splitlines() if "the-file-itself" in l]
@@ -138,7 +138,7 @@ def requests_have_latency_and_depth(duet, where):
 
 
 def disks_have_the_names_of_the_state_dump(duet, where):
-    """It may come behind the first events, or lie before the part that is asked for."""
+    """The state dump may come after the first events, or lie before the selected range."""
     dump = [(1050, 0, 7, "lttng_statedump_block_device", dict(dev=DISK, diskname="sda1")),
             (1060, 0, 7, "lttng_statedump_block_device", dict(dev=DISK + 1, diskname="other"))]
     r = report(duet, where, [issue(1000, 8, 8), *dump, complete(1500, 8, 8)])
@@ -152,7 +152,7 @@ def disks_have_the_names_of_the_state_dump(duet, where):
     check([d["name"] for d in duet.json("report", "io", where + "/n")["devices"]], [""])
 
 
-def what_is_missing_is_told(duet, where):
+def missing_events_are_reported_with_a_remedy(duet, where):
     path = kernel(where + "/r", call(1000, A, "read", 1, fd=3))
     check("-k block" in duet.text("report", "io", path), True)
     ust(where + "/u", [(1000, 0, (1, 1), "shop:order", dict(id=1))])

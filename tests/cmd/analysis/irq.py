@@ -4,7 +4,7 @@
 import os
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, row, run_all
 from make import EPOCH, LOST, kernel, switch, ust
 
@@ -28,7 +28,7 @@ def report(duet, where, events, *options):
 
 
 def nested_ones_have_their_own_time(duet, where):
-    """A soft interrupt of 1000 ns, upon which a hard one of 300 comes."""
+    """A soft interrupt of 1000 ns, interrupted by a hard one of 300 ns."""
     r = report(duet, where, [soft(1000, 0, 7, "entry"), entry(1200, 0, 7), end(1500, 0, 7), soft(2000, 0, 7, "exit"),
                              entry(3000, 0, 0), end(3100, 0, 0)])
     n = row(r["interrupts"], name="NET_RX")
@@ -47,7 +47,7 @@ def a_soft_one_waits_from_its_first_raise(duet, where):
     check(row(r["interrupts"], name="NET_RX")["wait_max_ns"], 400)
 
 
-def vectors_are_named_and_cpus_told_apart(duet, where):
+def vectors_are_named_and_cpus_separate(duet, where):
     r = report(duet, where, [(1000, c, 7, "x86_irq_vectors_local_timer_entry", dict(vector=236)) for c in (0, 1)] +
                [(1000 + d, c, 7, "x86_irq_vectors_local_timer_exit", dict(vector=236)) for c, d in ((0, 50), (1, 70))],
                "--by", "cpu")
@@ -72,11 +72,11 @@ def names_that_events_lack_are_those_of_the_state_dump(duet, where):
     check(named(bare + [dump(1400, 6, "disk"), dump(1500, 5, "eth9"), dump(1600, 5, "other")]), {"eth9"})
     check(named([dump(900, 5, "eth9")] + bare, "--from", "+100ns"), {"eth9"})
     check(named([dump(900, 5, "")] + bare), {"irq 5"})
-    # An entry's own name is believed first if it came first; what ended before anything told its name has it later.
+    # The name in the first entry is used; a handler that ended before its name was known gets it later.
     check(named([end(900, 0, 7), entry(1000, 0, 7), end(1100, 0, 7)]), {"eth0"})
 
 
-def without_interrupts_it_says_how_to_record_them(duet, where):
+def without_interrupts_it_explains_how_to_record_them(duet, where):
     ust(where + "/u", [(1000, 0, (1, 1), "shop:order", dict(id=1))])
     check("duet record -k irq" in duet.run("report", "irq", where + "/u", status=2).stderr, True)
 

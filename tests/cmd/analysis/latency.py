@@ -4,7 +4,7 @@
 import json
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, run_all
 from make import EPOCH, Hex, LOST, kernel, ust
 
@@ -38,8 +38,8 @@ def a_field_joins_threads_and_processes(duet, where):
               [(1000, str(x), "?:9"), (400, str(y), "?:9")])
 
 
-def what_the_recording_shows_as_hexadecimal_is_shown_so(duet, where):
-    """To people; programs get the number as before."""
+def hexadecimal_fields_are_shown_in_hexadecimal(duet, where):
+    """In text for people; JSON has the number as before."""
     path = ust(where + "/r", [mark(1000, "begin", p=Hex(0xabc0)), mark(1500, "end", p=Hex(0xabc0))])
     check("0xabc0" in duet.text("report", "latency", "begin", "end", "--by", "p", path), True)
     check(duet.json("report", "latency", "begin", "end", "--by", "p", path)["slowest"][0]["key"], str(0xabc0))
@@ -47,9 +47,9 @@ def what_the_recording_shows_as_hexadecimal_is_shown_so(duet, where):
 
 def one_is_not_called_many(duet, where):
     path = ust(where + "/r", [mark(1000, "begin"), mark(1100, "end"), LOST(1200, 0, 1), mark(1300, "begin")])
-    said = duet.text("report", "latency", "begin", "end", path)
+    output = duet.text("report", "latency", "begin", "end", path)
     for wanted in ("3 events in ", "counts are low: 1 event lost (record with a larger -b, or", "1 of begin without a end until the end"):
-        check(wanted in said, True, wanted)
+        check(wanted in output, True, wanted)
     check(duet.text("stats", ust(where + "/one", [mark(1000, "begin")])).startswith("1 event in "), True)
 
 
@@ -88,12 +88,12 @@ def events_of_the_kernel_and_of_applications_are_joined(duet, where):
     check(r["times"][0]["max_ns"], 400)
 
 
-def what_is_not_there_is_said(duet, where):
+def missing_events_are_reported(duet, where):
     ust(where + "/r", [mark(1000, "begin"), mark(1100, "end")])
-    said = duet.run("report", "latency", "begin", "nothing", where + "/r", status=2).stderr
-    check("called nothing" in said, True, said)
-    said = duet.run("report", "latency", "begin", "end", "--by", "colour", where + "/r", status=2).stderr
-    check("has this field" in said, True, said)
+    output = duet.run("report", "latency", "begin", "nothing", where + "/r", status=2).stderr
+    check("called nothing" in output, True, output)
+    output = duet.run("report", "latency", "begin", "end", "--by", "colour", where + "/r", status=2).stderr
+    check("has this field" in output, True, output)
     duet.run("report", "latency", "begin", status=2)
 
 

@@ -3,7 +3,7 @@
 """locks.py DUET - `duet report locks` on recordings made by hand."""
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, row, run_all
 from make import EPOCH, LOST, kernel, ust, wakeup
 
@@ -21,7 +21,7 @@ def leave(time, who, ret=0):
 
 
 def threads(*who):
-    """All of one process, whose leader is A."""
+    """All of one process, with the leader A."""
     return [(10, 0, 1, "lttng_statedump_process_state", dict(tid=w[1], pid=7, ppid=1, name=w[0])) for w in who]
 
 
@@ -29,7 +29,7 @@ def report(duet, where, events, *options):
     return duet.json("report", "locks", *options, kernel(where + "/r", events))
 
 
-def a_wait_is_known_with_who_ended_it(duet, where):
+def a_wait_has_the_thread_that_ended_it(duet, where):
     r = report(duet, where, threads(A, B) + [
         enter(1000, A, WAIT | PRIVATE), enter(1500, B, WAKE | PRIVATE), wakeup(1600, 0, B, A), leave(1700, B, 1),
         leave(1800, A, 0)])
@@ -40,7 +40,7 @@ def a_wait_is_known_with_who_ended_it(duet, where):
     check([(s["duration_ns"], s["time_ns"] - EPOCH, s["waker"]) for s in r["slowest"]], [(800, 1000, "b:8")])
 
 
-def the_ways_a_wait_ends_are_told_apart(duet, where):
+def the_ways_a_wait_ends_are_distinguished(duet, where):
     r = report(duet, where, [
         enter(1000, A, WAIT), leave(1010, A, EAGAIN), enter(1100, A, WAIT), leave(1200, A, ETIMEDOUT),
         enter(1300, A, LOCK_PI), leave(1400, A, EINTR), enter(1500, A, WAIT),
@@ -70,7 +70,7 @@ def locks_of_a_program_are_held_from_one_event_to_the_other(duet, where):
           [("x", 2, 400, 300), ("y", 1, 100, 100)])
 
 
-def what_is_missing_is_told(duet, where):
+def missing_events_are_reported_with_a_remedy(duet, where):
     path = kernel(where + "/r", [enter(1000, A, WAIT), leave(1100, A)])
     check("record with -k sched" in duet.text("report", "locks", path), True)
     ust(where + "/u", [(1000, 0, (1, 1), "shop:order", dict(id=1))])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings made by hand: a list of events in, a directory that `duet` reads out.
+"""Makes recordings by hand: takes a list of events, writes a directory that `duet` reads.
 
     kernel(directory, [
         (1000, 0, 7, "sched_switch", dict(prev_comm="a", prev_tid=7, ...)),  # time ns, cpu, tid, name, fields
@@ -7,7 +7,8 @@
     ])
     ust(directory, [(1000, 0, (10, 11), "shop:order", dict(id=3))])          # the thread is (vpid, vtid)
 
-Integers become 64-bit signed fields, text becomes strings, bytes and lists of integers sequences.  Times count from 2023-11-14 22:13:20 UTC.
+Integers become 64-bit signed fields, text becomes strings, bytes and lists of integers sequences.  Times count from
+2023-11-14 22:13:20 UTC.
 """
 import os
 import struct
@@ -36,7 +37,7 @@ HEADER_BYTES = 10
 
 
 class Hex(int):
-    """A number that is shown so."""
+    """A number with hexadecimal as its display base."""
 
 
 def LOST(time, cpu, n):
@@ -108,7 +109,7 @@ def kernel(directory, events):
 
 
 def ust(directory, events, contexts=()):
-    """contexts: names of more, of which the threads give numbers or texts, behind vpid and vtid."""
+    """contexts: names of further contexts; the threads give their values behind vpid and vtid."""
     first = next(e[2] for e in events if e[2])
     return _make(directory, "ust", lambda t: struct.pack("<ii", *t[:2]) + b"".join(map(_encode, t[2:])),
                  "int32_t _vpid; int32_t _vtid; " + " ".join(map(_field, contexts, first[2:])), events)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c MODE - a program that knows what it does, and tells it as lines "word value" at its
- *end.
+ * program.c MODE - a program with known behaviour, which prints its own numbers as lines "word
+ * value" at its end.
  *
- *	calls		system calls, some of which fail, in three threads and a child
- *	cpu		two threads and a child that compute and sleep; tells its CPU time as the
- *kernel counts it (schedstat, rusage) heap		a balance of the heap
- *	leaks FILE	blocks that are not freed, by function; tells how many and how large.  Then
- *it lives until the recorder has put something into FILE latency		sleeps between two
- *events waits		two threads that take turns on one CPU
- *	mutex		a thread that waits for a mutex while another sleeps with it
- *	io		reads and writes; tells what /proc/self/io counts of them
+ * 	calls		system calls, some of which fail, in three threads and a child
+ * 	cpu		two threads and a child that compute and sleep; prints its CPU time as the
+ * 			kernel counts it (schedstat, rusage)
+ * 	heap		a balance of the heap
+ * 	leaks FILE	blocks that are not freed, by function; prints their number and sizes, then
+ * 			lives until the recorder has written to FILE
+ * 	latency		sleeps between two events
+ * 	waits		two threads that take turns on one CPU
+ * 	mutex		a thread that waits for a mutex while another sleeps with it
+ * 	io		reads and writes; prints the counts of /proc/self/io
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -138,7 +140,7 @@ static void cpu(void)
 
 /* ---------------------------------------------------------------- the heap */
 
-/* Everything at once: 40 blocks of 1000; the peak.  Then 33 are freed, one grows, and so on. */
+/* First 40 blocks of 1000, the peak.  Then 33 are freed, one grows, and so on. */
 static void heap(void)
 {
 	void *at[40], *p;
@@ -158,10 +160,10 @@ static void heap(void)
 	free(NULL);
 	if (!bad || realloc(p, PTRDIFF_MAX) || !at[0])
 		exit(1);
-	_exit(0); /* nothing of libc's is freed: live are 7 of 1000, one of 5000, one of 777 */
+	_exit(0); /* libc frees nothing here: live are 7 of 1000, one of 5000, one of 777 */
 }
 
-/* Sums of what each function asked for and does not free: told by itself. */
+/* Sums of the blocks that each function allocates and does not free, as the program knows them. */
 struct leaked {
 	unsigned long long n, bytes;
 };
@@ -236,7 +238,7 @@ static void latency(void)
 		trace_work_end(i, name);
 		printf("took %d %llu\n", i, (unsigned long long)(now_ns() - begin));
 	}
-	/* Two at a time, the second ends first: only `id` tells which is which. */
+	/* Two at a time, the second ends first: only `id` distinguishes them. */
 	trace_work_begin(1001, "a");
 	sleep_ns(1000000);
 	trace_work_begin(1002, "b");
@@ -260,7 +262,7 @@ static void *be_woken(void *argument)
 	return argument;
 }
 
-/* The waker computes after waking, on the same CPU: the woken one waits at least as long. */
+/* The waker computes after waking, on the same CPU: the woken thread waits at least as long. */
 static void waits(void)
 {
 	struct sched_param idle = { 0 };

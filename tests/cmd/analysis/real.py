@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings made now, of program.c, beside others who count the same run."""
+"""Records program.c now, and compares with other counts of the same run."""
 import os
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def need_root():
 
 
 def record(duet, where, options, command):
-    """Records it; gives the trace's directory and what the command printed.  Nothing may be lost."""
+    """Records; returns the trace's directory and the command's output.  No event may be lost."""
     env = dict(os.environ, DUET_RUNTIME_DIR=os.path.join(where, "run"), DUET_LIBRARY=LIBRARY)
     trace = os.path.join(where, "trace")
     p = duet.run("record", "-b", "128M", *options, "-o", trace, "--", *command, env=env)
@@ -29,7 +29,7 @@ def record(duet, where, options, command):
 
 
 def stolen_ns():
-    """What the host took from this machine: schedstat leaves it out, a recording cannot see it.  In steps of 10 ms."""
+    """Time that the host took from this machine, in steps of 10 ms: schedstat excludes it, a recording cannot see it."""
     with open("/proc/stat") as f:
         return int(f.readline().split()[8]) * 10**7
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""real_irq.py DUET LIBDUET PROGRAM - interrupts are as many as the kernel counts (/proc/interrupts, /proc/softirqs)
-in the same time: not fewer than between two looks during the recording, not more than between two around it."""
+"""real_irq.py DUET LIBDUET PROGRAM - `duet report irq` counts the interrupts that the kernel counts.
+
+/proc/interrupts and /proc/softirqs are read during the recording and around it: the report has not fewer than the
+first difference and not more than the second."""
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 import real
 from check import check, Duet, Failed, measured, run_all
 
@@ -13,7 +15,7 @@ FILES = ("/proc/interrupts", "/proc/softirqs")
 
 
 def counted(lines):
-    """(kind, number or name) of each row to its sum over CPUs; of interrupts that several drivers share, nothing."""
+    """Returns the sum over CPUs by (kind, number or name); interrupts shared by several drivers are left out."""
     counts, n_cpus = {}, 0
     for w in (line.split() for line in lines):
         if w and w[0].startswith("CPU"):
@@ -38,13 +40,13 @@ def grown(before, after):
 def interrupts_are_as_many_as_the_kernel_counts(duet, where):
     script = "cat %s; echo; echo between; '%s' cpu; echo between; cat %s" % (" ".join(FILES), PROGRAM, " ".join(FILES))
     before = look()
-    trace, said = real.record(duet, where, ["--all-kernel", "-k", "irq"], ["sh", "-c", script])
+    trace, output = real.record(duet, where, ["--all-kernel", "-k", "irq"], ["sh", "-c", script])
     around = grown(before, look())
-    marks = [i for i, w in enumerate(said) if w == ["between"]]
-    during = grown(counted(" ".join(w) for w in said[:marks[0]]), counted(" ".join(w) for w in said[marks[1]:]))
+    marks = [i for i, w in enumerate(output) if w == ["between"]]
+    during = grown(counted(" ".join(w) for w in output[:marks[0]]), counted(" ".join(w) for w in output[marks[1]:]))
     ours = {}
     for r in duet.json("report", "irq", trace)["interrupts"]:
-        # Of the vectors only the timer's has one counter of its own.
+        # Of the vectors, only the timer's has a counter of its own.
         key = ("vector", "LOC") if r["name"] == "local_timer" else (r["kind"], r["number"] if r["kind"] == "irq" else r["name"])
         ours[key] = ours.get(key, 0) + r["n"]
     wanted = [k for k in during if k[0] != "vector" or (k in ours and k[1] == "LOC")]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""real_reports.py DUET LIBDUET PROGRAM - why, io and locks beside what the program knows of itself and
-what the kernel counts (schedstat, /proc/self/io) in the same run."""
+"""real_reports.py DUET LIBDUET PROGRAM - why, io and locks agree with the program's own measurements and with the
+kernel's counters (schedstat, /proc/self/io) for the same run."""
 import json
 import json
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 import real
 from check import check, Duet, Failed, measured, near, row, run_all
 
@@ -18,7 +18,7 @@ def unseen(t):
 
 
 def before_exec_ns(duet, trace, tid):
-    """On a CPU, before it became the program: `why` leaves that out."""
+    """Time on a CPU before exec: `why` leaves it out."""
     lines = duet.text("view", "--json", "-e", "sched_process_exec", trace).splitlines()
     for e in (e for e in map(json.loads, lines) if e["tid"] == int(tid)):
         until = "%d.%09d" % divmod(e["time"], 10**9)
@@ -28,14 +28,14 @@ def before_exec_ns(duet, trace, tid):
 
 @measured
 def a_thread_s_time_is_that_of_schedstat(duet, where):
-    """On a CPU: schedstat's first number, of threads and a child."""
+    """On a CPU: the first number of schedstat, for threads and a child."""
     before = real.stolen_ns()
-    trace, said = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "cpu"])
+    trace, output = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "cpu"])
     stolen = real.stolen_ns() - before
-    # why leaves out what came before the program was executed: so must the other.
+    # `why` leaves out the time before exec; so must this sum.
     began = json.loads(duet.text("view", "--json", "-e", "sched_process_exec", trace).splitlines()[0])["time"]
     cpu = duet.json("report", "cpu", "--by", "thread", "--from", "%d.%09d" % divmod(began, 10**9), trace)
-    for _, name, tid, ns, _ in (s for s in said if s[0] == "thread"):
+    for _, name, tid, ns, _ in (s for s in output if s[0] == "thread"):
         t = row(duet.json("report", "why", "-t", tid, trace)["threads"], tid=int(tid))
         on = t["user_ns"] + t["kernel_ns"] + t["irq_ns"] + before_exec_ns(duet, trace, tid)
         if not 0.98 * int(ns) - 2e6 - unseen(t) <= on <= 1.02 * int(ns) + 2e6 + stolen:
@@ -47,14 +47,14 @@ def a_thread_s_time_is_that_of_schedstat(duet, where):
 
 @measured
 def a_lock_is_waited_for_as_long_as_its_holder_sleeps(duet, where):
-    """Thread "waiter" waits 10 times for a mutex that "holder" keeps while it sleeps 20 ms; it times itself."""
-    trace, said = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "mutex"])
-    said = {s[0]: [int(x) for x in s[1:]] for s in said}
-    waiter, waited, n = said["waiter"]
-    holder = said["holder"][0]
+    """Thread "waiter" waits 10 times for a mutex that "holder" holds while it sleeps 20 ms; it measures its waits."""
+    trace, output = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "mutex"])
+    output = {s[0]: [int(x) for x in s[1:]] for s in output}
+    waiter, waited, n = output["waiter"]
+    holder = output["holder"][0]
     r = duet.json("report", "locks", trace)
     e = [e for e in r["wakers"] if e["waiter_tid"] == waiter and e["waker_tid"] == holder]
-    e = max(e, key=lambda e: e["ns"])  # the other is the barrier
+    e = max(e, key=lambda e: e["ns"])  # the other lock is the barrier
     near(e["n"], n, 0.9, 1.0, "waits")
     near(e["ns"], waited, 0.9, 1.001, "time waited")
     why = duet.json("report", "why", "-t", waiter, trace)
@@ -67,13 +67,13 @@ def a_lock_is_waited_for_as_long_as_its_holder_sleeps(duet, where):
 
 
 def bytes_are_those_of_proc_self_io(duet, where):
-    trace, said = real.record(duet, where, ["-k", "syscalls"], [PROGRAM, "io"])
-    said = {s[0]: [int(x) for x in s[1:]] for s in said}
-    pid, read, written, n_read, n_written = said["io"]
+    trace, output = real.record(duet, where, ["-k", "syscalls"], [PROGRAM, "io"])
+    output = {s[0]: [int(x) for x in s[1:]] for s in output}
+    pid, read, written, n_read, n_written = output["io"]
     r = duet.json("report", "io", "--by", "process", trace)
     for direction, want_bytes, want_n in (("read", read, n_read), ("write", written, n_written)):
         p = row(r["processes"], pid=pid, direction=direction)
-        # Between its two looks at /proc/self/io; before and after there is a little more.
+        # Between its two reads of /proc/self/io; before and after there is a little more.
         near(p["bytes"], want_bytes, 1, 1.2, direction)
         near(p["n"], want_n, 1, 1.3, direction)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""real_sched.py DUET LIBDUET PROGRAM - waits and CPU time are what the program and the kernel's own
-accounts (schedstat, rusage) say of the same run."""
+"""real_sched.py DUET LIBDUET PROGRAM - waits and CPU time agree with the program's and the kernel's own numbers
+(schedstat, rusage) for the same run."""
 import os
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 import real
 from check import check, Duet, Failed, measured, near, row, run_all
 
@@ -14,10 +14,10 @@ PROGRAM = None
 
 @measured
 def a_woken_thread_waits_while_its_waker_computes(duet, where):
-    """Twenty wakeups on one CPU by a thread that then computes for 2 ms.  The scheduler may let the
-    woken one (SCHED_BATCH, which does not preempt) on at a tick; mostly it waits them out."""
-    trace, said = real.record(duet, where, ["-k", "sched"], [PROGRAM, "waits"])
-    woken = int(said[0][1])
+    """Twenty wakeups on one CPU by a thread that then computes for 2 ms.  The scheduler may run the
+    woken thread (SCHED_BATCH, which does not preempt) at a tick; mostly it runs afterwards."""
+    trace, output = real.record(duet, where, ["-k", "sched"], [PROGRAM, "waits"])
+    woken = int(output[0][1])
     r = duet.json("report", "sched", "--slowest", "10", trace)
     t = row(r["threads"], tid=woken)
     if not 20 <= t["n"] <= 40:
@@ -29,17 +29,17 @@ def a_woken_thread_waits_while_its_waker_computes(duet, where):
 
 
 def threads_and_turns(duet, where, options):
-    """The report's rows of program.c's threads, beside what the kernel told the threads themselves."""
+    """The report's rows of program.c's threads, and the kernel's numbers as the threads read them."""
     before = real.stolen_ns()
-    trace, said = real.record(duet, where, options, [PROGRAM, "cpu"])
+    trace, output = real.record(duet, where, options, [PROGRAM, "cpu"])
     stolen = real.stolen_ns() - before
     r = duet.json("report", "cpu", "--by", "thread", trace)
-    for _, name, tid, ns, turns in said:
+    for _, name, tid, ns, turns in output:
         yield name, row(r["threads"], tid=int(tid)), int(ns), int(turns), r, stolen
 
 
 def agrees(name, t, ns, r, stolen):
-    """Never too much; too little by no more than what the kernel did not tell of (see follow.c)."""
+    """Never too much; too little by no more than the kernel did not report (see analysis/coverage.c)."""
     unseen = sum(c["unseen_ns"] for c in r["cpus"])
     if not 0.98 * ns - 2e6 - unseen <= t["cpu_ns"] <= 1.02 * ns + 2e6 + stolen:
         raise Failed("%s: %d ns (%d unseen, %d stolen), and schedstat says %d" % (name, t["cpu_ns"], unseen, stolen, ns))
@@ -47,8 +47,8 @@ def agrees(name, t, ns, r, stolen):
 
 @measured
 def cpu_time_is_that_of_schedstat(duet, where):
-    """Each thread of two processes; what it does after it asked is a few system calls.  -k irq
-    because interrupts belong to the thread there as well."""
+    """Each thread of two processes; after reading schedstat a thread makes only a few system calls.  -k irq
+    because schedstat counts interrupts as the thread's time, too."""
     for name, t, ns, turns, r, stolen in threads_and_turns(duet, where, ["-k", "sched", "-k", "irq"]):
         agrees(name, t, ns, r, stolen)
         print("# %s: %.3f ms, schedstat %.3f ms, %d switches, rusage %d" % (

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""real_syscalls.py DUET LIBDUET PROGRAM - counts and errors of a run are those `strace -c -f` has of it."""
+"""real_syscalls.py DUET LIBDUET PROGRAM - counts and errors of a run agree with `strace -c -f`."""
 import json
 import os
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 import real
 from check import Duet, Failed, check, row, run_all
 
 PROGRAM = None
-# strace interferes with these: it interrupts, and restarts.
+# strace interferes with these: it interrupts and restarts calls.
 LEFT_OUT = {"restart_syscall", "execve"}
 
 
@@ -24,7 +24,7 @@ def counted_by_strace(path):
 
 
 def made_before_exec(duet, trace, pid):
-    """Ends of calls of a process before it executed the program: strace does not count those."""
+    """Ends of calls of a process before exec: strace does not count those."""
     counts = {}
     for line in duet.text("view", "--json", "-e", "syscall_exit_*", "-e", "sched_process_exec", trace).splitlines():
         e = json.loads(line)
@@ -42,7 +42,7 @@ def counts_are_those_of_strace_in_the_same_run(duet, where):
     out = os.path.join(where, "strace")
     trace, _ = real.record(duet, where, ["-k", "syscalls", "-k", "sched"],
                            ["strace", "-f", "-c", "-U", "name,calls,errors", "-o", out, PROGRAM, "calls"])
-    theirs, ours, pids = counted_by_strace(out), {}, set()
+    strace_counts, ours, pids = counted_by_strace(out), {}, set()
     for r in duet.json("report", "syscalls", "--by", "process", trace)["syscalls"]:
         if r["process"].split(":")[0] == os.path.basename(PROGRAM)[:15]:
             n, errors = ours.get(r["call"], (0, 0))
@@ -50,11 +50,11 @@ def counts_are_those_of_strace_in_the_same_run(duet, where):
             ours[r["call"]] = (n + r["n"], errors + r["n_errors"])
     for call, n in made_before_exec(duet, trace, min(pids)).items():
         ours[call] = (ours[call][0] - n, ours[call][1])
-    for call in sorted(set(theirs) - LEFT_OUT):
-        check(ours.get(call), theirs[call], call)
+    for call in sorted(set(strace_counts) - LEFT_OUT):
+        check(ours.get(call), strace_counts[call], call)
     for call in ("getppid", "openat", "close", "lseek"):
-        if call not in theirs:
-            raise Failed("strace did not see %s: %r" % (call, theirs))
+        if call not in strace_counts:
+            raise Failed("strace did not see %s: %r" % (call, strace_counts))
     check(ours["getppid"][0], 4 * 500)
     check(ours["lseek"], (44, 44))
 

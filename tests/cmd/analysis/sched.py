@@ -3,7 +3,7 @@
 """sched.py DUET - `duet report sched` on recordings made by hand."""
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, row, run_all
 from make import EPOCH, LOST, kernel, switch, ust, wakeup
 
@@ -25,7 +25,7 @@ def a_wait_is_from_waking_to_running(duet, where):
           [(500, EPOCH + 1000, 7, 0, "wakeup"), (100, EPOCH + 2000, 7, 0, "wakeup")])
 
 
-def a_preempted_thread_waits_too_and_is_told_apart(duet, where):
+def a_preempted_thread_waits_too_and_is_counted_apart(duet, where):
     for i, state in enumerate((0, 0x100)):
         r = report(duet, where + "/%d" % i, [switch(1000, 0, IDLE, A), switch(1100, 0, A, B, state),
                                              switch(1400, 0, B, A, SLEEPS)])
@@ -48,7 +48,7 @@ def no_wait_spans_a_loss(duet, where):
 
 
 def threads_that_are_not_followed_are_left_out(duet, where):
-    """A is followed.  B is preempted; that it runs, and on, is not recorded; then it is seen to leave."""
+    """A is recorded.  B is preempted; its next run is not recorded; later its switch away is."""
     r = report(duet, where, [switch(1000, 0, B, A, 0), (1100, 0, 7, "syscall_entry_read", dict(fd=0)),
                              switch(1200, 0, A, C, SLEEPS), wakeup(1900, 0, C, A), switch(2000, 0, B, A, 0),
                              switch(2500, 0, A, B, 0)])
@@ -68,7 +68,7 @@ def dead_threads_wait_for_nothing_and_numbers_come_again(duet, where):
           [("a:7", 0, None), ("b2:7", 1, 100)])
 
 
-def a_half_is_reported_with_what_is_missing(duet, where):
+def one_half_of_a_pair_is_reported_with_a_remedy(duet, where):
     path = kernel(where + "/r", [switch(1000, 0, A, B), switch(1100, 0, B, A)])
     check("no wakeups were recorded" in duet.text("report", "sched", path), True)
     ust(where + "/u", [(1000, 0, (1, 1), "shop:order", dict(id=1))])

@@ -3,7 +3,7 @@
 """stats.py DUET - `duet stats` on recordings made by hand."""
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, row, run_all
 from make import EPOCH, HEADER_BYTES, LOST, kernel, switch, ust
 
@@ -21,7 +21,7 @@ def recording(where):
     return where + "/r"
 
 
-def events_are_counted_by_all_that_tells_them_apart(duet, where):
+def events_are_counted_by_every_distinguishing_key(duet, where):
     s = duet.json("stats", recording(where))
     check((s["n_events"], s["lost_events"], s["lost_packets"]), (6, 4, 0), "totals")
     check((s["begin_ns"], s["end_ns"]), (EPOCH + 1000, EPOCH + 1001000), "times")
@@ -74,7 +74,7 @@ def contexts_and_fields_tell_events_apart(duet, where):
     check(values(duet, "id", path), [(None, 4), ("1", 1), ("-2", 1)])
     check(values(duet, "who", path), [(None, 4), ("me", 1), ("you", 1)])
     check(values(duet, "who", "-f", "$ctx.uid == 1000", path), [(None, 1), ("me", 1), ("you", 1)])
-    # What is known of events besides their fields, as in expressions.
+    # Properties of events besides their fields, as in expressions.
     check(values(duet, "$ctx.tid", path), [("7", 2), ("8", 2), ("0", 1), ("9", 1)])
     check(values(duet, "domain", path), [("ust", 4), ("kernel", 2)])
     check(row(duet.json("stats", "--by", "uid", path)["values"], value="0")["bytes"],
@@ -83,7 +83,7 @@ def contexts_and_fields_tell_events_apart(duet, where):
     check([line for line in text.splitlines() if line.startswith("By ")], ["By cgroup"])
 
 
-def what_no_event_has_is_refused_with_what_may_have_been_meant(duet, where):
+def an_unknown_name_is_refused_with_a_similar_one(duet, where):
     path = recording(where)
     check("did you mean prev_prio?" in duet.run("stats", "--by", "prev_pri", path, status=2).stderr, True)
     check("no event recorded has" in duet.run("stats", "--by", "ctx.prev_prio", path, status=2).stderr, True)
@@ -91,16 +91,16 @@ def what_no_event_has_is_refused_with_what_may_have_been_meant(duet, where):
 
 
 def contexts_are_those_of_the_recording(duet, where):
-    """Two traces: a class that has the context and one of the same name that has it not."""
+    """Two traces: a class with the context, and a class of the same name without it."""
     ust(where + "/r/a", [(1000, 0, (7, 7, "red"), "shop:order", dict(id=1))], contexts=("colour",))
     ust(where + "/r/b", [(2000, 0, (9, 9), "shop:order", dict(id=1))])
     check(sorted(values(duet, "colour", where + "/r"), key=str), [("red", 1), (None, 1)])
 
 
 if __name__ == "__main__":
-    sys.exit(run_all([events_are_counted_by_all_that_tells_them_apart,
+    sys.exit(run_all([events_are_counted_by_every_distinguishing_key,
                       bytes_are_those_of_events_with_their_headers, rates_are_over_the_whole_time,
                       losses_are_said_first, one_kind_may_be_chosen_and_lines_limited,
                       contexts_and_fields_tell_events_apart, contexts_are_those_of_the_recording,
-                      what_no_event_has_is_refused_with_what_may_have_been_meant],
+                      an_unknown_name_is_refused_with_a_similar_one],
                      Duet(sys.argv[1])))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""strace.py DUET - `duet strace -i` on recordings made by hand, also on nonsense."""
+"""strace.py DUET - `duet strace -i` on recordings made by hand, including malformed ones."""
 import os
 import random
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, Failed, check, run_all
 from make import LOST, kernel
 
@@ -42,7 +42,7 @@ def lines(duet, where, events, *options):
 
 
 def shown(duet, recording, *options):
-    """Without the names of threads, which depend on what is known of them."""
+    """Returns the output without names of threads, which depend on other events."""
     return [line.split("] ", 1)[-1] for line in duet.text("strace", "-i", recording, *options).splitlines()]
 
 
@@ -84,7 +84,7 @@ def descriptors_are_files_through_all_that_happens_to_them(duet, where):
         'write(5</dir/x>) = 5'])
 
 
-def a_loss_joins_nothing_and_is_told_where_it_is(duet, where):
+def a_loss_joins_nothing_and_is_shown_in_its_place(duet, where):
     events = [entry(1000, A, "read", fd=3), LOST(2000, 0, 12), leave(3000, A, "read", 5)] + \
         [entry(4000, A, "read", fd=4), entry(5000, A, "getpid"), leave(5100, A, "getpid", 7)]
     p = duet.run("strace", "-T", "-a1", "-i", kernel(where + "/r", events))
@@ -103,7 +103,7 @@ def the_end_and_the_beginning_may_be_missing(duet, where):
     check(shown(duet, where + "/r", "-e", "status=unfinished"), ["futex(16, FUTEX_WAIT_PRIVATE, 2, 0 <unfinished ...>"])
 
 
-def signals_and_deaths_are_told(duet, where):
+def signals_and_deaths_are_shown(duet, where):
     def signal(time, tid, sig, code, handler):
         return (time, 0, tid, "signal_deliver", dict(sig=sig, errno=0, code=code, sa_handler=handler, sa_flags=0))
 
@@ -121,7 +121,7 @@ def signals_and_deaths_are_told(duet, where):
     check(shown(duet, where + "/r", "-a1", "-e", "signal=none"), ["rt_sigreturn() = 4", "exit_group(259) = ?"])
     check(shown(duet, where + "/r", "-a1", "-qq", "-e", "signal=!SIGCHLD"), [
         "rt_sigreturn() = 4", "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER} ---", "exit_group(259) = ?"])
-    # Who is killed gets a SIGKILL from the kernel, whatever was sent.
+    # A killed thread gets a SIGKILL from the kernel, whatever signal was sent.
     events = [sent(800, A, 17, 1, B), signal(900, B, 17, 1, 99), sent(1000, A, 10, 0, B), signal(1300, B, 9, 0, 0), dies(1400, B)]
     check(shown(duet, kernel(where + "/killed", events), "-a1"), [
         "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7} ---",
@@ -144,7 +144,7 @@ def accepted(time, tid, ret, address):
     return (time, 0, tid, "syscall_exit_accept", dict(ret=ret, addr_bytes=address))
 
 
-def what_arguments_point_to_is_shown_as_it_is_known(duet, where):
+def pointed_to_memory_is_shown_as_far_as_recorded(duet, where):
     accepts = entry(1400, A, "accept", fd=3, upeer_sockaddr=99, upeer_addrlen=98)
     events = call(1000, A, "connect", 0, fd=3, uservaddr=99, addrlen=16, addr_bytes=INET) + \
         call(1200, A, "connect", -14, fd=3, uservaddr=99, addrlen=16, addr_bytes=b"") + \
@@ -162,7 +162,7 @@ def what_arguments_point_to_is_shown_as_it_is_known(duet, where):
     check(lines(duet, where + "/late", [accepted(1000, A, 4, INET)], "-a1"), ["<... accept resumed>%s) = 4" % INET_TEXT])
 
 
-def what_a_call_writes_is_shown_when_it_returns(duet, where):
+def memory_that_a_call_writes_is_shown_when_it_returns(duet, where):
     def done(time, name, ret, **fields):
         return (time, 0, A, "syscall_exit_" + name, dict(ret=ret, **fields))
     text = '"%s"...' % (32 * "a")
@@ -185,7 +185,7 @@ def what_a_call_writes_is_shown_when_it_returns(duet, where):
     check(shown(duet, where + "/r", "-a1", "-P", "/b"), [])
 
 
-def what_arguments_point_to_may_be_nonsense(duet, where):
+def pointed_to_memory_may_be_malformed(duet, where):
     events = call(1000, A, "connect", 0, fd=3, uservaddr=99, addrlen=1, addr_bytes=b"\2") + \
         call(1200, A, "bind", 0, fd=3, umyaddr=99, addrlen=1, addr_bytes=[2, 0, 0]) + \
         call(1400, A, "nanosleep", 0, rqtp=99, rmtp=98, timespec=[1]) + \
@@ -199,7 +199,7 @@ def what_arguments_point_to_may_be_nonsense(duet, where):
         "getsockname(3 <unfinished ...>", "<... accept resumed>%s) = 4" % INET_TEXT])
 
 
-def the_summary_counts_what_returned(duet, where):
+def the_summary_counts_calls_that_returned(duet, where):
     events = call(1000, A, "read", 1, 3000) + call(5000, B, "read", -11, 1000) + call(7000, A, "getpid", 7, 1000) + \
         [entry(8000, A, "read", fd=1)]
     recording = kernel(where + "/r", events)
@@ -212,8 +212,8 @@ def the_summary_counts_what_returned(duet, where):
     check(rows[3][5:], ["1.0", "3.0", "3.0", "read"])
 
 
-def nonsense_is_shown_or_refused(duet, where):
-    """Fields of other types, or missing; then bytes changed by chance, always the same."""
+def malformed_recordings_are_shown_or_refused(duet, where):
+    """Fields of other types, or missing; then bytes changed at random, with a fixed seed."""
     text, none = dict(fd="x", flags="y", op="z", ret="r"), {}
     events = [(10, 0, 1, "lttng_statedump_file_descriptor", dict(filename=5, pid="x")), entry(20, A, "openat", **text),
               (30, 0, A, "syscall_exit_openat", none), entry(40, A, "open", flags=-100), leave(50, A, "close", 2 ** 63),
@@ -246,8 +246,8 @@ def nonsense_is_shown_or_refused(duet, where):
 
 if __name__ == "__main__":
     sys.exit(run_all([calls_are_one_line_each_when_they_return, descriptors_are_files_through_all_that_happens_to_them,
-                      a_loss_joins_nothing_and_is_told_where_it_is, the_end_and_the_beginning_may_be_missing,
-                      signals_and_deaths_are_told, a_call_goes_on_under_the_number_of_the_process,
-                      what_arguments_point_to_is_shown_as_it_is_known,
-                      what_a_call_writes_is_shown_when_it_returns, what_arguments_point_to_may_be_nonsense,
-                      the_summary_counts_what_returned, nonsense_is_shown_or_refused], Duet(sys.argv[1])))
+                      a_loss_joins_nothing_and_is_shown_in_its_place, the_end_and_the_beginning_may_be_missing,
+                      signals_and_deaths_are_shown, a_call_goes_on_under_the_number_of_the_process,
+                      pointed_to_memory_is_shown_as_far_as_recorded,
+                      memory_that_a_call_writes_is_shown_when_it_returns, pointed_to_memory_may_be_malformed,
+                      the_summary_counts_calls_that_returned, malformed_recordings_are_shown_or_refused], Duet(sys.argv[1])))

@@ -3,7 +3,7 @@
 """syscalls.py DUET - `duet report syscalls` on recordings made by hand."""
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, row, run_all
 from make import EPOCH, LOST, kernel, ust
 
@@ -67,7 +67,7 @@ def an_exit_of_another_call_ends_nothing(duet, where):
           [("read", 1, 1), ("write", 0, 1)])
 
 
-def what_a_child_returns_of_clone_is_no_call(duet, where):
+def the_return_of_clone_in_the_child_is_no_call(duet, where):
     r = report(duet, where, [entry(1000, 1, "clone"), exit(1100, 2, "clone", 0), exit(1200, 1, "clone", 2)])
     check((r["syscalls"][0]["n"], r["syscalls"][0]["n_headless"]), (1, 0))
 
@@ -89,12 +89,12 @@ def no_duration_spans_a_loss(duet, where):
     check("counts are low: 3 events lost" in text, True, text)
 
 
-def a_half_is_reported_with_what_is_missing(duet, where):
+def one_half_of_a_pair_is_reported_with_a_remedy(duet, where):
     path = kernel(where + "/r", [entry(1000, 1, "read"), entry(1100, 1, "read")])
     check("no ends of calls" in duet.text("report", "syscalls", path), True)
     ust(where + "/u", [(1000, 0, (1, 1), "shop:order", dict(id=1))])
-    said = duet.run("report", "syscalls", where + "/u", status=2).stderr
-    check("duet record -k syscalls" in said and "of the kernel" in said, True, said)
+    output = duet.run("report", "syscalls", where + "/u", status=2).stderr
+    check("duet record -k syscalls" in output and "of the kernel" in output, True, output)
 
 
 def threads_of_a_process_are_added_up(duet, where):

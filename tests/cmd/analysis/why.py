@@ -3,7 +3,7 @@
 """why.py DUET - `duet report why` on recordings made by hand."""
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, row, run_all
 from make import EPOCH, LOST, kernel, switch, ust, wakeup
 
@@ -27,7 +27,7 @@ def states(r):
     return {s["state"]: s["ns"] for s in r["states"]}
 
 
-# A waits in a futex for B, which computes, waits in a read for C, which is preempted, and wakes it.
+# A waits in a futex for B.  B computes, waits in a read for C, which is preempted, and wakes A.
 CHAIN = [
     switch(1000, 0, IDLE, A), switch(1000, 1, IDLE, B),
     enter(1100, 0, A, "futex", uaddr=0x1000, op=128, val=1),
@@ -59,8 +59,8 @@ def a_thread_s_time_is_divided_without_rest(duet, where):
           ("futex(uaddr=0x1000)", 1, 1100, EPOCH + 1200))
 
 
-def a_wait_is_explained_by_what_its_wakers_did(duet, where):
-    """From 1200 to 2300 A waited; B woke it, which ran, then waited from 1500 to 1900 for C."""
+def a_wait_is_explained_by_the_actions_of_its_wakers(duet, where):
+    """A waited from 1200 to 2300; B woke it, ran before, and waited from 1500 to 1900 for C."""
     r = report(duet, where, CHAIN, "-t", "7")
     check([(p["time_ns"] - EPOCH, p["ns"], p["tid"], p["what"], p["depth"]) for p in r["path"]], [
         (1200, 200, 8, "running, user", 1),
@@ -98,7 +98,7 @@ def interrupts_take_time_and_wake(duet, where):
 
 
 def the_disk_that_was_waited_for_is_named(duet, where):
-    """Waits end in an interrupt of one disk, of another, and of one that the state dump does not have."""
+    """Waits end in an interrupt of one disk, of another, and of one that is not in the state dump."""
     def wait(at, dev):
         return [switch(at, 0, A, IDLE, SLEEPS), (at + 300, 0, 0, "irq_handler_entry", dict(irq=5, name="disks")),
                 (at + 350, 0, 0, "block_rq_complete", dict(dev=dev, sector=8, nr_sector=8, error=0, rwbs="R")),
@@ -112,8 +112,8 @@ def the_disk_that_was_waited_for_is_named(duet, where):
     check(sorted(c["what"] for c in r["chain"]), ["blocked in read, until block i/o of " + d for d in ("7:3", "sda1", "vda")])
 
 
-def who_sends_to_this_machine_wakes_through_a_soft_interrupt_of_its_own(duet, where):
-    """B's write raises NET_RX, which runs upon B and wakes A; later one that a hard interrupt raised wakes it."""
+def a_local_sender_wakes_through_its_own_soft_interrupt(duet, where):
+    """B's write raises NET_RX, which runs on top of B and wakes A; later one raised by a hard interrupt wakes it."""
     r = report(duet, where, [
         switch(1000, 0, IDLE, A), switch(1000, 1, IDLE, B), enter(1100, 0, A, "read", fd=3),
         switch(1200, 0, A, IDLE, SLEEPS), enter(1500, 1, B, "write", fd=4),
@@ -129,8 +129,8 @@ def who_sends_to_this_machine_wakes_through_a_soft_interrupt_of_its_own(duet, wh
           [(8, "running, user", 300), (8, "running, kernel in write", 200), (8, "interrupted", 100)])
 
 
-def what_the_command_waited_for_duet_is_left_out(duet, where):
-    """The process is forked, waits until all is ready, and then executes the command."""
+def time_waiting_for_duet_itself_is_left_out(duet, where):
+    """The process is forked, waits until the recording is ready, and then executes the command."""
     D, W = ("duet", 5), ("work", 6)
     exec_ = [(2000, 0, 6, "sched_process_exec", dict(tid=6, filename="/bin/work"))]
     before = [switch(1000, 0, IDLE, W), switch(1100, 0, W, D, SLEEPS), wakeup(1800, 0, D, W), switch(1900, 0, D, W, SLEEPS)]
@@ -140,26 +140,26 @@ def what_the_command_waited_for_duet_is_left_out(duet, where):
     check((states(r), r["ns"]), ({"user": 100, "kernel": 200, "blocked": 200, "runnable": 200}, 700))
     check([w["waker"] for w in r["waits"]], ["irq i"])
     check(sum(c["ns"] for c in r["chain"]), 200)
-    r = report(duet, where + "/y", before + after, "-t", "6")  # who executes nothing may well wait for duet
+    r = report(duet, where + "/y", before + after, "-t", "6")  # without an exec, waiting for duet counts
     check([w["waker"] for w in r["waits"]], ["duet:5", "irq i"])
 
 
-def switches_missed_of_others_are_not_told(duet, where):
-    """D is not followed, so it is not shown."""
+def missed_switches_of_other_threads_are_not_reported(duet, where):
+    """D is not recorded, so it is not shown."""
     D = ("d", 10)
     r = report(duet, where, CHAIN + [switch(4000 + 100 * i, 5, D, IDLE, SLEEPS) for i in range(9)])
     check((sorted(t["tid"] for t in r["threads"]), r["n_contradictions"]), ([7, 8, 9], 0))
 
 
-def what_contradicts_itself_is_unknown(duet, where):
-    """A runs on CPU 0; then B is seen to leave it: when A went nobody knows."""
+def contradictory_times_are_unknown(duet, where):
+    """A runs on CPU 0; then B leaves that CPU: the time at which A left is unknown."""
     r = report(duet, where, [switch(1000, 0, IDLE, A), switch(1500, 0, B, IDLE, SLEEPS),
                              switch(2000, 0, IDLE, A), switch(2100, 0, A, IDLE, SLEEPS)], "-t", "7")
     check(states(r), {"unknown": 1000, "user": 100})
     check(r["n_contradictions"], 1)
 
 
-def nothing_is_believed_across_a_loss(duet, where):
+def no_state_is_assumed_across_a_loss(duet, where):
     r = report(duet, where, [switch(1000, 0, IDLE, A), LOST(1500, 0, 3), switch(2000, 0, A, IDLE, SLEEPS),
                              wakeup(2300, 0, IDLE, A), switch(2400, 0, IDLE, A)], "-t", "7")
     check((states(r), r["lost_events"]), ({"unknown": 1000, "blocked": 300, "runnable": 100}, 3))
@@ -188,7 +188,7 @@ def without_a_thread_all_are_compared(duet, where):
     check(row(r["threads"], tid=7)["blocked_ns"], 1100)
 
 
-def what_is_missing_is_told(duet, where):
+def missing_events_are_reported_with_a_remedy(duet, where):
     path = kernel(where + "/r", [switch(1000, 0, A, B), switch(1100, 0, B, A)])
     text = duet.text("report", "why", "-t", "7", path)
     for word in ("no wakeups", "-k syscalls", "-k irq"):

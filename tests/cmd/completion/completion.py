@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/completion/completion.py DUET COMPLETION PROGRAM LIBDUET - what bash is proposed for lines of duet.
+"""tests/cmd/completion/completion.py DUET COMPLETION PROGRAM LIBDUET - the proposals of bash completion for duet.
 
-The function of the file is called as bash calls it, with the line as readline divides it.
+The test calls the function of the completion file as bash does, with the line split as readline splits it.
 """
 import os
 import subprocess
@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from trial import cmd, duet, is_, ok, paths, run_cases, start, until, work
 
 completion, program, library = paths(3)
-# Divided at spaces and at colons, which are words of their own.
+# Splits at spaces and at colons; colons are words.
 SCRIPT = r"""
 source "$1"
 COMP_WORDBREAKS=$' \t\n"\'><=;|&(:'
@@ -24,7 +24,7 @@ complete -p duet >&2
 
 
 def proposed(line, command=duet):
-    """What is proposed at the end of it."""
+    """Returns the proposals at the end of the line."""
     r = subprocess.run(["bash", "--norc", "-c", SCRIPT, "bash", completion, line, command], stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, text=True)
     is_(r.stderr, "complete -o bashdefault -o default -F _duet duet\n", "what is said for " + line)
@@ -43,7 +43,7 @@ def verbs_questions_and_formats():
     is_(proposed("duet trigger w"), ["watch"], "w")
 
 
-def options_are_those_that_help_tells():
+def options_are_those_of_the_help():
     is_(proposed("duet view --fo"), ["--follow"], "--fo")
     is_(sorted(proposed("duet view --co")), ["--color", "--columns"], "--co")
     for verb in cmd("--help")[1].splitlines():
@@ -70,7 +70,7 @@ def events_and_processes_are_those_that_run():
 
 
 def names_that_the_shell_would_act_on_are_not_proposed():
-    """Somebody else's program may call its events as it likes."""
+    """Other programs may name their events freely."""
     with open(work + "/duet", "w") as f:
         f.write("#!/bin/sh\n[ $# -eq 1 ] && cat <<'END'\n123 program\n"
                 "  [.] shop:order i32\n  [.] shop:$(touch${IFS}x) i32\n  [.] shop:`x` i32\n  [.] shop:a;x i32\n"
@@ -82,16 +82,16 @@ def names_that_the_shell_would_act_on_are_not_proposed():
 def events_of_the_kernel_are_listed_between_commas():
     status, listed, _ = cmd("list", "-k")
     if status:
-        return  # who may not read tracefs has none
+        return  # without access to tracefs there are none
     is_([w for w in proposed("duet record -k sched_swi")], ["sched_switch"], "one")
     is_([w for w in proposed("duet record -k irq,sched_swi")], ["irq,sched_switch"], "the second")
     is_(proposed("duet view -e sched_swi"), ["sched_switch"], "in recordings")
 
 
-def what_is_run_is_a_command():
+def the_argument_to_run_is_a_command():
     ok("bash" in proposed("duet record -- bas"), "bash")
     is_(proposed("duet record -- ls -"), [], "its options are not ours")
 
 
-run_cases(verbs_questions_and_formats, options_are_those_that_help_tells, events_and_processes_are_those_that_run,
-          names_that_the_shell_would_act_on_are_not_proposed, events_of_the_kernel_are_listed_between_commas, what_is_run_is_a_command)
+run_cases(verbs_questions_and_formats, options_are_those_of_the_help, events_and_processes_are_those_that_run,
+          names_that_the_shell_would_act_on_are_not_proposed, events_of_the_kernel_are_listed_between_commas, the_argument_to_run_is_a_command)

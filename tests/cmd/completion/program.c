@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/cmd/completion/program.c - has two events, until it is killed. */
+/* tests/cmd/completion/program.c - registers two events and waits until it is killed. */
 #include <duet/duet.h>
 #include <unistd.h>
 

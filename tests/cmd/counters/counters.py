@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counters of the processor: recorded where they can be, refused with the reason where they cannot.
+"""Counters of the processor: recorded where possible, else refused with the reason.
 
 usage: counters.py DUET PROGRAM LIBDUET
 """

@@ -2,7 +2,7 @@
 /*
  * tests/cmd/counters/program.c - two threads, one after the other: event, loop, event, event.
  *
- * usage: program ROUNDS		the loop has two instructions, in each of so many rounds
+ * usage: program ROUNDS           each round of the loop has two instructions
  */
 #include <duet/duet.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What cannot be done is told in one line (and perhaps an indented one: what to do), with status 2,
-nothing on standard output, and nothing left behind.
+"""Errors are one line (and perhaps an indented one with the remedy), with status 2, without standard output, and
+without files left behind.
 
     errors.py DUET
 """
@@ -12,9 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-RECORDED = "good"  # a recording, made first
+RECORDED = "good"  # a recording that the test makes first
 CASES = [
-    # arguments, what the line says
+    # arguments, pattern of the line
     (["frob"], r'duet: no verb "frob"'),
     (["record", "--frob"], r"duet record: no such option"),
     (["record", "-o"], r"duet record: an option lacks its value"),

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/export/consumers.py DUET LIBDUET PROGRAM [OPTION...] - the viewers themselves open what `duet export` writes.
+"""tests/cmd/export/consumers.py DUET LIBDUET PROGRAM [OPTION...] - the viewers themselves open the files of `duet
+export`.
 
-For hands: it fetches the viewers from npm, into a directory that is removed at the end.
+For manual runs: it installs the viewers from npm into a directory that is removed at the end.
 
     tests/cmd/export/consumers.py build/src/cmd/duet build/src/inproc/libduet.so.0 build/tests/cmd/export/export_prog
 
   - Firefox Profiler: its own code (@firefox-devtools/profiler-cli) must find each thread, and each function with as many
     samples as `duet export folded` has.
-  - Speedscope, in a headless Chromium (or --browser PATH): must show each profile by its name, of its speedscope and of Chrome's JSON.
+  - Speedscope, in a headless Chromium (or --browser PATH): must show each profile by its name, from the speedscope file and
+    from Chrome's JSON.
 
-A recording with call stacks is made of PROGRAM.  Options: --npm DIR, which has node_modules already; --keep DIR for what
-was exported.  Exit: 0 all is read, 1 not, 77 no npm, no node or no browser.
+The recording is made of PROGRAM and has call stacks.  Options: --npm DIR, which has node_modules already; --keep
+DIR for the exported files.  Exit: 0 all files are read, 1 not, 77 no npm, no node or no browser.
 """
 import argparse
 import collections
@@ -52,7 +54,7 @@ def record(a, d):
 
 
 def functions_of(d):
-    """By name: in how many samples it is on top, as folded stacks say: "thread;main;work 17"."""
+    """Returns by function the number of samples it is on top of, from folded stacks such as "thread;main;work 17"."""
     n = collections.Counter()
     with open(d + "/folded") as f:
         for line in f:
@@ -66,7 +68,7 @@ def functions_of(d):
 def firefox(d, modules):
     cli = modules + "/.bin/profiler-cli"
     env = dict(os.environ, PROFILER_CLI_SESSION_DIR=d + "/session", HOME=d)
-    for _ in range(20):  # it gives its own daemon half a second
+    for _ in range(20):  # it waits only half a second for its own daemon
         loaded = run(cli, "load", d + "/firefox.json", env=env)
         if "daemon did not become ready" not in loaded.stderr or not run(cli, "thread", "list", env=env).returncode:
             break
@@ -79,8 +81,8 @@ def firefox(d, modules):
     check(all(t["processName"] in listed.stdout for t in threads), "and calls processes as we do")
     got = collections.Counter()
     for i in range(len(threads)):
-        said = run(cli, "thread", "functions", "--thread", "t-%d" % i, "--limit", "0", "--include-idle", env=env).stdout
-        for name, n in re.findall(r"f-\d+\. (.*) - self: (\d+) ", said):
+        output = run(cli, "thread", "functions", "--thread", "t-%d" % i, "--limit", "0", "--include-idle", env=env).stdout
+        for name, n in re.findall(r"f-\d+\. (.*) - self: (\d+) ", output):
             got[name] += int(n)
     check(got == functions_of(d), "and each function with as many samples: %s" % dict(got))
     run(cli, "stop", "--all", env=env)
@@ -94,7 +96,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def page(browser, d, url):
-    """What stands on the page, once its scripts have run; nothing if it waits for somebody to read that it cannot."""
+    """Returns the text of the page after its scripts ran; "" if it waits for input that does not come."""
     try:
         return run(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--use-gl=swiftshader",
                    "--enable-unsafe-swiftshader", "--user-data-dir=" + tempfile.mkdtemp(dir=d), "--virtual-time-budget=20000",
@@ -112,7 +114,7 @@ def speedscope(d, modules, browser):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with open(d + "/speedscope.json") as f:
         profiles = [p["name"] for p in json.load(f)["profiles"]]
-    # Chrome's threads it calls as their process and their name.
+    # It names the threads of Chrome's JSON by process and name.
     for name, wanted in (("speedscope.json", profiles), ("chrome.json", [p.split(":")[0] for p in profiles])):
         at = "http://127.0.0.1:%d/" % server.server_port
         text = re.sub(r"<[^>]*>", " ", re.sub(r"(?s)<(script|style).*?</\1>", "", page(browser, d, "%sindex.html#profileURL=%s%s" % (at, at, name))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `duet export perfetto` wrote, read by protoc and resolved: names, times, tracks.
+"""Reads the output of `duet export perfetto` with protoc, and resolves names, times and tracks.
 
     t = Trace(bytes)
     t.events    [Event(time, type, name, track, fields, flows, ends, categories)]
@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def messages():
-    """protoc's own reader of perfetto.proto."""
+    """The reader that protoc generates from perfetto.proto."""
     where = tempfile.mkdtemp(prefix="duet-proto-")
     subprocess.run(["protoc", "-I", HERE, "--python_out", where, "perfetto.proto"], check=True)
     sys.path.insert(0, where)
@@ -88,7 +88,7 @@ class Trace:
         return [self.value(m) for m in a.array_values]
 
     def of_thread(self, tid):
-        """The events of a thread's track."""
+        """Returns the events of a thread's track."""
         uuids = {u for u, d in self.tracks.items() if d.HasField("thread") and d.thread.tid == tid}
         return [e for e in self.events if e.track in uuids]
 
@@ -105,7 +105,7 @@ def unknown(message):
 
 
 def slices(events):
-    """(name, begin, end or None, fields) of one track; they nest, or this fails."""
+    """Returns (name, begin, end or None, fields) of one track; fails if slices do not nest."""
     stack, done = [], []
     for e in events:
         if e.type == "BEGIN":

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - stacks that are known: outer calls left 30 and right 10 times, each calls leaf, which
- * emits; two threads that wake each other.  Frame pointers are kept, nothing is inlined.
+ * program.c - known call stacks: outer calls left 30 times and right 10 times, each calls leaf,
+ * which emits.  Two threads wake each other.  Frame pointers are kept, nothing is inlined.
  */
 #include <pthread.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""stacks.py DUET LIBDUET PROGRAM - call stacks recorded now, of program.c, whose calls are known."""
+"""stacks.py DUET LIBDUET PROGRAM - exports call stacks of program.c, recorded now; its calls are known."""
 import json
 import os
 import re
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import xml.dom.minidom
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../analysis"))
 import real
 from check import Duet, Failed, check, run_all
@@ -25,7 +25,7 @@ def record(duet, where, program=None):
 
 
 def inner(names):
-    """From main on: what libc calls it from differs."""
+    """From main on: the callers of main in libc differ."""
     return names[names.index("main"):]
 
 
@@ -58,7 +58,7 @@ def lines_name_the_functions_of_addresses(duet, where):
 
 
 def speedscope_has_the_shape_of_its_schema(duet, where):
-    """What file-format-spec.ts of Speedscope demands."""
+    """Requirements of file-format-spec.ts of Speedscope."""
     trace = record(duet, where)
     s = json.loads(duet.text("export", "speedscope", trace))
     check(s["$schema"], "https://www.speedscope.app/file-format-schema.json")
@@ -74,7 +74,7 @@ def speedscope_has_the_shape_of_its_schema(duet, where):
 
 
 def firefox_has_tables_that_fit(duet, where):
-    """What the Gecko format demands: rows as wide as the schema, indices within, prefixes before."""
+    """Requirements of the Gecko format: rows as wide as the schema, valid indices, prefixes first."""
     f = json.loads(duet.text("export", "firefox", record(duet, where)))
     check((f["meta"]["version"], f["libs"], f["processes"]), (27, [], []))
     check(any(c["color"] == "grey" for c in f["meta"]["categories"]), True)
@@ -112,7 +112,7 @@ def a_flame_graph_has_a_box_per_call_path_over_its_caller(duet, where):
         check(b[2] < outer[2] and outer[1] <= b[1] and b[1] + b[3] <= outer[1] + outer[3] + 0.02, True, "in its place")
         if abs(b[3] / outer[3] - b[0] / outer[0]) > 0.001:
             raise Failed("%r is not as wide as its share of %r" % (b, outer))
-    for g in doc.getElementsByTagName("g"):  # a letter of usual fonts is up to 0.62 of their size wide
+    for g in doc.getElementsByTagName("g"):  # a letter of common fonts is at most 0.62 of their size wide
         for t in g.getElementsByTagName("text"):
             box, size = g.getElementsByTagName("rect")[0], float(doc.documentElement.getAttribute("font-size"))
             end = float(t.getAttribute("x")) + 0.62 * size * len(t.firstChild.data)
@@ -121,8 +121,8 @@ def a_flame_graph_has_a_box_per_call_path_over_its_caller(duet, where):
     check('a < b & "c"' in [t.firstChild.data for t in doc.getElementsByTagName("text")], True)
 
 
-def another_file_in_the_same_place_is_not_believed(duet, where):
-    """Built anew, its functions lie elsewhere: build IDs tell."""
+def a_replaced_program_file_is_not_used(duet, where):
+    """After a rebuild the functions have other addresses; the build ID shows it."""
     program = where + "/export_prog"
     shutil.copy(PROGRAM, program)
     trace = record(duet, where, program)
@@ -131,11 +131,11 @@ def another_file_in_the_same_place_is_not_believed(duet, where):
     os.rename(program + ".new", program)
     text = duet.text("export", "folded", "-e", "job:step", trace)
     check(bool(re.search(r"export_prog\+0x[0-9a-f]+", text)) and "leaf" not in text, True)
-    # Without maps there are numbers.
+    # Without maps, frames are numbers.
     os.unlink(trace + "/.duet/maps")
     check(bool(re.fullmatch(r"export_prog(;0x[0-9a-f]+)+ \d+", duet.text(
         "export", "folded", "-e", "job:step", trace).splitlines()[0])), True)
-    # Nonsense there is passed over.
+    # Malformed maps are skipped.
     with open(trace + "/.duet/maps", "wb") as f:
         f.write(b"process x\nprocess 1 1\n5-3 0 - /x\nzz\n\0\xff\nprocess -1 99999999999999999999999\n1-ffffffffffffffff 0 - "
                 + b"a" * 10000 + b"\n" + os.urandom(1000))
@@ -176,5 +176,5 @@ if __name__ == "__main__":
     real.LIBRARY, PROGRAM = sys.argv[2], sys.argv[3]
     sys.exit(run_all([folded_stacks_are_the_calls_made, lines_name_the_functions_of_addresses, speedscope_has_the_shape_of_its_schema,
                       firefox_has_tables_that_fit, a_flame_graph_has_a_box_per_call_path_over_its_caller,
-                      another_file_in_the_same_place_is_not_believed,
+                      a_replaced_program_file_is_not_used,
                       a_real_recording_is_the_same_in_all_formats], Duet(sys.argv[1])))

@@ -9,7 +9,7 @@ import random
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # beside the sources
+sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../analysis"))
 from check import Duet, Failed, check, run_all
 from make import EPOCH, LOST, kernel, switch, ust, wakeup
@@ -60,7 +60,7 @@ def perfetto_slices_are_calls_and_pairs_that_nest(duet, where):
            ("work", EPOCH + 1550, EPOCH + 2120, {"id": 1})])
     cpu = [e for e in t.events if t.tracks[e.track].name == "CPU 0"]
     check(perfetto.slices(cpu), [("irq_handler", EPOCH + 1700, EPOCH + 1750, {"irq": 3})])
-    # Events that belong to no pair that was recorded are instants, with all fields.
+    # Events without a partner are instants with all fields.
     check([(e.name, e.time - EPOCH, e.fields) for e in t.of_thread(7) if e.type == "INSTANT" and e.name != "woken"],
           [("shop:order", 1650, {"id": -2**63, "t": 'x,"\n'}), ("syscall_entry_exit", 2150, {"code": 0}),
            ("shop:start", 2160, {"n": -5})])
@@ -81,7 +81,7 @@ def interrupts_are_the_cpus_and_soft_ones_have_names(duet, where):
     check([n for n in begun if n in ("irq_handler", "NET_RX")], ["irq_handler", "NET_RX"])
 
 
-def perfetto_has_switches_as_ftrace_says_them(duet, where):
+def perfetto_has_switches_in_the_form_of_ftrace(duet, where):
     t = to_perfetto(duet, *recording(where))
     check([(time - EPOCH, cpu, pid, s.prev_comm, s.prev_pid, s.prev_state, s.next_comm, s.next_pid, s.next_prio)
            for time, cpu, pid, s in t.switches],
@@ -155,7 +155,7 @@ def filters_choose_as_in_view(duet, where):
 # ---------------------------------------------------------------- chrome
 
 def walk_chrome(events):
-    """B and E nest on each row, X do not overlap by halves; gives the slices of each row."""
+    """Checks that B and E nest on each row, and that X events nest or are disjoint; returns the slices of each row."""
     rows, done = {}, {}
     for e in events:
         row = (e["pid"], e["tid"])
@@ -204,7 +204,7 @@ def states_span_no_loss_and_no_switch_that_is_missing(duet, where):
 
 
 def each_event_is_there_once(duet, where):
-    """A thousand random events: what is begin, end or instant is what view shows without switches."""
+    """A thousand random events: begins, ends and instants together are the events of view, except switches."""
     r, events, time = random.Random(7), [], 1000
     names = ["syscall_entry_a", "syscall_exit_a", "x_begin", "x_end", "irq_handler_entry", "irq_handler_exit",
              "plain", "sched_process_exit"]
@@ -224,13 +224,13 @@ def each_event_is_there_once(duet, where):
     n = sum(1 for e in events if e[3] not in (None, "sched_switch"))
     chrome = to_chrome(duet, path)["traceEvents"]
     walk_chrome([e for e in chrome if e["ph"] != "X"])
-    # Ends that nothing recorded have no fields.
-    told = [e for e in chrome if e["ph"] in "BEi" and e["name" if e["ph"] != "E" else "ph"] != "events lost"
+    # Synthetic ends have no fields.
+    shown = [e for e in chrome if e["ph"] in "BEi" and e["name" if e["ph"] != "E" else "ph"] != "events lost"
             and "args" in e]
-    check(len(told), n, "events in chrome")
+    check(len(shown), n, "events in chrome")
     t = to_perfetto(duet, path)
-    told = [e for e in t.events if e.fields and e.type in ("BEGIN", "END", "INSTANT")]
-    check(len(told), n, "events in perfetto")
+    shown = [e for e in t.events if e.fields and e.type in ("BEGIN", "END", "INSTANT")]
+    check(len(shown), n, "events in perfetto")
     check(len(t.switches), sum(1 for e in events if e[3] == "sched_switch"))
     for uuid in t.tracks:
         perfetto.slices([e for e in t.events if e.track == uuid])
@@ -238,7 +238,7 @@ def each_event_is_there_once(duet, where):
 
 # ---------------------------------------------------------------- csv
 
-def csv_is_what_view_says(duet, where):
+def csv_agrees_with_view(duet, where):
     paths = recording(where)
     rows = list(csv.DictReader(io.StringIO(duet.text("export", "csv", *paths), newline="")))
     view = [json.loads(line) for line in duet.text("view", "--json", *paths).splitlines()]
@@ -273,8 +273,8 @@ def an_empty_recording_gives_an_empty_file_of_the_format(duet, where):
     check(len(duet.text("export", "csv", path).splitlines()), 1)
 
 
-def damaged_recordings_give_what_is_sound(duet, where):
-    """Cut at many places, and with bits flipped: always a well-formed file, or an error."""
+def damaged_recordings_are_exported_without_the_damage(duet, where):
+    """Cut at many places, and with flipped bits: the result is a well-formed file, or an error."""
     paths = recording(where)
     file, r = where + "/k/cpu_0", random.Random(3)
     with open(file, "rb") as f:
@@ -296,7 +296,7 @@ def damaged_recordings_give_what_is_sound(duet, where):
                 perfetto.Trace(p.stdout)
 
 
-def what_cannot_be_written_is_said_and_removed(duet, where):
+def an_incomplete_file_is_reported_and_removed(duet, where):
     paths = recording(where)
     check("cannot write" in duet.run("export", "csv", "-o", where + "/no/file", *paths, status=2).stderr, True)
     if os.path.exists("/dev/full"):
@@ -325,8 +325,7 @@ def a_million_events_need_little_memory(duet, where):
         check(status, 0, form)
         print("# %s: %d KiB for %d events in %d KiB, %.2f s" % (form, used.ru_maxrss, n * copies, size >> 10,
                                                                used.ru_utime))
-        # What is mapped of the files counts as well; little else may.  This script's own size is what a
-        # child begins with.
+        # Mapped file pages count as well; little else may be used.  A child begins with the memory of this script.
         if used.ru_maxrss * 1024 > size + (96 << 20):
             raise Failed("%s: %d KiB for %d events" % (form, used.ru_maxrss, n * copies))
 

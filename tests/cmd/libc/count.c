@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count.c - a preload that counts calls of malloc and its like, stacked behind libduet-libc.
+ * count.c - a preload that counts calls of malloc and the like, stacked behind libduet-libc.
  *
- * What it counts is what the trace must hold, of all processes of a command: the counters are in
- * the file that DUET_TEST_COUNT names, mapped shared, so no exit is needed.  duet itself does not
- * count. Calls before libc knows its environment are kept until it does.
+ * The trace must have the same counts, summed over all processes of a command.  The counters are in
+ * the file named by DUET_TEST_COUNT, mapped shared, so they survive without an exit handler.  duet
+ * itself is not counted.  Calls before libc knows its environment are kept until it does.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""libc.py CASE DUET COUNT PROGRAM STATIC - what `duet record -e 'lttng_ust_libc:*'` must hold.
+"""libc.py CASE DUET COUNT PROGRAM STATIC - the guarantees of `duet record -e 'lttng_ust_libc:*'`.
 
-CASE is the name of a function below.  Each records a command with count.c stacked behind our preload
-and expects that
+CASE is the name of a function below.  Each records a command with count.c preloaded behind our preload and expects
+that
 
   the command's output and exit status are those of an unrecorded run,
-  the trace has exactly the events that count.c counted, per function, and none was lost,
-  Babeltrace reads it without a word and counts the same,
+  the trace has exactly the events that count.c counted, per function, and no loss,
+  Babeltrace reads it without a message and counts the same,
   no process frees an address twice, or gets one that is in use,
   the runtime directory is empty afterwards.
 
@@ -65,7 +65,7 @@ class Recording:
         return dict(zip(FUNCTIONS, values))
 
     def viewed(self):
-        """Per function, what duet view shows."""
+        """Returns the number of events by function, as duet view prints them."""
         n = dict.fromkeys(FUNCTIONS, 0)
         view = subprocess.Popen([DUET, "view", self.trace], stdout=subprocess.PIPE)
         for line in view.stdout:
@@ -95,7 +95,7 @@ class Recording:
         same(view.wait(), 0, "duet view's exit status")
 
     def is_exact(self):
-        """Events are those counted; returns them per function."""
+        """Checks that the events are those counted; returns them by function."""
         viewed = self.viewed()
         same(viewed, self.counted(), "events in the trace, and calls counted")
         if shutil.which("babeltrace2"):
@@ -103,7 +103,7 @@ class Recording:
         return viewed
 
     def is_consistent(self, from_start=False):
-        """No address is freed twice or handed out twice; see Heap."""
+        """Checks that no address is freed twice or returned twice; see Heap."""
         heaps = collections.defaultdict(Heap)
         for e in self.events():
             pid = e["pid"]
@@ -118,12 +118,11 @@ class Recording:
 
 
 class Heap:
-    """The addresses of one process, followed through its events as wrap_libc.c explains them: one
-    may have two lives for a while, when the event that ends the older is a realloc's, yet to come.
+    """The addresses of one process, followed through its events as wrap_libc.c explains them.  An address
+    may be live twice for a while, if the event that ends the older block is a realloc's, still to come.
 
-    A forked child has its parent's blocks: addresses never seen may be freed, unless the heap is
-    known from its start.
-    """
+    A forked child has its parent's blocks: unknown addresses may be freed, unless the heap is
+    known from its start."""
 
     def __init__(self, from_start=False):
         self.lives = collections.Counter()
@@ -170,7 +169,7 @@ def need(*tools):
 
 
 def whole(command, cwd=None, from_start=False, **more):
-    """The usual expectations; returns the recording for others."""
+    """Checks the usual expectations; returns the recording for further ones."""
     r = Recording(command, cwd, **more)
     r.is_exact()
     r.is_consistent(from_start)
@@ -229,11 +228,11 @@ def gcc():
         same(subprocess.run(["./hello"], cwd=d, capture_output=True).stdout, b"hello\n", "hello")
 
 
-# ---------------------------------------------------------------- hard lives
+# ---------------------------------------------------------------- difficult cases
 
 
 def values():
-    """Every argument and result is what the program itself saw."""
+    """Every argument and result is the one the program saw."""
     r = Recording([PROGRAM, "values"], check_output=False)
     same(r.result.returncode, 0, "exit status")
     r.is_exact()
@@ -283,7 +282,7 @@ def threads():
 
 
 def killed():
-    """Up to the instruction at which SIGKILL came."""
+    """The events are complete up to the instruction at which SIGKILL came."""
     r = Recording([PROGRAM, "killed"], check_output=False)
     same(r.result.returncode, 128 + 9, "exit status")
     n = r.is_exact()
@@ -292,27 +291,27 @@ def killed():
     r.is_consistent(from_start=True)
 
 
-def lost_is_told(command, *options):
-    """Recorded and lost are all there was."""
+def losses_are_reported(command, *options):
+    """Recorded and lost events together are all events."""
     r = Recording(command, check_output=False, options=options)
-    told = re.search(rb"^  applications .*, (\d+) LOST", r.result.stdout + r.result.stderr,
+    reported = re.search(rb"^  applications .*, (\d+) LOST", r.result.stdout + r.result.stderr,
                      re.M)
-    lost = int(told[1]) if told else 0
+    lost = int(reported[1]) if reported else 0
     same(sum(r.viewed().values()) + lost, sum(r.counted().values()),
          "events in the trace plus events lost, and calls counted")
     return lost
 
 
 def lost():
-    """In buffers too small; in a program that found no collector.  A child that finds none goes on in its
-    parent's buffers: the program it becomes cannot."""
-    assert lost_is_told([PROGRAM, "threads"], "--channel", "default:count=8,size=4K") > 0
-    same(lost_is_told([PROGRAM, "lost"]), 0, "events that a child lost")
-    assert lost_is_told([PROGRAM, "lost_exec"]) >= 1
+    """With buffers too small; and in a program without a collector.  A child that finds no collector continues in its
+    parent's buffers; the program it executes cannot."""
+    assert losses_are_reported([PROGRAM, "threads"], "--channel", "default:count=8,size=4K") > 0
+    same(losses_are_reported([PROGRAM, "lost"]), 0, "events that a child lost")
+    assert losses_are_reported([PROGRAM, "lost_exec"]) >= 1
 
 
 def worker_of(collector):
-    """The process that collects, not its keeper."""
+    """Returns the collecting process, not its supervisor."""
     children = []
     while not children and collector.poll() is None:
         with open(f"/proc/{collector.pid}/task/{collector.pid}/children") as f:
@@ -321,7 +320,7 @@ def worker_of(collector):
 
 
 def lost_once():
-    """What one recording told as lost, the next one of the same process does not tell again."""
+    """A loss reported in one recording is not reported again in the next one of the same process."""
     with tempfile.TemporaryDirectory() as d:
         env = dict(os.environ, DUET_RUNTIME_DIR=d + "/run")
         env.pop("LD_PRELOAD", None)
@@ -333,13 +332,13 @@ def lost_once():
             while not os.path.exists(d + "/run/session-default"):
                 assert c.poll() is None
                 time.sleep(0.01)
-            time.sleep(0.2)  # running programs are told next
+            time.sleep(0.2)  # so that the running programs attach
             return c
 
-        def lost_told(c):
+        def lost_reported(c):
             c.send_signal(signal.SIGINT)
-            told = re.search(rb", (\d+) LOST", c.communicate()[0])
-            return int(told[1]) if told else 0
+            reported = re.search(rb", (\d+) LOST", c.communicate()[0])
+            return int(reported[1]) if reported else 0
 
         first = collector(1)
         worker = worker_of(first)
@@ -348,8 +347,8 @@ def lost_once():
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         same(p.stdout.readline(), b"ready\n", "its output")
         os.kill(worker, signal.SIGCONT)
-        assert lost_told(first) >= 10
-        same(lost_told(collector(2)), 0, "events that the second recording lost")
+        assert lost_reported(first) >= 10
+        same(lost_reported(collector(2)), 0, "events that the second recording lost")
         p.stdin.close()
         same(p.wait(), 0, "exit status")
 
@@ -382,7 +381,7 @@ def small():
 
 
 def preloads():
-    """Others before and behind us, ourselves twice, and other allocators."""
+    """Other preloads before and behind ours, ours twice, and other allocators."""
     command = [PROGRAM, "threads"]
     for preload in (f"{COUNT}:{COUNT}", f"{OURS}:{COUNT}", f"{COUNT}:{OURS}"):
         r = Recording(command, preload=preload)
@@ -399,7 +398,7 @@ def preloads():
 
 
 def dormant():
-    """Preloaded, and nobody records: nothing changes, nothing stays."""
+    """Preloaded without a recording: nothing changes, and no file remains."""
     with tempfile.TemporaryDirectory() as d:
         env = dict(os.environ, LD_PRELOAD=OURS, DUET_RUNTIME_DIR=d)
         for way in ("threads", "forks", "closed", "small"):

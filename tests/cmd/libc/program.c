@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - uses the heap in the ways that libc.py asks for by name.
+ * program.c - uses the heap in the ways that libc.py selects by name.
  *
  * In all of them malloc(77) is called from .preinit_array, before libc is initialised.
  */
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void *volatile keep; /* so that nothing is optimised away */
+static void *volatile keep; /* so that the compiler removes nothing */
 
 static void before_everything(void)
 {
@@ -25,7 +25,7 @@ static void before_everything(void)
 }
 __attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = before_everything;
 
-/* A line of what the trace must say, written without the heap. */
+/* Prints a line that the trace must contain, without using the heap. */
 static __attribute__((format(printf, 1, 2))) void expect(const char *format, ...)
 {
 	char line[256];
@@ -82,7 +82,7 @@ static int values(void)
 	return errno == 5 ? 0 : 5;
 }
 
-/* Threads that hand blocks to each other: an address freed here is soon given out there. */
+/* Threads that pass blocks to each other: an address freed here is soon returned there. */
 enum { THREADS = 4, PLACES = 64, ROUNDS = 20000 };
 static void *places[PLACES];
 
@@ -155,7 +155,8 @@ static int forks(void)
 	return 0;
 }
 
-/* Nothing open, neither in us nor in a child, which has to join anew; nothing open afterwards. */
+/* Closes all descriptors, in the process and in a child, which has to attach again; none is open
+ * afterwards. */
 static int closed(void)
 {
 	int status;
@@ -173,7 +174,7 @@ static int closed(void)
 	return wait(&status) < 0 || status;
 }
 
-/* What an event needs the first time must fit on the smallest stacks. */
+/* The first event of a thread must fit on the smallest stacks. */
 static void *first_on_small_stack(void *arg)
 {
 	(void)arg;
@@ -193,7 +194,7 @@ static void first_in_handler(int signal)
 
 static int small(void)
 {
-	static char bytes[8192]; /* SIGSTKSZ, as programs of before AVX-512 know it */
+	static char bytes[8192]; /* SIGSTKSZ, as compiled in before AVX-512 */
 	stack_t stack = { .ss_sp = bytes, .ss_size = sizeof bytes };
 	struct sigaction sa = { .sa_handler = first_in_handler, .sa_flags = SA_ONSTACK };
 	pthread_attr_t a;
@@ -212,8 +213,8 @@ static int small(void)
 }
 
 /*
- * The collector stands still while a child wants to join: what the child does is lost, and counted,
- * whether it ends then or becomes another program.
+ * The collector is stopped while a child wants to attach: the child's events are lost, and counted,
+ * whether it ends then or executes another program.
  */
 static int lose(bool exec)
 {
@@ -243,7 +244,7 @@ static int lost_exec(void)
 	return lose(true);
 }
 
-/* Allocates, says so, and stays until its input ends. */
+/* Allocates, reports it, and stays until its input ends. */
 static int waiting(void)
 {
 	char c;

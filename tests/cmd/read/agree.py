@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/read/agree.py - `duet view --json` and Babeltrace 2 say the same of a trace.
+"""tests/cmd/read/agree.py - `duet view --json` and Babeltrace 2 read the same from a trace.
 
-agree.py DUET SAMPLE [TRACE...]: without TRACE, records the program SAMPLE with LTTng-UST in several
-ways and compares each; with TRACE, compares those.
-Every event's time, cpu, name, contexts and fields are compared, and the number of lost events.
-Exit: 0 all agree, 1 not, 77 nothing to compare with.
+agree.py DUET SAMPLE [TRACE...]: without TRACE, records the program SAMPLE with LTTng-UST in several ways and
+compares each; with TRACE, compares those. Every event's time, cpu, name, contexts and fields are compared, and the
+number of lost events. Exit: 0 all agree, 1 not, 77 nothing to compare with.
 """
 import collections
 import json
@@ -23,7 +22,7 @@ import record_lttng
 try:
     import bt2
 except ImportError:
-    # The module is the distribution's, and so must the interpreter be.
+    # The bt2 module belongs to the distribution's interpreter.
     if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
         os.execv("/usr/bin/python3", ["/usr/bin/python3"] + sys.argv)
     print("no python3-bt2")
@@ -34,13 +33,13 @@ TOLD = {"vpid": "pid", "vtid": "tid", "procname": "proc", "pid": "pid", "tid": "
 
 
 def plain_real(v, code):
-    """@code: f or d.  A 32-bit number is shown by the fewest digits that tell it from others."""
+    """@code: f or d.  A 32-bit number is printed with the fewest digits that identify it."""
     v = float(v)
     return {code: b"NaN" if math.isnan(v) else struct.pack(code, v)}
 
 
 def plain(f):
-    """A bt2 field as plain data."""
+    """Converts a bt2 field to plain data."""
     t = f.cls
     if type(f) in (bt2._SignedEnumerationFieldConst, bt2._UnsignedEnumerationFieldConst):
         return {"value": int(f), "labels": sorted(f.labels)}
@@ -49,7 +48,7 @@ def plain(f):
     if isinstance(f, bt2._RealFieldConst):
         return plain_real(f, "f" if "Single" in type(t).__name__ else "d")
     if isinstance(f, bt2._StringFieldConst):
-        return re.sub("[\ud800-\udfff]", "\ufffd", str(f))  # bytes that are no UTF-8
+        return re.sub("[\ud800-\udfff]", "\ufffd", str(f))  # invalid UTF-8
     if isinstance(f, bt2._StructureFieldConst):
         return plain_struct(f)
     if isinstance(f, bt2._VariantFieldConst):
@@ -68,13 +67,13 @@ def plain_struct(s):
 
 
 def is_length(name, names):
-    """Of a sequence, which implies it: view leaves it out.  Of a string (Babeltrace's writer makes one of a
-    text sequence) it is a field like any other; bt2 does not tell which."""
+    """Whether @name is the length of a sequence: view omits it.  For a string (Babeltrace's writer makes one of a
+    text sequence) the length is an ordinary field; bt2 does not show the difference."""
     return name.startswith("_") and name.endswith("_length") and name[1:-7] in names
 
 
-def theirs(path):
-    """(events, lost) as Babeltrace reads them."""
+def babeltrace_events(path):
+    """Returns (events, lost) as Babeltrace reads them."""
     events, lost = [], 0
     for m in bt2.TraceCollectionMessageIterator(path):
         if type(m) is bt2._DiscardedEventsMessageConst:
@@ -94,7 +93,7 @@ def theirs(path):
 
 
 def same(ours, bt):
-    """Whether a JSON value says what the bt2 one does."""
+    """Whether a JSON value equals the bt2 value."""
     if isinstance(bt, dict) and isinstance(next(iter(bt.values()), None), (bytes, float)):
         return plain_real(ours, next(iter(bt))) == bt
     if isinstance(bt, dict) and set(bt) == {"value", "labels"}:
@@ -123,7 +122,7 @@ def ours(view, path):
 
 
 def check_event(a, b):
-    """What differs between our event and theirs, or None."""
+    """Returns the first difference between our event and Babeltrace's, or None."""
     context = {k: v for k, v in b[3].items() if k not in TOLD}
     if a[:3] != b[:3]:
         return "head"
@@ -142,7 +141,7 @@ def order(e):
 def compare(view, path):
     """Events of one instant may come in another order; sorted() is stable within a stream."""
     a, a_lost = ours(view, path)
-    b, b_lost = theirs(path)
+    b, b_lost = babeltrace_events(path)
     if [e[0] for e in a] != sorted(e[0] for e in a):
         print("%s: out of order" % path)
         return False
@@ -185,7 +184,7 @@ def record_all(sample, directory):
 
 
 def counted(duet, trace):
-    """`duet stats --by CONTEXT` counts what Babeltrace shows."""
+    """Checks that `duet stats --by CONTEXT` counts the values that Babeltrace shows."""
     shown = subprocess.run(["babeltrace2", trace], stdout=subprocess.PIPE, encoding="latin-1", check=True).stdout
     for name in "vuid", "net_ns", "procname", "pthread_id":
         want = collections.Counter(v.strip('"') for v in re.findall(r"\b%s = (\"[^\"]*\"|-?\w+)" % name, shown))

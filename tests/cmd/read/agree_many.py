@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/read/agree_many.py - a hundred traces and more, on which Babeltrace 2 and we agree.
+"""tests/cmd/read/agree_many.py - more than a hundred traces that Babeltrace 2 and duet read alike.
 
-agree_many.py DUET SAMPLE TO_CTF2 LIBDUET [N]: every event's time, cpu, name, contexts and fields, of
-  - N random traces (random_ctf.py; 70; thousands is the long form)
-  - what LTTng-UST records of SAMPLE in many sessions at once, rotated and as snapshots, too
-  - what duet records of find(1) in its ways
-  - each of the recorded ones as Babeltrace's own writer (sink.ctf.fs) writes it again
-Each is read once more with its metadata said in CTF 2 (to_ctf2.c), with the same result, and some without
+agree_many.py DUET SAMPLE TO_CTF2 LIBDUET [N] compares every event's time, cpu, name, contexts and fields, of
+  - N random traces (random_ctf.py; 70; the long form is thousands)
+  - traces that LTTng-UST records of SAMPLE in many sessions at once, some rotated, some as snapshots
+  - recordings by duet of find(1), with several options
+  - a copy of each recorded trace by Babeltrace's own writer (sink.ctf.fs)
+Each is read a second time with its metadata converted to CTF 2 (to_ctf2.c), with the same result, and some without
 their index.  Exit: 0 all agree, 1 not, 77 nothing to compare with.
 """
 import glob
@@ -41,7 +41,7 @@ def session(d, name, out, way, *how):
 
 
 def lttng(directory, sample):
-    """Sessions recorded side by side: the program runs once for all, as three processes."""
+    """Records sessions side by side: the program runs once for all, as three processes."""
     traces = []
     d = record_lttng.Daemon()
     try:
@@ -75,7 +75,7 @@ def lttng(directory, sample):
 
 
 def leave_out_empty(session_directory):
-    """Of a program that ended while it registered LTTng leaves metadata without a stream, which Babeltrace refuses."""
+    """If a program ends while it registers, LTTng leaves metadata without a stream, which Babeltrace refuses."""
     for metadata in glob.glob(session_directory + "/**/metadata", recursive=True):
         with open(metadata, "rb") as f:
             if b"stream {" not in f.read():
@@ -98,7 +98,7 @@ def duet_ways(directory, duet, library):
 
 
 def rewritten(trace):
-    """As Babeltrace writes it; None if it refuses."""
+    """Returns the trace as Babeltrace writes it; None if it refuses."""
     out = trace + "-bt2"
     r = subprocess.run(["babeltrace2", trace, "--component=sink.ctf.fs", "--params=path=\"%s\"" % out],
                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -110,7 +110,7 @@ def text_of(duet, path):
 
 
 def same_in_ctf2(duet, to_ctf2, trace, scratch):
-    """True: the same text; None: CTF 2 has no word for something in it."""
+    """Returns True if the text is the same; None if CTF 2 cannot express the trace."""
     copy = os.path.join(scratch, "ctf2")
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(trace, copy)
@@ -147,9 +147,9 @@ def main():
         traces += recorded + again
         for t in traces:
             good += agree.compare([duet, "view"], t)
-            told = same_in_ctf2(duet, to_ctf2, t, directory)
-            in_ctf2 += bool(told)
-            if told is False:
+            is_same = same_in_ctf2(duet, to_ctf2, t, directory)
+            in_ctf2 += bool(is_same)
+            if is_same is False:
                 print("%s: reads differently with CTF 2 metadata" % t)
                 return 1
         print("%d of %d traces agree (%d recorded, %d written by Babeltrace), %d also in CTF 2" % (

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/cmd/read/contexts.c - write traces with contexts, from the program's half to the file.
+ * tests/cmd/read/contexts.c - writes traces with contexts, with libduet's code in one process.
  *
- *	contexts DIRECTORY NAMES...		one trace DIRECTORY/NAMES for each
+ * 	contexts DIRECTORY NAMES...		one trace DIRECTORY/NAMES for each
  *
  * Each has two events, test:one { i = 1 } and test:one { i = 2 }.
  */
@@ -20,7 +20,7 @@
 #include "inproc/context.h"
 #include "inproc/process.h"
 
-struct process process; /* what inproc/context.c finds in libduet */
+struct process process; /* inproc/context.c expects it from libduet */
 __thread uint64_t thread_context;
 
 bool process_is_sandboxed(void)

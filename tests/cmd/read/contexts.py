@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Contexts, from the program to the screen: duet view shows them, and Babeltrace 2 reads the same.
+"""Contexts, from the program to the output: duet view shows them, and Babeltrace 2 reads the same.
 
     contexts.py DUET CONTEXTS
 """
@@ -19,7 +19,7 @@ NAMESPACES = {n + "_ns": os.stat("/proc/self/ns/" + n).st_ino
               for n in ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")}
 SLOT = [0x4bf92f3577b34da6, 0xa3ce929d0e0e4736]
 HAS_PMU = any(os.path.exists("/sys/bus/event_source/devices/" + d) for d in ("cpu", "cpu_core"))
-WAYS = {  # what is asked for: what must be there
+WAYS = {  # requested contexts: contexts in the trace
     "vpid,vtid,cpu_id": [],
     "procname": [],
     "uid,euid,gid,egid,ppid": ["ppid", *IDS],
@@ -48,7 +48,7 @@ def complaints(context, names):
 
 
 def counter_complaints(contexts):
-    """Where there is no PMU the program records 0; what a counter says must be tested where there is."""
+    """Where there is no PMU the program records 0; values can be tested only on a machine with one."""
     for k in [k for k in contexts[0] if k.startswith("perf_")]:
         values = [c[k] for c in contexts]
         if values != sorted(values):
@@ -62,7 +62,7 @@ def check(duet, trace, asked, names):
         [duet, "view", "--json", trace], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()]
     for i, e in enumerate(events, 1):
         yield from complaints(e.get("context", {}), names)
-        if "procname" in asked and e.get("proc") != "of many context":  # the kernel's 15 characters
+        if "procname" in asked and e.get("proc") != "of many context":  # the kernel cuts it to 15 characters
             yield "proc is %r" % e.get("proc")
         if e["fields"] != {"i": i} or e["event"] != "test:one":
             yield "event %d is %r" % (i, e)

@@ -72,7 +72,7 @@ def run(duet, *args):
 
 
 def times(duet, trace, expression, *more):
-    """Which events match, by the last digits of their times."""
+    """Returns the last digits of the times of the events that match."""
     status, out, err = run(duet, "view", "--json", "-f", expression, *more, trace)
     check(expression + ", status", (status, err), (0, ""))
     return [json.loads(l)["time"] % 1000 for l in out.splitlines()]
@@ -83,7 +83,7 @@ ALL = sorted(ORDERS + PAYS + ODD + SWITCH)
 MATCHES = [
     ("1", ALL),
     ("0", []),
-    # classes of which some have the field, and one has it as something else
+    # only some classes have the field, and one has it with another type
     ("id == 3", [30, 35]),
     ("id == \"seven\"", ODD),
     ("id != \"x\"", ODD),
@@ -114,11 +114,11 @@ MATCHES = [
     ("five < -3", [40, 50]),
     ("big == 18446744073709551613", [20]),
     ("big > -1 && id == 0", [0]),
-    # a variant's other cases have no value
+    # the other cases of a variant have no value
     ("var == -3", [30]),
     ("var < 100", [10, 30, 50]),
     ("tag == \"TXT\" && id", [20, 40]),
-    # what is known besides: of whom, where, what
+    # properties of events besides fields
     ("$name == \"shop:pay\"", PAYS),
     ("$name ~ \"sched*\"", SWITCH),
     ("$cpu_id == 0", SWITCH),
@@ -164,12 +164,12 @@ def works_beside_other_options(duet, trace):
     check("text", (status, out.count("\n"), "{ id = 3, last = 3, how = \"cash\" }" in out), (0, 1, True))
 
 
-def stats_count_what_matches(duet, trace):
+def stats_count_matching_events(duet, trace):
     status, out, err = run(duet, "stats", "--json", "-f", "id < 2", trace)
     check("stats", (status, err), (0, ""))
-    told = json.loads(out)
-    check("stats: of all", (told["n_events"], told["n_matching"]), (14, 4))
-    check("stats: by event", sorted((r["event"], r["n"]) for r in told["events"]), [("shop:order", 2), ("shop:pay", 2)])
+    stats = json.loads(out)
+    check("stats: of all", (stats["n_events"], stats["n_matching"]), (14, 4))
+    check("stats: by event", sorted((r["event"], r["n"]) for r in stats["events"]), [("shop:order", 2), ("shop:pay", 2)])
     status, _, err = run(duet, "stats", "-f", "prise", trace)
     check("stats, wrong", (status, err), (2, "duet stats: filter: no event has a field `prise'; there is `price'"))
     check("stats of nothing", run(duet, "stats", "-f", "id == 77", trace)[0], 0)
@@ -184,7 +184,7 @@ def main():
         for expression, want in REFUSED:
             check(expression, run(duet, "view", "-f", expression, trace), (2, "", "duet view: " + want))
         works_beside_other_options(duet, trace)
-        stats_count_what_matches(duet, trace)
+        stats_count_matching_events(duet, trace)
     print("not ok: %d" % failures if failures else "ok: %d expressions" % len(MATCHES + REFUSED))
     return failures > 0
 

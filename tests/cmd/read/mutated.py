@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/read/mutated.py - the same damaged traces given to `duet view` and to Babeltrace 2.
+"""tests/cmd/read/mutated.py - `duet view` and Babeltrace 2 read the same damaged traces.
 
-mutated.py DUET LIBDUET [N [PARALLEL]]: N (150; 10000 is the long form) damaged copies of random traces
-(random_ctf.py) and of a recording of duet's, a few bits or bytes of one file each; number i is always the same,
-but for the recording.  Of ours it is a failure if
-  - it crashes, refuses damaged streams, or takes more than 5 s of CPU or 2 GiB
-  - an event of a packet that was not touched is missing, or is shown otherwise
-  - events are missing where a stream was cut, and no packet and byte of it are named; or a damage is named twice
-Of Babeltrace the same is counted, as far as its text tells: crashes and hangs, and fewer events than untouched packets hold.
-Exit: 0, 1 a failure of ours, 77 no Babeltrace.
+mutated.py DUET LIBDUET [N [PARALLEL]]: N (150; the long form is 10000) damaged copies of random traces
+(random_ctf.py) and of a recording by duet, with a few bits or bytes of one file changed.  Number i is always the
+same, except for the recording.  duet fails if
+  - it crashes, refuses damaged streams, or uses more than 5 s of CPU or 2 GiB
+  - an event of an unchanged packet is missing, or differs
+  - events are missing where a stream was cut, and no message names the packet and byte; or a message comes twice
+For Babeltrace the same is counted, as far as its messages show it: crashes, hangs, and fewer events than unchanged
+packets hold. Exit: 0, 1 duet failed, 77 no Babeltrace.
 """
 import collections
 import concurrent.futures
@@ -36,27 +36,27 @@ MAGIC = 0xC1FC1FC1
 
 
 def run(*args):
-    """A process in the time it may have; the memory is bounded for all from here on."""
+    """Runs a process with a time limit; the memory limit applies to all processes from here on."""
     r = subprocess.run(["prlimit", "--cpu=%d" % CPU_SECONDS, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                        close_fds=False)
     return r.returncode, r.stdout, r.stderr.decode(errors="replace")
 
 
 def key(line):
-    """An event as it is, without what others tell of it: names of threads."""
+    """An event without data from other events: the names of threads."""
     e = json.loads(line)
     return json.dumps([e.get(k) for k in ("time", "cpu", "event", "context", "fields")])
 
 
 def view(trace):
-    """(status, events, what was told)"""
-    status, out, told = run(duet, "view", "--json", trace)
+    """Returns (status, events, messages)."""
+    status, out, messages = run(duet, "view", "--json", trace)
     lines = out.decode(errors="replace").splitlines()
-    return status, collections.Counter(key(l) for l in lines if '"lost_events"' not in l), told
+    return status, collections.Counter(key(l) for l in lines if '"lost_events"' not in l), messages
 
 
 class Original:
-    """A trace, its files' packets, and the events of each."""
+    """A trace, the packets of its files, and the events of each packet."""
 
     def __init__(self, path, scratch):
         self.path = path
@@ -74,7 +74,7 @@ class Original:
             raise SystemExit("%s: its packets alone are not the whole" % path)
 
     def split(self, f):
-        """Packets begin with the magic number and the trace's uuid."""
+        """Packets begin with the magic number and the trace's UUID."""
         b = self.bytes[f]
         if b[:4] not in (MAGIC.to_bytes(4, "little"), MAGIC.to_bytes(4, "big")):
             raise SystemExit("%s/%s begins with no packet" % (self.path, f))
@@ -89,7 +89,7 @@ class Original:
 
 
 def change(r, b, at):
-    """Changes @b at @at; gives (kind, where what is not touched begins again, or None)."""
+    """Changes @b at @at; returns (kind, where the unchanged part begins again, or None)."""
     n = min(1 + r.randrange(16), len(b) - at)
     kind = r.choice(("bit", "bit", "byte", "run", "edge", "cut", "out", "in", "moved"))
     if kind == "bit":
@@ -113,7 +113,7 @@ def change(r, b, at):
 
 
 class Case:
-    """Number @i: what was damaged, and the events that are not."""
+    """Number @i: the damage, and the events that must survive it."""
 
     def __init__(self, i, originals):
         r = random.Random(i)
@@ -139,23 +139,23 @@ class Case:
         return "%s at byte %d of %s of %s" % (self.kind, self.at, self.file, self.original.path)
 
 
-def wrong(case, status, events, told):
-    """What is wrong with what duet said, or None."""
-    if status < 0 or status and not told:
-        return "ended with %d: %s" % (status, told[:500])
-    lines = [l for l in told.splitlines() if "byte" in l]
+def find_error(case, status, events, messages):
+    """Returns the first error in duet's result, or None."""
+    if status < 0 or status and not messages:
+        return "ended with %d: %s" % (status, messages[:500])
+    lines = [l for l in messages.splitlines() if "byte" in l]
     if len(set(lines)) != len(lines):
-        return "told twice: " + told[:1000]
+        return "reported twice: " + messages[:1000]
     if case.file == "metadata":
         return None
     if status:
-        return "refused: " + told[:500]
+        return "refused: " + messages[:500]
     missing = case.sound - events
     if missing:
         return "%d sound events are missing, as %s" % (sum(missing.values()), next(iter(missing))[:300])
     b = case.original.packets[case.file]
     if case.kind == "cut" and case.at not in [p[0] for p in b] and not any(case.file in l and "packet" in l for l in lines):
-        return "a cut is not told of: " + told[:500]
+        return "a cut is not reported: " + messages[:500]
     return None
 
 
@@ -163,17 +163,17 @@ def try_one(i, originals, scratch):
     case = Case(i, originals)
     where = os.path.join(scratch, "%d" % i)
     case.original.copy(where, {case.file: case.changed})
-    status, events, told = view(where)
-    ours = wrong(case, status, events, told)
+    status, events, messages = view(where)
+    ours = find_error(case, status, events, messages)
     bt_status, out, _ = run("babeltrace2", where)
     if bt_status < 0:
-        theirs = "crashed or hung (%s)" % signal.Signals(-bt_status).name
+        babeltrace_counts = "crashed or hung (%s)" % signal.Signals(-bt_status).name
     elif out.count(b"\n") < sum(case.sound.values()):
-        theirs = "sound events not shown"
+        babeltrace_counts = "sound events not shown"
     else:
-        theirs = "refused, all sound events shown" if bt_status else "read"
+        babeltrace_counts = "refused, all sound events shown" if bt_status else "read"
     shutil.rmtree(where)
-    return i, case, ours, theirs, sum(events.values()), out.count(b"\n")
+    return i, case, ours, babeltrace_counts, sum(events.values()), out.count(b"\n")
 
 
 def record(directory):
@@ -193,7 +193,7 @@ def main():
         return 77
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    failures, theirs, shown = 0, collections.Counter(), [0, 0]
+    failures, babeltrace_counts, shown = 0, collections.Counter(), [0, 0]
     with tempfile.TemporaryDirectory(prefix="duet-mutated-") as directory:
         originals = [Original(record(directory), directory + "/alone")]
         for seed in range(1, 25):
@@ -206,13 +206,13 @@ def main():
                 if ours:
                     failures += 1
                     print("%d: %s: %s" % (i, case.text(), ours), flush=True)
-                theirs[bt] += 1
+                babeltrace_counts[bt] += 1
                 shown[0] += n_ours
                 shown[1] += n_bt
                 if (i + 1) % 500 == 0:
-                    print("# %d: %d failures, Babeltrace: %s" % (i + 1, failures, dict(theirs)), flush=True)
+                    print("# %d: %d failures, Babeltrace: %s" % (i + 1, failures, dict(babeltrace_counts)), flush=True)
     print("%d damaged traces: duet fails on %d, shows %d events; Babeltrace 2 shows %d: %s" % (
-        n_damaged, failures, *shown, ", ".join("%d %s" % (n, what) for what, n in sorted(theirs.items()))))
+        n_damaged, failures, *shown, ", ".join("%d %s" % (n, what) for what, n in sorted(babeltrace_counts.items()))))
     return 1 if failures else 0
 
 

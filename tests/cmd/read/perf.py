@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/read/perf.py DUET - CTF laid out as `perf data convert --to-ctf` does it: Babeltrace 2 and we agree.
+"""tests/cmd/read/perf.py DUET - CTF with the layout of `perf data convert --to-ctf`: Babeltrace 2 and duet agree.
 
-Debian's perf is built without that, so the layout is made here: env domain = "kernel" and tracer_name = "perf", a clock
-perf_clock, a stream per CPU of class 0, event headers of a 32-bit id and a 64-bit time, fields perf_* before those of the
-tracepoint, which are named with their system ("sched:sched_switch"), call chains and raw bytes as sequences, and with
---all perf_comm, perf_fork and the like.  Exit: 0, 1 not so, 77 no Babeltrace.
+Debian's perf is built without that command, so the layout is made here: env domain = "kernel" and tracer_name =
+"perf", a clock perf_clock, a stream per CPU of class 0, event headers of a 32-bit id and a 64-bit time, fields
+perf_* before those of the tracepoint.  Tracepoints are named with their system ("sched:sched_switch").  Call chains
+and raw bytes are sequences; with --all there are perf_comm, perf_fork and the like.  Exit: 0, 1 no agreement, 77 no
+Babeltrace.
 """
 import json
 import os
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import agree  # ends with 77 where there is no bt2
+import agree  # exits with 77 without bt2
 
 INT = "integer { size = %d; align = 8; signed = %s; encoding = none; base = %s; byte_order = le; }"
 S32, U32, S64, U64 = (INT % (n, s, "decimal") for n, s in ((32, "true"), (32, "false"), (64, "true"), (64, "false")))
@@ -155,7 +156,7 @@ def main():
         for seed in range(12):
             make("%s/%d" % (d, seed), seed)
             good = agree.compare([duet, "view"], "%s/%d" % (d, seed)) and good
-        # What is named with its system is chosen by either name.
+        # An event with a system in its name is selected by either name.
         lines = subprocess.run([duet, "view", "--json", "-e", "sched_switch", d + "/0"], stdout=subprocess.PIPE, check=True).stdout
         n = [json.loads(line)["event"] for line in lines.splitlines()]
         both = subprocess.run([duet, "view", "--json", "-e", "sched:sched_switch", d + "/0"], stdout=subprocess.PIPE, check=True).stdout

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/read/random_ctf.py - CTF 1.8 traces nobody would write: random types, random bits.
+"""tests/cmd/read/random_ctf.py - unusual CTF 1.8 traces: random types, random bits.
 
-make(directory, seed): byte order, packetised metadata or plain, magic, uuid, headers, contexts; integers
-of 1 to 64 bits at alignments of 1 to 64 and either order, floats, enums, strings, text, arrays and
-sequences, structs and variants in each other.  The same seed makes the same trace.
+make(directory, seed): byte order, packetised metadata or plain, magic, uuid, headers, contexts; integers of 1 to 64
+bits at alignments of 1 to 64 and either order, floats, enums, strings, text, arrays and sequences, structs and
+variants in each other.  The same seed makes the same trace.
 """
 import os
 import random
@@ -13,7 +13,7 @@ import uuid
 
 
 class Bits:
-    """Bits as CTF lays them out; numbers of both orders are not mixed within a byte."""
+    """Bits in the layout of CTF; numbers of both orders never share a byte."""
 
     def __init__(self):
         self.bytes = bytearray()
@@ -49,7 +49,7 @@ class Integer:
         self.signed = r.random() < 0.5 if signed is None else signed
         whole = self.size % 8 == 0
         self.align = align or (r.choice((8, 8, 8, 16, 32, 64)) if whole or r.random() < 0.2 else 1)
-        # Within a byte the trace's order holds: what follows may share that byte.
+        # Within a byte the trace's order is used: the next field may share that byte.
         self.big = (r.choice((order, not order)) if whole and self.align >= 8 else order) if clock is None else order
         self.clock, self.base = clock, base or r.choice((10, 10, 16, 8, 2))
 
@@ -205,8 +205,8 @@ class Maker:
         return "_%s%d" % (what, self.n)
 
     def fields(self, depth):
-        """Members for a struct: what needs a length or a tag brings it along.  Not in an event's
-        own context: Babeltrace 2.0.4 falls over it (an assertion in ctf-meta-update-value-storing-indexes.c)."""
+        """Members for a struct, with the lengths and tags they need.  Not in an event's
+        own context: Babeltrace 2.0.4 fails an assertion there (ctf-meta-update-value-storing-indexes.c)."""
         members = []
         for _ in range(self.r.randrange(1, 6)):
             kind = self.r.randrange(8 if self.is_context else 12)
@@ -295,7 +295,7 @@ def write_stream(path, r, big, ident, types, cpu):
     with open(path, "wb") as f:
         for _ in range(r.randrange(1, 4)):
             begin, body = now, None
-            # Twice: sizes and the end are known only after the events; the random ones come again.
+            # Written twice: sizes and the end are known only after the events; the same random values are used again.
             state = r.getstate()
             sizes = (0, 0, 0)
             for turn in range(2):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/read/record_lttng.py - record programs with LTTng-UST, disturbing nobody.
+"""tests/cmd/read/record_lttng.py - records programs with LTTng-UST, apart from other sessions.
 
-record(out, program, ...) starts a session daemon of its own, records, and stops it.  As root it
-needs a mount namespace (the daemon's directories are fixed for root): call enter_private_mounts()
-first thing in main.  Skip (exit 77) is left to the caller: it gets LttngMissing.
+record(out, program, ...) starts a session daemon of its own, records, and stops it.  As root it needs a mount
+namespace (the daemon's directories are fixed for root): call enter_private_mounts() first thing in main.  Without
+LTTng it raises LttngMissing; the caller skips (exit 77).
 """
 import os
 import shutil
@@ -62,7 +62,7 @@ class Daemon:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def record(self, out, commands, events, contexts=(), channel=(), buffers="--buffers-uid"):
-        """Record @commands, run at the same time, into @out."""
+        """Records @commands, which run at the same time, into @out."""
         name = "s%d" % time.monotonic_ns()
         self.run("create", name, "--output=" + out)
         self.run("enable-channel", "-u", buffers, *channel, "c")

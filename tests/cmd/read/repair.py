@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/read/repair.py - whatever was done to a recording, `duet repair` makes one that Babeltrace 2 reads.
+"""tests/cmd/read/repair.py - Babeltrace 2 reads the result of `duet repair` for every damaged recording.
 
-repair.py DUET LIBDUET [N]: N (80) damaged copies of random traces (random_ctf.py), some of them packed by zstd(1), and of
-recordings of duet's, one of them in packed pieces, each cut, flipped, zeroed or with bytes too many, in metadata or
-streams.  Of each repaired one
-  - Babeltrace takes it without an error, and reads as many events as duet does
+repair.py DUET LIBDUET [N]: N (80) damaged copies of random traces (random_ctf.py), some of them compressed by
+zstd(1), and of recordings by duet, one of them in compressed trace chunks.  Each is cut, flipped, zeroed or
+extended, in metadata or streams.  For each repaired copy
+  - Babeltrace reads it without an error, and as many events as duet does
   - duet finds no damage
-  - no event is there that was not read of the damaged one
-A sound trace stays as it is.  Exit: 0, 1 not so, 77 no Babeltrace.
+  - it has no event that duet did not read from the damaged copy
+An undamaged trace is not changed.  Exit: 0, 1 failure, 77 no Babeltrace.
 """
 import glob
 import os
@@ -47,7 +47,7 @@ def streams(trace):
 
 
 def damage(r, trace):
-    """One place; says what."""
+    """Damages one place; returns a description."""
     kind = r.choice(("cut", "flip", "flip", "flip", "header", "zeros", "insert", "text", "text cut"))
     path = r.choice(glob.glob(trace + "/**/metadata*", recursive=True) if kind.startswith("text") else streams(trace))
     with open(path, "rb") as f:
@@ -70,15 +70,15 @@ def damage(r, trace):
 
 
 def view(trace):
-    """The events.  Losses are what a counter says, and host and domain what the metadata's env does: both may be
-    the damage."""
+    """Returns the events.  Losses come from a counter, and host and domain from the metadata's env: both may be
+    the damage, so they are left out."""
     r = run(duet, "view", "--json", trace)
     lines = [re.sub(b'"(host|domain)":"[^"]*",', b"", l) for l in r.stdout.splitlines() if b'"lost_events"' not in l]
     return lines, r.stderr.decode(errors="replace")
 
 
-def check(trace, say):
-    """The number of complaints."""
+def check(trace, label):
+    """Returns the number of errors."""
     before, _ = view(trace)
     out = trace + "-whole"
     r = run(duet, "repair", trace, out)
@@ -86,29 +86,30 @@ def check(trace, say):
         # A single packet may be damaged as a whole.
         if not os.path.exists(out) and (not before or "it has no undamaged packet" in r.stderr.decode()):
             return 0
-        print("%s: repair failed: %s" % (say, r.stderr.decode(errors="replace")))
+        print("%s: repair failed: %s" % (label, r.stderr.decode(errors="replace")))
         return 1
     bad = 0
-    after, told = view(out)
+    after, messages = view(out)
     n = 0
-    for part in glob.glob(out + "/**/metadata", recursive=True):  # alone: clocks that lost their uuid do not go together
-        theirs = run("babeltrace2", os.path.dirname(part))
-        n += len(theirs.stdout.splitlines())
-        if b"`tgt_fc` failed" in theirs.stderr:
-            return bad  # an assertion of Babeltrace 2.0.4, which it fails on some sound metadata as well
-        if theirs.returncode == -8:
-            return bad  # it divided by zero: 2.0.4 may, if a clock has no frequency and begins late
-        if theirs.returncode or b"ERROR" in theirs.stderr:
-            print("%s: babeltrace2: %d, %s" % (say, theirs.returncode, theirs.stderr.decode(errors="replace")[:600]))
+    # One by one: sources whose clocks lost their UUID cannot be opened together.
+    for part in glob.glob(out + "/**/metadata", recursive=True):
+        babeltrace = run("babeltrace2", os.path.dirname(part))
+        n += len(babeltrace.stdout.splitlines())
+        if b"`tgt_fc` failed" in babeltrace.stderr:
+            return bad  # Babeltrace 2.0.4 fails an assertion, on some undamaged metadata as well
+        if babeltrace.returncode == -8:
+            return bad  # Babeltrace 2.0.4 divides by zero if a clock has no frequency and begins late
+        if babeltrace.returncode or b"ERROR" in babeltrace.stderr:
+            print("%s: babeltrace2: %d, %s" % (label, babeltrace.returncode, babeltrace.stderr.decode(errors="replace")[:600]))
             bad += 1
     if n != len(after) and not bad:
-        print("%s: babeltrace2 reads %d events, duet %d" % (say, n, len(after)))
+        print("%s: babeltrace2 reads %d events, duet %d" % (label, n, len(after)))
         bad += 1
-    if "byte" in told or "metadata" in told:
-        print("%s: still damaged: %s" % (say, told))
+    if "byte" in messages or "metadata" in messages:
+        print("%s: still damaged: %s" % (label, messages))
         bad += 1
     if set(after) - set(before):
-        print("%s: has events that were not there: %s" % (say, sorted(set(after) - set(before))[:2]))
+        print("%s: has events that were not there: %s" % (label, sorted(set(after) - set(before))[:2]))
         bad += 1
     shutil.rmtree(out)
     return bad

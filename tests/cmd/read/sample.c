@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/cmd/read/sample.c - a program traced by LTTng-UST, to give readers something real.
+ * tests/cmd/read/sample.c - a program traced by LTTng-UST, as input for readers.
  *
- * sample ROUNDS [PAUSE_MS]: every kind of event ROUNDS times, from two threads, with values at
- * the edges of their types; a pause in the middle when asked, long enough for 27 bits of time to
+ * sample ROUNDS [PAUSE_MS]: every kind of event ROUNDS times, from two threads, with values at the
+ * limits of their types.  The optional pause in the middle is long enough for 27 bits of time to
  * wrap.
  */
 #include <math.h>
@@ -52,8 +52,9 @@ static const int colours[] = { 0, 1, 10, 15, 20, 21, -3, -2, 99 };
 #define TINY_TEN(d)                                                                                \
 	TINY(t##d##0)                                                                              \
 	TINY(t##d##1)                                                                              \
-	TINY(t##d##2) TINY(t##d##3) TINY(t##d##4) TINY(t##d##5) TINY(t##d##6) TINY(t##d##7)        \
-		TINY(t##d##8) TINY(t##d##9)
+	TINY(t##d##2)                                                                              \
+	TINY(t##d##3) TINY(t##d##4) TINY(t##d##5) TINY(t##d##6) TINY(t##d##7) TINY(t##d##8)        \
+		TINY(t##d##9)
 
 static void one_round(long i)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/cmd/read/to_ctf2.c - a trace's CTF 1.8 metadata said in CTF 2: to_ctf2 METADATA > METADATA.
+ * tests/cmd/read/to_ctf2.c - converts CTF 1.8 metadata to CTF 2: to_ctf2 METADATA > METADATA.
  *
- * The streams stay as they are: what is read of them must stay the same, too.  Traces whose TSDL
- * says what CTF 2 cannot are refused with status 3.
+ * The streams stay as they are, so reading must give the same result.  Traces that CTF 2 cannot
+ * express are refused with status 3.
  */
 #include <inttypes.h>
 
@@ -83,7 +83,7 @@ static void say_bound(uint64_t v, bool is_signed)
 		printf("%" PRIu64, v);
 }
 
-/* All ranges of the labels called @text; true if there is one. */
+/* Prints all ranges of the labels named @text; returns true if there is one. */
 static bool say_ranges(const struct ctf_type *e, const char *text)
 {
 	int n = 0;

@@ -107,7 +107,7 @@ class Duet:
         return r.stdout.decode("utf-8"), r.stderr.decode("utf-8", "replace")
 
 
-def a_line_tells_time_cpu_thread_event_and_fields(d):
+def a_line_has_time_cpu_thread_event_and_fields(d):
     out, err = d.view("ust")
     check(out, """\
 22:13:20.000001000 (+0.000000000) [3] shop:10 lttng_ust_statedump:procname { procname = "shop" }
@@ -155,7 +155,8 @@ def from_and_to_choose_by_time(d):
 
 
 def times_may_count_from_the_beginning(d):
-    """--to from --from, if there is one.  The recording begins at 1000 ns, its events are at 1000, 1500, 1501 and 3000."""
+    """--to counts from --from, if there is one.  The recording begins at 1000 ns, its events are at 1000, 1500, 1501
+    and 3000."""
     def n(*options):
         return len([line for line in d.view(*options, "ust")[0].splitlines() if "[lost" not in line])
     check(n("--from", "+500ns"), 3)
@@ -166,7 +167,7 @@ def times_may_count_from_the_beginning(d):
 
 
 def a_name_that_does_not_exist_is_answered_with_the_nearest(d):
-    def said(*args):
+    def run_view(*args):
         return subprocess.run([d.duet, *args], cwd=d.where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for args, wanted in ((["vew", "ust"], "view"), (["stast", "ust"], "stats"), (["report", "lattency", "a", "b", "ust"], "latency"),
                          (["export", "perfeto", "ust"], "perfetto"), (["view", "-e", "shop:ordre", "ust"], "shop:order"),
@@ -174,10 +175,10 @@ def a_name_that_does_not_exist_is_answered_with_the_nearest(d):
                          (["export", "csv", "-e", "sched_swich", "kernel"], "sched_switch"),
                          (["report", "latency", "shop:order", "shop:ordr", "ust"], "shop:order"),
                          (["report", "latency", "order", "order", "--by", "pirce", "ust"], "price")):
-        r = said(*args)
+        r = run_view(*args)
         check((args, r.returncode, r.stderr.partition(": did you mean ")[2]), (args, 2, wanted + "?\n"))
     for args in (["xyzzy"], ["report", "xyzzy", "ust"], ["view", "-e", "xyzzy", "ust"], ["export", "xyzzy", "ust"]):
-        r = said(*args)
+        r = run_view(*args)
         check((args, r.returncode, "did you mean" in r.stderr), (args, 2, False))
 
 
@@ -210,7 +211,7 @@ def names_come_from_switches(d):
         "[3] worker:77 irq { irq = 9 }"])
 
 
-def lines_look_as_asked_for(d):
+def lines_have_the_requested_style(d):
     def line(*options, n=-1):
         return d.view(*options, "ust")[0].splitlines()[n]
 
@@ -222,7 +223,7 @@ def lines_look_as_asked_for(d):
     check(line("--color", "always", "--columns", "time,thread", n=2),
           "\033[2m22:13:20.000001501 \033[m\033[36mshop:11 \033[m\033[1mshop:order\033[m")
     check(line("--color", "always", "--columns", "fields", n=3)[:5], "\033[31m")
-    # Numbers and texts alone: from a template.
+    # Numbers and texts alone: printed from a template.
     check(line("--color", "always", "--columns", "fields", n=0),
           '\033[2m\033[m\033[1mlttng_ust_statedump:procname\033[m { procname = "shop" }')
     for bad in (("--time", "noon"), ("--columns", "time,what"), ("--columns", ""), ("--color", "red")):
@@ -230,7 +231,7 @@ def lines_look_as_asked_for(d):
 
 
 def on_terminal(d, *options, **env):
-    """What arrives on a terminal."""
+    """Returns the output as a terminal gets it."""
     master, slave = pty.openpty()
     p = subprocess.Popen([d.duet, "view", "--state", *options, "ust"], cwd=d.where, stdin=slave, stdout=slave,
                          stderr=subprocess.DEVNULL, env={**os.environ, "TZ": "UTC", "TERM": "xterm", **env})
@@ -256,32 +257,32 @@ def a_terminal_gets_colors_and_a_pager(d):
     check("page:" in on_terminal(d, PAGER="sed s/^/page:/", DUET_PAGER=""), False)
     check(on_terminal(d, PAGER="true", DUET_PAGER="echo $LESS;cat>/dev/null", LESS="").strip(), "")
     check(on_terminal(d, PAGER="echo $LESS;cat>/dev/null").strip(), os.environ.get("LESS", "FRX"))
-    check(on_terminal(d, PAGER="true"), "")  # one that does not read on
+    check(on_terminal(d, PAGER="true"), "")  # a pager that does not read
 
 
-def a_terminal_is_told_how_far_it_has_come(d):
-    """Once it takes longer than a second: here because nobody takes the lines."""
+def a_terminal_shows_progress(d):
+    """Progress is shown after a second: here because the output is not read."""
     events = [order(1000 + i, i, b"x" * 50, 0.5, [1, 2, 3], 0, 0) for i in range(200)]
     make(os.path.join(d.where, "long"), UST, [b"".join(packet(events, 1000 * (i + 1), i) for i in range(200))])
     master, slave = pty.openpty()
     p = subprocess.Popen([d.duet, "view", "long"], cwd=d.where, stdout=subprocess.PIPE, stderr=slave)
     os.close(slave)
-    held = array.array("i", [0])
-    while held[0] < 65536 and p.poll() is None:  # until it waits for us
-        fcntl.ioctl(p.stdout, termios.FIONREAD, held)
+    n_pending = array.array("i", [0])
+    while n_pending[0] < 65536 and p.poll() is None:  # until it blocks
+        fcntl.ioctl(p.stdout, termios.FIONREAD, n_pending)
         time.sleep(0.01)
     time.sleep(1.3)
     lines = p.stdout.read().count(b"\n")
     check((p.wait(120), lines), (0, 200 * 200))
-    told = b""
+    output = b""
     try:
-        while True:  # what was written arrives in pieces; the terminal's end is an error
-            told += os.read(master, 65536)
+        while True:  # the output arrives in parts; the end of the terminal is an error
+            output += os.read(master, 65536)
     except OSError:
-        told = told.decode()
+        output = output.decode()
     os.close(master)
-    check(bool(re.match(r"\r\x1b\[Kduet view: [1-9]?[0-9] % of [0-9.]+ MB, [0-9]+ s\r", told)), True)
-    check(told.endswith("\r\x1b[K"), True)
+    check(bool(re.match(r"\r\x1b\[Kduet view: [1-9]?[0-9] % of [0-9.]+ MB, [0-9]+ s\r", output)), True)
+    check(output.endswith("\r\x1b[K"), True)
 
 
 def main():
@@ -296,13 +297,13 @@ def main():
             irq(900, 7), switch(1200, b"swapper/3", 0, b"worker", 77, 0), irq(1300, 77)], 800)])
         os.makedirs(os.path.join(where, "empty"))
         d, bad = Duet(os.path.abspath(sys.argv[1]), where), 0
-        for t in (a_line_tells_time_cpu_thread_event_and_fields, json_is_exact_and_valid,
+        for t in (a_line_has_time_cpu_thread_event_and_fields, json_is_exact_and_valid,
                   names_come_from_switches, kernel_and_application_merge_by_time,
                   patterns_and_limits_choose, from_and_to_choose_by_time, times_may_count_from_the_beginning,
                   a_name_that_does_not_exist_is_answered_with_the_nearest,
                   errors_are_one_line_and_status_2, a_cut_trace_is_shown_up_to_the_cut,
-                  a_reader_that_leaves_is_no_error, lines_look_as_asked_for,
-                  a_terminal_gets_colors_and_a_pager, a_terminal_is_told_how_far_it_has_come):
+                  a_reader_that_leaves_is_no_error, lines_have_the_requested_style,
+                  a_terminal_gets_colors_and_a_pager, a_terminal_shows_progress):
             try:
                 t(d)
                 print("ok", t.__name__.replace("_", " "))

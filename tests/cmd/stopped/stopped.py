@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/cmd/stopped/stopped.py DUET - what reads recordings for long tells how far it is, and ends at Ctrl-C.
+"""tests/cmd/stopped/stopped.py DUET - commands that read recordings for long show their progress, and end at Ctrl-C.
 
-The recording is endless for our purposes: STREAMS names of one file.  Each command runs on a terminal of its own, and gets
-its Ctrl-C there once it has told how far it is, which it does after a second.
+The recording is practically endless: STREAMS names of one file.  Each command runs on a terminal of its own, and
+gets Ctrl-C there after it has shown its progress, which it does after a second.
 """
 import os
 import pty
@@ -94,10 +94,10 @@ def make_all():
 
 
 class Stopped:
-    """A command on a terminal of its own, which is stopped when it has told how far it is."""
+    """A command on a terminal of its own; it is stopped after it has shown its progress."""
 
     def __init__(self, arguments, output=None):
-        self.arguments, self.said, self.has_told = arguments, b"", False
+        self.arguments, self.shown, self.has_told = arguments, b"", False
         self.pid, self.master = pty.fork()
         if not self.pid:
             if output:
@@ -105,28 +105,28 @@ class Stopped:
             os.execv(duet, [duet, *arguments])
 
     def listen(self):
-        """False: it has ended."""
+        """Reads the output; returns False if the command has ended."""
         try:
-            self.said += os.read(self.master, 65536)
-        except OSError:  # nobody is at the other end any more
+            self.shown += os.read(self.master, 65536)
+        except OSError:  # the other end was closed
             os.close(self.master)
             return False
-        if not self.has_told and b"% of " in self.said:
+        if not self.has_told and b"% of " in self.shown:
             self.has_told = True
             os.write(self.master, b"\3")
         return True
 
     def check(self):
         what, verb = " ".join(self.arguments), "strace" if "--syscalls" in self.arguments else self.arguments[0]
-        said = self.said.decode(errors="replace").replace("^C", "")  # as the terminal shows it
+        shown = self.shown.decode(errors="replace").replace("^C", "")  # as the terminal shows it
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         is_((self.has_told, status), (True, -signal.SIGINT), what)
-        ok(re.search(r"duet %s: interrupted[^\n]*\r\n$" % verb, said), "what it says last: " + what, said[-500:])
-        ok(re.search(r"\r\x1b\[Kduet %s: [0-9]+ %% of [0-9.]+ [kMGT]?B, [0-9]+ s\r" % verb, said), "how far: " + what, said)
+        ok(re.search(r"duet %s: interrupted[^\n]*\r\n$" % verb, shown), "what it says last: " + what, shown[-500:])
+        ok(re.search(r"\r\x1b\[Kduet %s: [0-9]+ %% of [0-9.]+ [kMGT]?B, [0-9]+ s\r" % verb, shown), "how far: " + what, shown)
 
 
 def stop(*commands):
-    """All at once, for each takes a second until it tells."""
+    """All at the same time: each takes a second until it shows progress."""
     left = {p.master: p for p in commands}
     while left:
         ready = select.select(left, [], [], PATIENCE)[0]
@@ -143,7 +143,7 @@ def statistics_and_reports_are_stopped():
          *(Stopped(["report", q, "kernel"]) for q in ("syscalls", "io", "why")))
 
 
-def lines_before_the_stop_are_whole():
+def lines_before_the_stop_are_complete():
     forms = (["view"], ["view", "--json"], ["view", "--csv"], ["view", "--syscalls"], ["strace", "-i"])
     stop(*(Stopped([*form, "kernel"], "lines%d" % i) for i, form in enumerate(forms)))
     for i, form in enumerate(forms):
@@ -162,25 +162,25 @@ def no_half_written_file_is_left():
 
 
 def fewer():
-    """Opened sooner."""
+    """A recording that opens faster."""
     os.makedirs("fewer")
     for name in ("metadata", *("s%d" % i for i in range(30))):
         os.link("kernel/" + name, "fewer/" + name)
 
 
-def without_a_terminal_nothing_is_told_and_a_signal_ends_it():
+def without_a_terminal_there_is_no_progress_and_a_signal_ends_it():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with subprocess.Popen([duet, "view", "fewer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
             p.stdout.read(1)  # so it is reading
             p.send_signal(number)
-            said = p.stdout.read()
+            shown = p.stdout.read()
             is_(p.stderr.read(), b"duet view: interrupted\n", "what it says")
             is_(p.wait(), -number, "how it ended")
-            is_(said[-1:], b"\n", "the last byte")
+            is_(shown[-1:], b"\n", "the last byte")
 
 
-def what_ignores_the_signal_goes_on():
-    """As a shell starts what is to run in the background."""
+def a_command_that_ignores_the_signal_goes_on():
+    """As a shell starts a background command."""
     p = subprocess.Popen([duet, "view", "--limit", "100000", "fewer"], stdout=subprocess.PIPE,
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     first = p.stdout.read(1)
@@ -191,6 +191,6 @@ def what_ignores_the_signal_goes_on():
 
 make_all()
 fewer()
-run_cases(statistics_and_reports_are_stopped, lines_before_the_stop_are_whole, no_half_written_file_is_left,
-          without_a_terminal_nothing_is_told_and_a_signal_ends_it,
-          what_ignores_the_signal_goes_on)
+run_cases(statistics_and_reports_are_stopped, lines_before_the_stop_are_complete, no_half_written_file_is_left,
+          without_a_terminal_there_is_no_progress_and_a_signal_ends_it,
+          a_command_that_ignores_the_signal_goes_on)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/cmd/trouble/many.c - a program with 5000 events, made at run time: compiling them takes
- * long. */
+/* tests/cmd/trouble/many.c - a program with 5000 events, registered at run time: compiling them
+ * would take long. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

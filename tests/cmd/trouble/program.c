@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/cmd/trouble/program.c - records numbers, one a millisecond, until it is told to end.
+ * tests/cmd/trouble/program.c - records numbers, one per millisecond, until it is killed.
  *
  * usage: program [first | second] [timer]      which event; timer: a signal every half millisecond
  */

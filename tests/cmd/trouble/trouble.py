@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What may happen to a recording from outside: disks that fill, limits, terminals that go, files and
-visitors that do not belong where they are.
+"""Recordings under outside influences: full disks, limits, closed terminals, and foreign files and visitors in duet's
+directories.
 
 usage: trouble.py DUET PROGRAM MANY LIBDUET
 """
@@ -55,7 +55,7 @@ def limit_files(p, size):
     resource.prlimit(worker_of(p), resource.RLIMIT_FSIZE, (size, NO_LIMIT))
 
 
-def strange_files_in_the_runtime_directory_stop_nobody():
+def strange_files_in_the_runtime_directory_do_no_harm():
     for name in ("session-default", "session-pipe", "seats", page_of(4194305)):
         os.mkfifo(runtime + "/" + name)
     for name in ("session-empty", page_of(4194306), "sock-file"):
@@ -65,7 +65,7 @@ def strange_files_in_the_runtime_directory_stop_nobody():
             f.write(os.urandom(5000))
     os.symlink("/etc/passwd", runtime + "/session-link")
     os.mkdir(runtime + "/session-directory")
-    for number in (4194305, 4194306, 4194307):  # older than a page that is being made
+    for number in (4194305, 4194306, 4194307):  # older than a page that is being created
         os.utime(runtime + "/" + page_of(number), (1, 1))
     p = start_program(env=dict(os.environ, DUET_TRACE="1"))
     end(p)
@@ -85,16 +85,16 @@ def a_limit_on_file_sizes_does_not_kill_the_traced():
     is_(p.returncode, -signal.SIGTERM, "it ends as it was told")
 
 
-def a_full_disk_costs_what_did_not_fit_and_no_more():
+def a_full_disk_loses_only_events_that_did_not_fit():
     c = start_collector("full")
     p = start_program("first")
     go_on(p, times=300)
     limit_files(c, 20000)
     go_on(p, times=3000)
     end(p)
-    said = end(c)
+    output = end(c)
     is_(c.returncode, 2, "the status tells")
-    ok("NOT WRITTEN" in said and "File too large" in said, "and the summary", said)
+    ok("NOT WRITTEN" in output and "File too large" in output, "and the summary", output)
     got = numbers("full", "trouble:first")
     ok(got[:100] == list(range(100)) and got == sorted(set(got)), "what fitted is in order")
     ok(len(got) < 2500, "not all did", str(len(got)))
@@ -104,15 +104,15 @@ def a_disk_that_has_room_again_gets_all_of_it():
     c = start_collector("again")
     p = start_program("first")
     go_on(p, times=300)
-    limit_files(c, 1000)  # neither packets nor a new class fit
+    limit_files(c, 1000)  # room for neither packets nor a new class
     q = start_program("second")
     go_on(p, q, times=2000)
     limit_files(c, NO_LIMIT)
     go_on(p, q, times=100)
     end(p)
     end(q)
-    said = end(c)
-    ok("none lost" in said and "NOT WRITTEN" not in said, "nothing is lost", said)
+    output = end(c)
+    ok("none lost" in output and "NOT WRITTEN" not in output, "nothing is lost", output)
     for event in ("trouble:first", "trouble:second"):
         got = numbers("again", event)
         is_(got, list(range(len(got))), event)
@@ -123,8 +123,8 @@ def a_terminal_that_goes_ends_the_recording_well():
     c = start_collector("hangup")
     p = start_program()
     go_on(p, times=100)
-    said = end(c, signal.SIGHUP)
-    is_((c.returncode, sorted(os.listdir(runtime))), (0, [page_of(p.pid), "seats"]), "the end, and what it leaves: " + said)
+    output = end(c, signal.SIGHUP)
+    is_((c.returncode, sorted(os.listdir(runtime))), (0, [page_of(p.pid), "seats"]), "the end, and what it leaves: " + output)
     end(p)
     ok(len(numbers("hangup", "trouble:first")) > 50, "all is there")
 
@@ -137,22 +137,22 @@ def the_command_has_the_limits_duet_had():
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
         ignored = [l for l in open("/proc/self/status") if l.startswith("SigIgn")]
         xfsz = 1 << (signal.SIGXFSZ - 1)
-        said = p.stdout.split()
-        is_((p.returncode, said[0]), (0, str(soft)), "files: " + p.stderr)
-        is_(int(said[-1], 16) & xfsz, 0, "SIGXFSZ kills it as ever")
+        output = p.stdout.split()
+        is_((p.returncode, output[0]), (0, str(soft)), "files: " + p.stderr)
+        is_(int(output[-1], 16) & xfsz, 0, "SIGXFSZ kills it as ever")
 
 
-def is_recorded(trace, said):
-    """Each number once, in order; from the first on, but for those of which it is told that nobody let them in within
-    half a second.  -> whether there are such"""
+def is_recorded(trace, output):
+    """Checks that each number is recorded once, in order, from the first on; except those reported as not attached
+    within half a second.  Returns whether there are such."""
     got = numbers(trace, "trouble:first")
     ok(len(got) > 100 and got == list(range(got[0], got[0] + len(got))), "a program is recorded", str(got[:3]))
-    ok(got and (got[0] == 0 or "LOST" in said), "from the first event on, or told", said)
+    ok(got and (got[0] == 0 or "LOST" in output), "from the first event on, or told", output)
     return bool(got and got[0])
 
 
 def signals_do_not_keep_a_program_from_its_collector():
-    """A busy machine may: then once more."""
+    """A busy machine may exceed the time: then the test runs once more."""
     for attempt in range(10):
         c = start_collector("signals-%d" % attempt)
         worker = worker_of(c)
@@ -167,7 +167,7 @@ def signals_do_not_keep_a_program_from_its_collector():
     ok(False, "from the first event on")
 
 
-def visitors_who_say_nothing_keep_nobody_out():
+def silent_visitors_do_not_block_programs():
     c = start_collector("crowd")
     mine = os.readlink("/proc/self/fd/0")
     before = fds(worker_of(c)).count(mine)
@@ -194,7 +194,7 @@ def visitors_who_say_nothing_keep_nobody_out():
         s.close()
 
 
-def events_that_find_no_room_are_told():
+def events_without_room_are_reported():
     p = start(many)
     is_(p.stdout.readline(), "ready\n", "the program runs")
     out = cmd("list", "-p", str(p.pid))[1]
@@ -203,8 +203,8 @@ def events_that_find_no_room_are_told():
     ok("and 904 sites that cannot be recorded" in out, "the others are counted", out[-100:])
 
 
-run_cases(strange_files_in_the_runtime_directory_stop_nobody, a_limit_on_file_sizes_does_not_kill_the_traced,
-          a_full_disk_costs_what_did_not_fit_and_no_more, a_disk_that_has_room_again_gets_all_of_it,
+run_cases(strange_files_in_the_runtime_directory_do_no_harm, a_limit_on_file_sizes_does_not_kill_the_traced,
+          a_full_disk_loses_only_events_that_did_not_fit, a_disk_that_has_room_again_gets_all_of_it,
           a_terminal_that_goes_ends_the_recording_well, the_command_has_the_limits_duet_had,
-          signals_do_not_keep_a_program_from_its_collector, visitors_who_say_nothing_keep_nobody_out,
-          events_that_find_no_room_are_told)
+          signals_do_not_keep_a_program_from_its_collector, silent_visitors_do_not_block_programs,
+          events_without_room_are_reported)
