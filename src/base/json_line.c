@@ -144,30 +144,51 @@ bool json_line_is_true(const struct json_line *l, const char *key)
 	return m && !m->is_text && m->value_size == 4 && !memcmp(m->value, "true", 4);
 }
 
+static void add_string(struct text *t, const char *s)
+{
+	text_add(t, s, strlen(s));
+}
+
 static void add_key(struct text *t, const char *key)
 {
-	text_addf(t, "%s\"%s\":", t->size ? "," : "{", key);
+	add_string(t, t->size ? ",\"" : "{\"");
+	add_string(t, key);
+	add_string(t, "\":");
 }
 
 void json_line_add_text(struct text *t, const char *key, const char *value)
 {
 	add_key(t, key);
-	text_addf(t, "\"");
+	add_string(t, "\"");
 	for (; *value; value++) {
 		if (*value == '\n')
-			text_addf(t, "\\n");
+			add_string(t, "\\n");
 		else if ((unsigned char)*value < ' ')
-			text_addf(t, "?");
+			add_string(t, "?");
+		else if (*value == '"' || *value == '\\')
+			text_add(t, (char[]){ '\\', *value }, 2);
 		else
-			text_addf(t, *value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
+			text_add(t, value, 1);
 	}
-	text_addf(t, "\"");
+	add_string(t, "\"");
 }
 
 void json_line_add_number(struct text *t, const char *key, uint64_t value)
 {
+	char digits[24],
+		*p = digits + sizeof digits; /* decimal() is for a long, which may be short */
+
+	do
+		*--p = (char)('0' + value % 10);
+	while (value /= 10);
 	add_key(t, key);
-	text_addf(t, "%llu", (unsigned long long)value);
+	text_add(t, p, (size_t)(digits + sizeof digits - p));
+}
+
+int json_line_end(struct text *t)
+{
+	add_string(t, "}\n");
+	return t->failed ? -ENOMEM : 0;
 }
 
 int json_line_send(int fd, struct text *t, int passed)
@@ -180,8 +201,7 @@ int json_line_send(int fd, struct text *t, int passed)
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
 	struct cmsghdr *c;
 
-	text_addf(t, "}\n");
-	if (t->failed)
+	if (json_line_end(t))
 		return -ENOMEM;
 	v = (struct iovec){ t->bytes, t->size };
 	if (passed >= 0) {

@@ -44,6 +44,8 @@ bool json_line_is_true(const struct json_line *l, const char *key);
 /* json_line_add_text - append "key":"value", with a comma unless it is the first member. */
 void json_line_add_text(struct text *t, const char *key, const char *value);
 void json_line_add_number(struct text *t, const char *key, uint64_t value);
+/* json_line_end - close the object.  Returns 0; -ENOMEM if any of it had no room. */
+int json_line_end(struct text *t);
 
 /*
  * json_line_send - send the line @t, with descriptor @passed unless it is negative.  Returns 0 or

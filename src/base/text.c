@@ -18,6 +18,10 @@ static bool make_room(struct text *t, size_t more)
 		return false;
 	if (more < t->capacity - t->size)
 		return true;
+	if (t->is_fixed) {
+		t->failed = true;
+		return false;
+	}
 	while (capacity - t->size <= more)
 		capacity *= 2;
 	bytes = realloc(t->bytes, capacity);
@@ -59,6 +63,7 @@ void text_addf(struct text *t, const char *format, ...)
 
 void text_fini(struct text *t)
 {
-	free(t->bytes);
+	if (!t->is_fixed)
+		free(t->bytes);
 	*t = (struct text){ 0 };
 }

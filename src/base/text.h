@@ -4,6 +4,9 @@
  *
  * It is NUL-terminated once a text was added.  If memory runs out it is marked `failed`, keeps its
  * content and ignores further additions, so callers check once, at the end.
+ *
+ * A text in memory of a fixed size (text_fixed) fails when that is full.  Then text_add allocates
+ * nothing and is async-signal-safe.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -16,7 +19,15 @@ struct text {
 	size_t size; /* without the NUL */
 	size_t capacity;
 	bool failed;
+	bool is_fixed; /* the caller owns `bytes`, and it does not grow */
 };
+
+/* text_fixed - an empty text in @size > 0 bytes at @bytes. */
+static inline struct text text_fixed(char *bytes, size_t size)
+{
+	*bytes = 0;
+	return (struct text){ .bytes = bytes, .capacity = size, .is_fixed = true };
+}
 
 void text_add(struct text *t, const char *bytes, size_t size);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));

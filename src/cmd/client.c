@@ -1,50 +1,62 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/client.c - one request to a running collector, and its answer: see cmd/client.h. */
+/*
+ * cmd/client.c - find the session's socket, exchange two lines, and turn errors into messages.
+ */
 #include "cmd/client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "base/runtime.h"
 #include "cmd/cmd.h"
-#include "collect/session/session.h"
+#include "control/exchange.h"
+
+/* The length of the answer, or -errno.  The directory is addressed by its descriptor: its path may be
+ * too long for a socket's address. */
+static int exchange(const char *session, const struct text *request, const struct cmd_asking *how,
+		    struct cmd_answer *answer)
+{
+	char directory[32];
+	struct exchange e = { .directory = directory,
+			      .session = session,
+			      .until_ns = EXCHANGE_NO_LIMIT,
+			      .passed = how->passed };
+	int dir = runtime_dir_open(false), n; /* it checks that no other user can write there */
+
+	if (dir < 0)
+		return dir;
+	if (how->timeout_s)
+		e.until_ns = monotonic_ns() + (uint64_t)how->timeout_s * 1000000000u;
+	snprintf(directory, sizeof directory, "/proc/self/fd/%d", dir);
+	n = exchange_run(&e, request->bytes, request->size, answer->text, sizeof answer->text);
+	close(dir);
+	return n;
+}
 
 int cmd_ask(const char *verb, const char *session, struct text *request,
 	    const struct cmd_asking *how, struct cmd_answer *answer)
 {
-	struct timeval block_timeout = { .tv_sec = how->timeout_s };
-	int dir = runtime_dir_open(false), fd = dir < 0 ? dir : session_connect(dir, session);
-	int err = fd < 0 ? fd : 0;
-	ssize_t n = 0;
+	int n = json_line_end(request);
 
+	assert(how->timeout_s >= 0);
 	answer->line.n = 0;
-	if (dir >= 0)
-		close(dir);
-	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &block_timeout, sizeof block_timeout);
-	if (!err)
-		err = json_line_send(fd, request, how->passed);
+	answer->text[0] = 0;
+	if (!n)
+		n = exchange(session, request, how, answer);
 	text_fini(request);
-	if (!err)
-		n = recv(fd, answer->text, sizeof answer->text - 1, 0);
-	if (n < 0)
-		err = -errno;
-	answer->text[n > 0 ? n : 0] = 0;
-	if (fd >= 0)
-		close(fd);
-	if (how->may_end && (err ? err != -EAGAIN : !n))
+	if (how->may_end && n < 0 && n != -EAGAIN)
 		return CMD_ENDED;
-	if (err == -EAGAIN)
+	if (n == -EAGAIN || n == -EINTR)
 		return cmd_error(verb, "session %s: its collector does not answer (is it stopped?)",
 				 session);
-	if (err)
-		return cmd_error(verb, "session %s: %s", session, strerror(-err));
-	if (!n || json_line_parse(&answer->line, answer->text, (size_t)n))
+	if (n == -EPIPE || (n >= 0 && json_line_parse(&answer->line, answer->text, (size_t)n)))
 		return cmd_error(verb, "session %s ended before it answered", session);
+	if (n < 0)
+		return cmd_error(verb, "session %s: %s", session, strerror(-n));
 	return 0;
 }
 

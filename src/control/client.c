@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* control/client.c - see client.h. */
+/*
+ * control/client.c - the session that a call is for, its request and its answer.
+ *
+ * A call without a session's name means the last one of DUET_SESSION, else the first one that
+ * records this process, else "default".
+ */
 #include "control/client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/control.h"
 #include "base/compose.h"
+#include "base/monotonic.h"
 #include "base/runtime.h"
+#include "control/exchange.h"
 
-/* What the environment said at the start: asking it later is safe neither in threads nor in
+/* The environment when the library was loaded: reading it later is not safe in threads and in signal
  * handlers. */
 static char start_directory[512], start_session[DUET_SESSION_BYTES];
 
-/* Of the sessions that DUET_SESSION names the last, the innermost recording: rules/membership.h. */
+/* DUET_SESSION may name several sessions; the last is the innermost recording:
+ * rules/membership.h. */
 static __attribute__((constructor)) void read_environment(void)
 {
 	const char *sessions = secure_getenv("DUET_SESSION"),
@@ -32,17 +37,17 @@ static __attribute__((constructor)) void read_environment(void)
 		compose(start_session, sizeof start_session, last ? last + 1 : sessions, NULL);
 }
 
-/* ---------------------------------------------------------------- whom */
+/* ---------------------------------------------------------------- the session */
 
-/* All of @bytes from the file's beginning on. */
+/* Read the first @n bytes of a file; false if it has fewer. */
 static bool read_file(const char *path, void *bytes, size_t n)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool whole = fd >= 0 && pread(fd, bytes, n, 0) == (ssize_t)n;
+	bool is_complete = fd >= 0 && pread(fd, bytes, n, 0) == (ssize_t)n;
 
 	if (fd >= 0)
 		close(fd);
-	return whole;
+	return is_complete;
 }
 
 static bool read_own_page(const char *directory, struct abi_control *page)
@@ -67,9 +72,8 @@ static bool read_session_slots(const char *directory, struct abi_session_slots *
 	       session_slots->version == ABI_SESSION_SLOTS_VERSION;
 }
 
-/* The first session that records this process, as our control page says.  False if there is none.
- */
-static bool find_own_session(struct ask *a)
+/* Find the first session that records this process, by its control page.  False if there is none. */
+static bool find_own_session(struct client_call *a)
 {
 	struct abi_control page;
 	struct abi_session_slots session_slots;
@@ -91,7 +95,7 @@ static bool find_own_session(struct ask *a)
 
 _Static_assert((int)DUET_SESSION_BYTES == (int)ABI_NAME_BYTES, "a session's name");
 
-static bool name_session(struct ask *a)
+static bool name_session(struct client_call *a)
 {
 	if (a->c && a->c->session)
 		return compose(a->session, sizeof a->session, a->c->session, NULL);
@@ -102,23 +106,13 @@ static bool name_session(struct ask *a)
 	return true;
 }
 
-static int64_t now_ns(void)
+uint64_t client_left_ns(const struct client_call *a)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return exchange_left_ns(a->until_ns);
 }
 
-int64_t client_left_ns(const struct ask *a)
-{
-	int64_t left_ns = a->until_ns - now_ns();
-
-	return left_ns > 0 ? left_ns : 0;
-}
-
-/* One of ours, or root's, in which nobody else may put anything. */
-static int check_directory(struct ask *a)
+/* The directory must be this user's or root's, and writable by no other. */
+static int check_directory(struct client_call *a)
 {
 	struct stat st;
 
@@ -130,7 +124,7 @@ static int check_directory(struct ask *a)
 	return 0;
 }
 
-int client_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_ns)
+int client_begin(struct client_call *a, struct duet_control *c, uint64_t default_limit_ns)
 {
 	uint64_t limit_ns;
 	int err;
@@ -144,7 +138,7 @@ int client_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_n
 	limit_ns = c && c->limit_ns ? c->limit_ns : default_limit_ns;
 	if (limit_ns > INT64_MAX / 2)
 		limit_ns = INT64_MAX / 2;
-	a->until_ns = now_ns() + (int64_t)limit_ns;
+	a->until_ns = monotonic_ns() + limit_ns;
 	if (!compose(a->directory, sizeof a->directory,
 		     c && c->directory ? c->directory : start_directory, NULL))
 		return client_reason(a, -EINVAL, "the runtime directory's path is too long", NULL,
@@ -159,13 +153,14 @@ int client_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_n
 	return 0;
 }
 
-int client_end(struct ask *a, int result)
+int client_end(struct client_call *a, int result)
 {
 	errno = a->saved_errno;
 	return result;
 }
 
-int client_reason(struct ask *a, int err, const char *first, const char *second, const char *third)
+int client_reason(struct client_call *a, int err, const char *first, const char *second,
+		  const char *third)
 {
 	if (a->c)
 		compose(a->c->why, sizeof a->c->why, first, second ? second : "",
@@ -173,138 +168,50 @@ int client_reason(struct ask *a, int err, const char *first, const char *second,
 	return err;
 }
 
-/* ---------------------------------------------------------------- what */
+/* ---------------------------------------------------------------- the request */
 
-static void add(struct client_line *l, const char *text, size_t size)
+void client_request_begin(struct client_request *r, const char *verb)
 {
-	if (l->failed || size > sizeof l->text - 1 - l->size) {
-		l->failed = true;
-		return;
-	}
-	memcpy(l->text + l->size, text, size);
-	l->size += size;
-	l->text[l->size] = 0;
+	r->line = text_fixed(r->bytes, sizeof r->bytes);
+	json_line_add_text(&r->line, "verb", verb);
 }
 
-static void add_key(struct client_line *l, const char *key)
-{
-	add(l, l->size ? ",\"" : "{\"", 2);
-	add(l, key, strlen(key));
-	add(l, "\":", 2);
-}
-
-void client_line_text(struct client_line *l, const char *key, const char *value)
+void client_request_text(struct client_request *r, const char *key, const char *value)
 {
 	if (!value)
 		return;
-	add_key(l, key);
-	add(l, "\"", 1);
-	for (; *value; value++) {
-		if (*value == '"' || *value == '\\')
-			add(l, "\\", 1);
-		l->failed |= (unsigned char)*value < ' '; /* none of our texts has one */
-		add(l, value, 1);
-	}
-	add(l, "\"", 1);
+	for (const char *p = value; *p; p++)
+		r->line.failed |= (unsigned char)*p < ' '; /* no name, pattern or filter has one */
+	json_line_add_text(&r->line, key, value);
 }
 
-void client_line_number(struct client_line *l, const char *key, uint64_t value)
+void client_request_number(struct client_request *r, const char *key, uint64_t value)
 {
-	char digits[DECIMAL_BYTES], *p = decimal(digits, value);
-
-	add_key(l, key);
-	add(l, p, strlen(p));
-}
-
-void client_line_begin(struct client_line *l, const char *verb)
-{
-	l->size = 0;
-	l->failed = false;
-	client_line_text(l, "verb", verb);
+	json_line_add_number(&r->line, key, value);
 }
 
 /* ---------------------------------------------------------------- the exchange */
 
-static struct timeval left(const struct ask *a)
+static struct exchange exchange_with(const struct client_call *a, const char *session)
 {
-	int64_t us = client_left_ns(a) / 1000;
-
-	if (us < 1)
-		us = 1; /* 0 would be for ever */
-	return (struct timeval){ us / 1000000, us % 1000000 };
+	return (struct exchange){ .directory = a->directory,
+				  .session = session,
+				  .until_ns = a->until_ns,
+				  .passed = -1,
+				  .requires_own_user = true };
 }
 
-/* Whether it was a signal, and there is still time. */
-static bool shall_go_on(const struct ask *a, int fd, int option)
+bool client_is_live(const struct client_call *a, const char *session)
 {
-	struct timeval t = left(a);
-
-	return errno == EINTR && client_left_ns(a) &&
-	       !setsockopt(fd, SOL_SOCKET, option, &t, sizeof t);
-}
-
-static bool is_trusted(int fd)
-{
-	struct ucred peer;
-	socklen_t n = sizeof peer;
-
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) &&
-	       (peer.uid == geteuid() || !peer.uid);
-}
-
-/* The socket of @session, or -errno. */
-static int connect_to(const struct ask *a, const char *session)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	struct timeval t = left(a);
-	int fd, err;
-
-	if (!compose(to.sun_path, sizeof to.sun_path, a->directory, "/sock-", session, NULL))
-		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
-	do
-		err = connect(fd, (struct sockaddr *)&to, sizeof to);
-	while (err && shall_go_on(a, fd, SO_SNDTIMEO));
-	err = err ? -errno : is_trusted(fd) ? 0 : -EPERM;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
-}
-
-bool client_is_live(const struct ask *a, const char *session)
-{
-	int fd = connect_to(a, session);
+	const struct exchange e = exchange_with(a, session);
+	int fd = exchange_connect(&e);
 
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0 || fd == -EAGAIN;
 }
 
-static int transfer(const struct ask *a, int fd, const char *line, size_t bytes, char *answer,
-		    size_t size)
-{
-	ssize_t n;
-
-	do
-		n = send(fd, line, bytes, MSG_NOSIGNAL);
-	while (n < 0 && shall_go_on(a, fd, SO_SNDTIMEO));
-	if (n < 0)
-		return -errno;
-	do
-		n = recv(fd, answer, size - 1, 0);
-	while (n < 0 && shall_go_on(a, fd, SO_RCVTIMEO));
-	if (n <= 0)
-		return n ? -errno : -EPIPE; /* it died, or is of a version that does not know us */
-	answer[n] = 0;
-	return (int)n;
-}
-
-static int report_failure(struct ask *a, int err)
+static int report_failure(struct client_call *a, int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -325,28 +232,25 @@ static int report_failure(struct ask *a, int err)
 	return client_reason(a, err, "cannot ask session ", a->session, NULL);
 }
 
-int client_exchange(struct ask *a, const char *line, size_t line_bytes, char *answer, size_t size)
+int client_exchange(struct client_call *a, const char *line, size_t line_bytes, char *answer,
+		    size_t size)
 {
-	int fd = connect_to(a, a->session), n = fd;
+	const struct exchange e = exchange_with(a, a->session);
+	int n = exchange_run(&e, line, line_bytes, answer, size);
 
-	if (fd >= 0) {
-		n = transfer(a, fd, line, line_bytes, answer, size);
-		close(fd);
-	}
 	return n < 0 ? report_failure(a, n) : n;
 }
 
-int ask(struct ask *a, struct client_line *l, struct client_answer *answer)
+int client_ask(struct client_call *a, struct client_request *r, struct client_answer *answer)
 {
 	char why[DUET_WHY_BYTES];
 	int n;
 
-	add(l, "}\n", 2);
-	if (l->failed)
+	if (json_line_end(&r->line))
 		return client_reason(a, -EINVAL,
 				     "the request is too long, or has control characters", NULL,
 				     NULL);
-	n = client_exchange(a, l->text, l->size, answer->text, sizeof answer->text);
+	n = client_exchange(a, r->line.bytes, r->line.size, answer->text, sizeof answer->text);
 	if (n < 0)
 		return n;
 	if (json_line_parse(&answer->line, answer->text, (size_t)n))

@@ -24,13 +24,13 @@ static uint64_t number_in(const struct client_answer *answer, const char *key)
 static int just(struct duet_control *c, const char *verb)
 {
 	struct client_answer answer;
-	struct client_line l;
-	struct ask a;
-	int err = client_begin(&a, c, ASK_LIMIT_NS);
+	struct client_request r;
+	struct client_call a;
+	int err = client_begin(&a, c, CLIENT_LIMIT_NS);
 
 	if (!err) {
-		client_line_begin(&l, verb);
-		err = ask(&a, &l, &answer);
+		client_request_begin(&r, verb);
+		err = client_ask(&a, &r, &answer);
 	}
 	return client_end(&a, err);
 }
@@ -54,19 +54,19 @@ int duet_snapshot(struct duet_control *c, const struct duet_snapshot_options *o,
 		  size_t path_bytes)
 {
 	struct client_answer answer;
-	struct client_line l;
-	struct ask a;
-	int err = client_begin(&a, c, ASK_LIMIT_NS);
+	struct client_request r;
+	struct client_call a;
+	int err = client_begin(&a, c, CLIENT_LIMIT_NS);
 
 	if (!err && o && o->size < sizeof *o)
 		err = client_reason(&a, -EINVAL, "the options have no `size`", NULL, NULL);
 	if (!err) {
-		client_line_begin(&l, "snapshot");
+		client_request_begin(&r, "snapshot");
 		if (o && o->last_ns)
-			client_line_number(&l, "last_ns", o->last_ns);
+			client_request_number(&r, "last_ns", o->last_ns);
 		if (o && o->max_bytes)
-			client_line_number(&l, "max_size", o->max_bytes);
-		err = ask(&a, &l, &answer);
+			client_request_number(&r, "max_size", o->max_bytes);
+		err = client_ask(&a, &r, &answer);
 	}
 	if (!err && path && !json_line_text(&answer.line, "path", path, path_bytes))
 		err = client_reason(&a, -EPROTO,
@@ -79,20 +79,20 @@ static int switch_events(struct duet_control *c, const char *verb, const struct 
 			 struct duet_switched *done)
 {
 	struct client_answer answer;
-	struct client_line l;
-	struct ask a;
-	int err = client_begin(&a, c, ASK_LIMIT_NS);
+	struct client_request r;
+	struct client_call a;
+	int err = client_begin(&a, c, CLIENT_LIMIT_NS);
 
 	if (!err && (!e || e->size < sizeof *e || !e->pattern || e->pid < 0))
 		err = client_reason(&a, -EINVAL, "no pattern, no `size`, or no pid", NULL, NULL);
 	if (!err) {
-		client_line_begin(&l, verb);
-		client_line_text(&l, "pattern", e->pattern);
-		client_line_text(&l, "filter", e->filter);
-		client_line_text(&l, "channel", e->channel);
+		client_request_begin(&r, verb);
+		client_request_text(&r, "pattern", e->pattern);
+		client_request_text(&r, "filter", e->filter);
+		client_request_text(&r, "channel", e->channel);
 		if (e->pid)
-			client_line_number(&l, "pid", (uint64_t)e->pid);
-		err = ask(&a, &l, &answer);
+			client_request_number(&r, "pid", (uint64_t)e->pid);
+		err = client_ask(&a, &r, &answer);
 	}
 	if (!err && done)
 		*done = (struct duet_switched){ .events = number_in(&answer, "events"),
@@ -135,15 +135,15 @@ static void read_status(const struct client_answer *answer, struct duet_session_
 int duet_status(struct duet_control *c, struct duet_session_status *s)
 {
 	struct client_answer answer;
-	struct client_line l;
-	struct ask a;
-	int err = client_begin(&a, c, ASK_LIMIT_NS);
+	struct client_request r;
+	struct client_call a;
+	int err = client_begin(&a, c, CLIENT_LIMIT_NS);
 
 	if (!err && s->size < sizeof *s)
 		err = client_reason(&a, -EINVAL, "the status has no `size`", NULL, NULL);
 	if (!err) {
-		client_line_begin(&l, "status");
-		err = ask(&a, &l, &answer);
+		client_request_begin(&r, "status");
+		err = client_ask(&a, &r, &answer);
 	}
 	if (!err)
 		read_status(&answer, s);
@@ -152,10 +152,10 @@ int duet_status(struct duet_control *c, struct duet_session_status *s)
 
 int duet_request(struct duet_control *c, const char *line, char *answer, size_t size)
 {
-	struct ask a;
-	int result = client_begin(&a, c, ASK_LIMIT_NS);
+	struct client_call a;
+	int result = client_begin(&a, c, CLIENT_LIMIT_NS);
 
-	if (!result && (!line || !size || strlen(line) >= ASK_ANSWER_BYTES))
+	if (!result && (!line || !size || strlen(line) >= CLIENT_ANSWER_BYTES))
 		result = client_reason(&a, -EINVAL,
 				       "a request has at most 8191 bytes, an answer at least 1",
 				       NULL, NULL);
@@ -169,20 +169,20 @@ int duet_sessions(struct duet_control *c, int (*each)(void *arg, const char *ses
 	struct duet_control any =
 		c && c->size >= sizeof any ? *c : (struct duet_control){ .size = sizeof any };
 	struct dirent *e;
-	struct ask a;
+	struct client_call a;
 	DIR *list = NULL;
 	int result;
 
 	any.session = "any"; /* nobody's: only the directory is asked for */
-	result = client_begin(&a, &any, ASK_LIMIT_NS);
+	result = client_begin(&a, &any, CLIENT_LIMIT_NS);
 	if (!result)
 		list = opendir(a.directory);
 	while (list && !result && (e = readdir(list))) {
 		const char *name = e->d_name + strlen("sock-");
-		struct ask one;
+		struct client_call one;
 
 		if (strncmp(e->d_name, "sock-", strlen("sock-")) ||
-		    strlen(name) >= DUET_SESSION_BYTES || client_begin(&one, &any, ASK_LIMIT_NS))
+		    strlen(name) >= DUET_SESSION_BYTES || client_begin(&one, &any, CLIENT_LIMIT_NS))
 			continue;
 		if (client_is_live(&one, name))
 			result = each(arg, name);

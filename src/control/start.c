@@ -148,7 +148,7 @@ static pid_t run(const struct command *c)
 }
 
 /* Its status as waitpid gives it, or -ETIMEDOUT: then it is no more. */
-static int await(struct ask *a, pid_t pid)
+static int await(struct client_call *a, pid_t pid)
 {
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int status = 0, n = 0;
@@ -167,7 +167,7 @@ static int await(struct ask *a, pid_t pid)
 }
 
 /* What it wrote to standard error: why it did not begin. */
-static int report_refusal(struct ask *a, int errors)
+static int report_refusal(struct client_call *a, int errors)
 {
 	char text[DUET_WHY_BYTES];
 	ssize_t n = read(errors, text, sizeof text - 1);
@@ -179,7 +179,7 @@ static int report_refusal(struct ask *a, int errors)
 			     n > 0 ? text : "duet start failed, and did not say why", NULL, NULL);
 }
 
-static int run_and_wait(struct ask *a, struct command *c)
+static int run_and_wait(struct client_call *a, struct command *c)
 {
 	int errors[2], status;
 	pid_t pid;
@@ -202,7 +202,7 @@ static int run_and_wait(struct ask *a, struct command *c)
 }
 
 /* Only the name may be missing in what client_begin wants: there need not be anything yet. */
-static int begin(struct ask *a, struct duet_control *c, const struct duet_start_options *o)
+static int begin(struct client_call *a, struct duet_control *c, const struct duet_start_options *o)
 {
 	char pid[DECIMAL_BYTES];
 	int err = client_begin(a, c, START_LIMIT_NS);
@@ -221,8 +221,8 @@ static int begin(struct ask *a, struct duet_control *c, const struct duet_start_
 	return 0;
 }
 
-static void say(struct command *command, const struct ask *a, const struct duet_start_options *o,
-		const char *pid)
+static void say(struct command *command, const struct client_call *a,
+		const struct duet_start_options *o, const char *pid)
 {
 	add(command, "duet");
 	add(command, "start");
@@ -256,7 +256,7 @@ int duet_start(struct duet_control *c, const struct duet_start_options *options)
 	const struct duet_start_options *o = options ? options : &defaults;
 	struct command command = { .n = 0 };
 	char pid[DECIMAL_BYTES];
-	struct ask a;
+	struct client_call a;
 	int err = begin(&a, c, o);
 
 	if (!err && o->size < sizeof *o)

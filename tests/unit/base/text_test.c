@@ -85,6 +85,18 @@ static void without_memory_it_keeps_what_it_had_and_says_so(void)
 #endif
 }
 
+static void a_text_of_fixed_size_fails_when_it_is_full(void)
+{
+	char bytes[8];
+	struct text t = text_fixed(bytes, sizeof bytes);
+
+	text_add(&t, "1234567", 7);
+	ok(!t.failed && t.bytes == bytes && !strcmp(bytes, "1234567"));
+	text_add(&t, "8", 1);
+	ok(t.failed && !strcmp(bytes, "1234567"));
+	text_fini(&t);
+}
+
 int main(void)
 {
 	run(what_is_added_is_there_and_terminated);
@@ -92,5 +104,6 @@ int main(void)
 	run(it_grows_and_loses_nothing);
 	run(one_long_addition_fits);
 	run(without_memory_it_keeps_what_it_had_and_says_so);
+	run(a_text_of_fixed_size_fails_when_it_is_full);
 	return test_status();
 }
