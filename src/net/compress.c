@@ -3,6 +3,7 @@
 #include "net/compress.h"
 
 #ifdef DUET_ZSTD
+#include <assert.h>
 #include <zstd.h>
 
 bool net_compress_is_supported(void)
@@ -14,6 +15,7 @@ uint32_t net_compress(uint8_t *to, uint32_t room, const uint8_t *from, uint32_t 
 {
 	size_t k = ZSTD_compress(to, room, from, n, level);
 
+	assert(level >= 1 && level <= 19);
 	return ZSTD_isError(k) ? 0 : (uint32_t)k;
 }
 

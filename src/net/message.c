@@ -7,6 +7,7 @@
  */
 #include "net/message.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -165,6 +166,7 @@ long message_read(struct message *m, const uint8_t *bytes, size_t n, size_t most
 	struct in in = { bytes, bytes + n, false };
 	uint32_t size;
 
+	assert(most >= MESSAGE_HEAD && most <= MESSAGE_MAX);
 	if (n < MESSAGE_HEAD)
 		return 0;
 	size = take_u32(&in);
@@ -261,6 +263,8 @@ size_t message_write(const struct message *m, uint8_t *to)
 	size_t n = (size_t)(put_body(to + MESSAGE_HEAD, m) - to);
 	const uint8_t type[4] = { (uint8_t)m->type };
 
+	assert(m->type && m->type < MESSAGE_TYPES);
+	assert(n <= MESSAGE_FIRST_MAX); /* room that callers have */
 	put(put_u32(to, (uint32_t)(n + (m->type == MESSAGE_DATA ? m->data.n : 0))), type, 4);
 	return n;
 }

@@ -8,6 +8,7 @@
  */
 #include "net/tls.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -420,6 +421,7 @@ int tls_handshake(struct tls *t, struct diag *d)
 {
 	int err = t->ssl ? shake(t, d) : 0;
 
+	assert(t->fd >= 0);
 	t->is_ready = !err;
 	return err;
 }
@@ -444,12 +446,14 @@ static long plain_outcome(ssize_t n, struct diag *d)
 
 long tls_read(struct tls *t, void *to, size_t n, struct diag *d)
 {
+	assert(t->is_ready && n);
 	t->wants_write = false;
 	return t->ssl ? read_tls(t, to, n, d) : plain_outcome(recv(t->fd, to, n, 0), d);
 }
 
 long tls_write(struct tls *t, const void *from, size_t n, struct diag *d)
 {
+	assert(t->is_ready && n);
 	t->wants_write = false;
 	return t->ssl ? write_tls(t, from, n, d)
 		      : plain_outcome(send(t->fd, from, n, MSG_NOSIGNAL), d);

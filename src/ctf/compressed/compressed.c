@@ -3,6 +3,7 @@
  */
 #include "ctf/compressed/compressed.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -175,6 +176,7 @@ static uint32_t find_frame(const struct compressed_file *p, uint64_t offset)
 {
 	uint32_t low = 0, high = p->n_frames;
 
+	assert(offset < p->plain_size && p->n_frames);
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -200,6 +202,7 @@ static bool decompress(struct compressed_file *p, uint32_t i)
 	if (i != p->have_to)
 		p->have_from = i;
 	p->have_to = i + 1;
+	assert(p->have_from < p->have_to && p->have_to <= p->n_frames);
 	if (f->plain < p->released)
 		p->released = f->plain & ~(uint64_t)0xffff;
 	return true;
@@ -240,6 +243,7 @@ void compressed_let_go(struct compressed_file *p, uint64_t offset)
 	if (end <= p->released)
 		return;
 	madvise(p->plain + p->released, end - p->released, MADV_DONTNEED);
+	assert(end <= p->plain_size);
 	p->released = end;
 }
 

@@ -11,6 +11,8 @@
  * An event that is not a fixed number of bytes followed by strings, or whose class has no free
  * entry, gets its columns in the first pass.
  */
+#include <assert.h>
+
 #include "ctf/decode/columns.h"
 #include "ctf/decode/next.h"
 
@@ -279,6 +281,7 @@ static inline __attribute__((always_inline)) void scan_rows(struct ctf_reader *r
 	rows->is_mixed = scan.n_changes > (scan.n - rows->n) / 8;
 	rows->n = scan.n;
 	rows->n_columns = (uint32_t)(scan.cell - rows->columns);
+	assert(rows->n <= CTF_ROWS && rows->n_columns <= CTF_ROW_COLUMNS);
 }
 
 static void scan_all(struct ctf_reader *r, struct ctf_batch *rows, struct ctf_fast_classes *fast)
@@ -313,6 +316,7 @@ void ctf_reader_batch(struct ctf_reader *r, struct ctf_batch *rows)
 		reset_fast_classes(fast, r->stream);
 	fast->packet = r->packet;
 	scan_all(r, rows, fast);
+	assert(fast->n_used <= CTF_FAST_CLASSES);
 	for (uint32_t i = 0; i < fast->n_used; i++) {
 		struct ctf_fast_class *s = &fast->entries[fast->used[i]];
 

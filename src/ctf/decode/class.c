@@ -13,6 +13,7 @@
  */
 #include "ctf/decode/compile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,24 @@ static void begin_pass(struct compiler *c)
 	c->loops = 0;
 }
 
+/* (1) of class.h. */
+static inline bool is_sound(const struct ctf_op *ops, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ctf_op *op = &ops[i];
+
+		if ((op->code == OP_RUN || op->code == OP_LOOP || op->code == OP_JUMP) &&
+		    (op->to <= i || op->to >= n))
+			return false;
+		if (op->code == OP_AGAIN && (op->to >= i || ops[op->to].code != OP_LOOP))
+			return false;
+		for (uint32_t k = 0; op->code == OP_CHOICE && k < op->n_cases; k++)
+			if (op->cases[k].to <= i || op->cases[k].to >= n)
+				return false;
+	}
+	return n && ops[n - 1].code == OP_END;
+}
+
 static const struct ctf_program *finish(struct compiler *c, uint32_t payload)
 {
 	struct ctf_program *p;
@@ -60,6 +79,7 @@ static const struct ctf_program *finish(struct compiler *c, uint32_t payload)
 		return NULL;
 	}
 	memcpy(ops, c->ops, c->n_ops * sizeof *ops);
+	assert(is_sound(ops, c->n_ops) && payload < c->n_ops);
 	p->ops = ops;
 	p->n_ops = c->n_ops;
 	p->payload = payload;

@@ -3,6 +3,7 @@
  * See compile.h. */
 #include "ctf/decode/compile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -404,6 +405,9 @@ void compile_field(struct compiler *c, const char *name, const struct ctf_type *
 
 	if (c->err)
 		return;
+	/* (1) and (2) of ctf/meta/meta.h. */
+	assert(t->depth && t->depth <= CTF_DEPTH_MAX);
+	assert(t->align_bits && !(t->align_bits & (t->align_bits - 1)));
 	place = add_node(c, c->option ? c->option : name, parent, t);
 	c->option = NULL;
 	if (c->err)

@@ -7,6 +7,7 @@
  */
 #include "ctf/decode/link.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ static int grow_tables(struct ctf_meta *m, struct ctf_stream_class *s, uint32_t 
 					(n_sparse + (size_t)1) * sizeof(struct ctf_event_class *));
 	if (!by_id || !sparse)
 		return -ENOMEM;
+	assert(n_by_id <= BY_ID_MAX && n_sparse >= s->n_sparse);
 	if (s->by_id && by_id != s->by_id)
 		memcpy(by_id, s->by_id, s->n_by_id * sizeof *by_id);
 	if (s->sparse && sparse != s->sparse)

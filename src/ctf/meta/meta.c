@@ -2,6 +2,7 @@
 /* ctf/meta/meta.c - the memory of the metadata, its file, and look-ups in it. */
 #include "ctf/meta/meta.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -44,6 +45,7 @@ void *ctf_meta_alloc(struct ctf_meta *m, size_t size)
 	}
 	p = a->bytes + a->used;
 	a->used += size;
+	assert(a->used <= a->size);
 	return p;
 }
 
@@ -61,6 +63,7 @@ void *ctf_meta_grow(struct ctf_meta *m, void *array, uint32_t n, size_t element_
 	uint32_t capacity;
 	void *bigger;
 
+	assert(element_size && (array || !n));
 	if (n & (n - 1) || (n && n < 4)) /* the array is full only at powers of two from 4 on */
 		return array;
 	if (n > UINT32_MAX / 2)
@@ -113,6 +116,7 @@ bool ctf_meta_add_gap(struct ctf_meta *m, size_t from, size_t to)
 	struct ctf_gap *gaps =
 		m->n_gaps < GAPS_MAX ? ctf_meta_grow(m, m->gaps, m->n_gaps, sizeof *gaps) : NULL;
 
+	assert(from <= to);
 	if (!gaps)
 		return false;
 	gaps[m->n_gaps++] = (struct ctf_gap){ from, to };

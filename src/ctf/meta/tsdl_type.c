@@ -2,6 +2,7 @@
 /* ctf/meta/tsdl_type.c - parses types, their names and the scopes of names.  See tsdl.h. */
 #include "ctf/meta/tsdl.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ struct tsdl_name *tsdl_enter(struct tsdl *p)
 void tsdl_leave(struct tsdl *p, struct tsdl_name *mark)
 {
 	for (; p->last_name != mark; p->last_name = p->last_name->before) {
+		assert(p->n_names && p->buckets[p->last_name->hash % TSDL_BUCKETS] == p->last_name);
 		p->buckets[p->last_name->hash % TSDL_BUCKETS] = p->last_name->next;
 		p->n_names--;
 	}

@@ -7,6 +7,7 @@
  */
 #include "ctf/write/writer.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -172,6 +173,7 @@ int ctf_writer_describe(struct ctf_writer *s, const char *tsdl, size_t size, str
 	off_t before = lseek(s->metadata, 0, SEEK_END);
 	int err = io_write(s->metadata, tsdl, size);
 
+	assert(!size || tsdl[size - 1] == '\n'); /* whole blocks: (3) */
 	if (!err)
 		return 0;
 	/* If cutting back fails too, the last block stays incomplete, and readers report it. */
@@ -201,6 +203,7 @@ int ctf_stream_open(struct ctf_stream *st, struct ctf_writer *s, const char *nam
 	char index[80];
 	int err;
 
+	assert(s->dir >= 0 && s->index_dir >= 0 && s->metadata >= 0);
 	*st = (struct ctf_stream){ .writer = s, .fd = -1, .index = -1, .instance = s->n_streams };
 	snprintf(st->name, sizeof st->name, "%s", name);
 	snprintf(index, sizeof index, "%s.idx", st->name);
@@ -268,6 +271,7 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 	uint64_t size = sizeof h;
 	int err;
 
+	assert(st->fd >= 0 && st->index >= 0 && p->n_body >= 0);
 	if (p->n_body > BODY_MAX)
 		return diag_fail(d, -E2BIG, "%s: a packet in %d pieces", st->name, p->n_body);
 	memcpy(h.uuid, st->writer->uuid, sizeof h.uuid);

@@ -8,6 +8,7 @@
  */
 #include "net/follow/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -323,6 +324,7 @@ _Noreturn void copier_run(struct copier *c)
 	struct pollfd p = { .fd = c->control, .events = POLLIN };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	assert(c->control >= 0 && c->dir >= 0);
 	/* If a signal ends the reader, the pipe closes: the copy is removed then, and not before.
 	 */
 	for (unsigned i = 0; i < sizeof ignored / sizeof *ignored; i++)

@@ -5,6 +5,7 @@
  */
 #include "net/follow/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -172,6 +173,7 @@ void replica_read(struct replica *r, uint32_t stream, const char *path, uint64_t
 	if (!grow(r, stream) || bytes <= r->freed[stream])
 		return;
 	fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	assert(bytes > r->freed[stream] && bytes % HOLE_STEP == 0);
 	if (fd >= 0 && !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				  (off_t)r->freed[stream], (off_t)(bytes - r->freed[stream])))
 		r->freed[stream] = bytes;

@@ -3,6 +3,7 @@
  * metadata. */
 #include "net/lttng_live/files.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <endian.h>
 #include <errno.h>
@@ -253,6 +254,7 @@ void live_files_update(struct live_files *f, uint32_t number)
 	uint64_t now_ns = monotonic_ns(), before_ns = r->progress.written_ns;
 	bool is_first = !r->checked_ns;
 
+	assert(number < f->n_recordings);
 	if (!is_first &&
 	    (now_ns - r->checked_ns < UPDATE_NS || r->progress.state != PROGRESS_GROWS))
 		return;
@@ -274,6 +276,7 @@ static int open_file(const struct live_files *f, uint32_t stream, bool is_index)
 	struct stat st;
 	int fd;
 
+	assert(stream < f->n_streams && s->trace < f->n_traces);
 	if (snprintf(path, sizeof path, is_index ? "%s/index/%s.idx" : "%s/%s", dir, name) >=
 	    (int)sizeof path)
 		return -ENAMETOOLONG;

@@ -7,6 +7,7 @@
  */
 #include "net/lttng_live/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ static bool find_packet(struct live_connection *c, uint32_t stream, struct live_
 		cursor->packet = p;
 		cursor->has_packet = true;
 		cursor->is_dummy = false;
+		assert(p.begin_ns >= cursor->floor_ns && p.end_ns >= p.begin_ns); /* promise (2) */
 		cursor->floor_ns = p.end_ns;
 		return true;
 	}
@@ -109,6 +111,7 @@ static void put_beacon(struct live_connection *c, uint32_t stream, struct live_c
 	}
 	if (known_ns <= cursor->floor_ns || !has_class(c, stream, cursor))
 		return put_index(c, &beacon, INDEX_RETRY, 0);
+	assert(known_ns <= r->known_ns && known_ns > cursor->floor_ns); /* promise (1) */
 	cursor->floor_ns = known_ns;
 	*floor_ns = *floor_ns < known_ns ? known_ns : *floor_ns;
 	beacon.end_ns = known_ns;

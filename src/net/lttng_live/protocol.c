@@ -5,6 +5,7 @@
  */
 #include "net/lttng_live/internal.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ bool live_extend(struct live_connection *c)
 	uint64_t *floors = realloc(c->floors, (m + (size_t)1) * sizeof *floors);
 	bool *is_attached = realloc(c->is_attached, (m + (size_t)1) * sizeof *is_attached);
 
+	assert(c->n_cursors <= n && c->n_floors <= m); /* numbers stay */
 	c->cursors = cursors ? cursors : c->cursors;
 	c->floors = floors ? floors : c->floors;
 	c->is_attached = is_attached ? is_attached : c->is_attached;
@@ -272,6 +274,7 @@ uint32_t live_connection_process(struct live_connection *c, const uint8_t *bytes
 		uint32_t command;
 		int size;
 
+		assert(c->n_in < sizeof c->in);
 		c->in[c->n_in++] = bytes[done++];
 		if (c->n_in < HEAD)
 			continue;
@@ -291,6 +294,7 @@ uint32_t live_connection_process(struct live_connection *c, const uint8_t *bytes
 void live_connection_sent(struct live_connection *c, size_t n)
 {
 	c->n_sent += n;
+	assert(c->n_sent <= c->out.size);
 	if (c->n_sent < c->out.size)
 		return;
 	if (c->out.capacity > ANSWER_KEPT_MAX) /* for a large packet; few are large */

@@ -2,6 +2,7 @@
 /* net/relay/receiver.c - the state machine of one sender: hello, files, data, times, end. */
 #include "net/relay/receiver.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ uint8_t *receiver_room(struct receiver *r, size_t *n)
 
 static void answer(struct receiver *r, const struct message *m)
 {
+	assert(r->n_out + MESSAGE_FIRST_MAX <= sizeof r->out);
 	r->n_out += (uint32_t)message_write(m, r->out + r->n_out);
 }
 
@@ -71,6 +73,7 @@ static void acknowledge(struct receiver *r)
 	if (!r->to_acknowledge)
 		return;
 	m.size.number = r->to_acknowledge - 1;
+	assert(m.size.number < r->store.n_files);
 	m.size.size = r->store.files[m.size.number].size;
 	r->to_acknowledge = 0;
 	answer(r, &m);
@@ -159,6 +162,7 @@ static bool on_data(struct receiver *r, const struct message *m)
 		acknowledge(r);
 	r->to_acknowledge = m->data.number + 1;
 	r->written += (uint32_t)n;
+	assert(r->written <= size);
 	if (r->written < size) {
 		set_stalled(r, true, d.text);
 		return false;
@@ -283,6 +287,7 @@ static enum receiver_event process(struct receiver *r)
 
 enum receiver_event receiver_process(struct receiver *r, size_t n)
 {
+	assert(n <= r->in_capacity - r->n_in); /* receiver_room() */
 	if (n)
 		r->received_ns = wall_ns();
 	r->n_in += (uint32_t)n;
@@ -291,6 +296,7 @@ enum receiver_event receiver_process(struct receiver *r, size_t n)
 
 void receiver_sent(struct receiver *r, size_t n)
 {
+	assert(n <= r->n_out);
 	memmove(r->out, r->out + n, r->n_out - n);
 	r->n_out -= (uint32_t)n;
 }

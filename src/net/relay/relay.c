@@ -3,6 +3,7 @@
  * ones. */
 #include "net/relay/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -71,6 +72,7 @@ static struct relay_client *find_slot(struct relay *r)
 		if (!c->is_welcome && (!oldest || c->active_ns < oldest->active_ns))
 			oldest = c;
 	}
+	assert(!oldest || oldest->tls.fd >= 0);
 	if (oldest)
 		relay_drop(r, oldest, "others came, and it had said nothing");
 	return oldest;
@@ -194,6 +196,7 @@ void relay_watch_events(struct relay *r, struct relay_client *c, uint32_t events
 {
 	struct epoll_event e = { .events = events, .data.u32 = (uint32_t)(c - r->clients) };
 
+	assert(c >= r->clients && c < r->clients + r->n_slots);
 	if (events != c->events)
 		epoll_ctl(r->epoll, EPOLL_CTL_MOD, c->tls.fd, &e);
 	c->events = events;
@@ -465,6 +468,7 @@ void relay_close(struct relay *r)
 		return;
 	for (uint32_t i = 0; r->clients && i < r->n_slots; i++)
 		relay_drop(r, &r->clients[i], "the relay ends");
+	assert(!r->n_followers);
 	for (int i = 0; i < r->n_listeners; i++)
 		close(r->listeners[i]);
 	if (r->output >= 0)

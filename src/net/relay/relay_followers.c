@@ -8,6 +8,7 @@
  */
 #include "net/relay/internal.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -32,6 +33,7 @@ void relay_begin_follower(struct relay *r, struct relay_client *c)
 		return;
 	}
 	r->n_followers++;
+	assert(r->n_followers <= FOLLOWERS_MAX && c->forwarder);
 	c->is_welcome = true;
 	if (*forwarder_path(c->forwarder))
 		relay_report(r, RELAY_FOLLOWED, c->from, forwarder_path(c->forwarder));
@@ -39,6 +41,7 @@ void relay_begin_follower(struct relay *r, struct relay_client *c)
 
 void relay_end_follower(struct relay *r, struct relay_client *c)
 {
+	assert(!c->forwarder || r->n_followers);
 	r->n_followers -= c->forwarder != NULL;
 	forwarder_close(c->forwarder);
 	c->forwarder = NULL;
@@ -50,6 +53,7 @@ void relay_serve_follower(struct relay *r, struct relay_client *c)
 	int done = forwarder_work(c->forwarder, &d);
 	short wanted;
 
+	assert(c->is_welcome && !c->is_leaving);
 	if (done < 0)
 		return relay_drop(r, c, d.text);
 	if (done)

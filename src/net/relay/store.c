@@ -2,6 +2,7 @@
 /* net/relay/store.c - opens directories and files below the output safely, and appends to them. */
 #include "net/relay/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -228,6 +229,7 @@ static int grow(struct store *s)
 
 static void keep_open(struct store *s, int fd, uint32_t number)
 {
+	assert(fd >= 0 && fd != s->fd);
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = fd;
@@ -240,6 +242,7 @@ int store_add(struct store *s, const char *name, struct diag *d)
 	char *copy;
 	int fd;
 
+	assert(s->dir >= 0 && s->n_files <= MESSAGE_FILES);
 	if (!message_is_path(name, s->is_copy))
 		return diag_fail(d, -EPROTO, "not a name for a file");
 	if (s->n_files == MESSAGE_FILES)
@@ -286,6 +289,7 @@ long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8
 	uint32_t done = 0;
 	int err;
 
+	assert(s->dir >= 0);
 	if (number >= s->n_files ||
 	    (s->files[number].size != offset && !(s->is_copy && !s->files[number].size)))
 		return diag_fail(d, -EPROTO, "bytes that do not follow those that are here");
@@ -308,6 +312,7 @@ long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8
 			diag_fail(d, err, "%s: %s", f->name, strerror(-err));
 		}
 	}
+	assert(done <= n);
 	f->size += done;
 	s->bytes += done;
 	if (err && err != -ENOSPC && err != -EDQUOT)

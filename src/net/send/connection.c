@@ -8,6 +8,7 @@
  */
 #include "net/send/connection.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -151,6 +152,7 @@ static int read_answers(struct connection *c, struct diag *d)
 
 static void queue(struct connection *c, const struct message *m)
 {
+	assert(c->out_at == c->n_out); /* one message at a time */
 	c->n_out = (uint32_t)message_write(m, c->out);
 	c->out_at = 0;
 }
@@ -177,6 +179,7 @@ static bool queue_file(struct connection *c)
 	if (c->spool->n_announced == c->spool->n)
 		return false;
 	m.file.number = c->spool->n_announced++;
+	assert(c->spool->n_announced <= c->spool->n);
 	strcpy(m.file.name, c->spool->files[m.file.number].name);
 	queue(c, &m);
 	return true;
@@ -216,6 +219,7 @@ static int queue_data(struct connection *c, struct diag *d)
 	c->status->carried_bytes += m.data.n;
 	queue(c, &m);
 	c->n_out += m.data.n;
+	assert(c->n_out <= sizeof c->out);
 	return 1;
 }
 
@@ -223,6 +227,7 @@ static bool queue_end(struct connection *c)
 {
 	struct message m = { .type = MESSAGE_END };
 
+	assert(!c->end_is_sent);
 	if (!c->is_asked_to_end || !spool_all_acknowledged(c->spool))
 		return false;
 	c->end_is_sent = true;

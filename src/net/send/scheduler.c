@@ -13,6 +13,7 @@
  */
 #include "net/send/scheduler.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -175,6 +176,7 @@ static void skip_packets(struct spool *s, uint32_t number)
 	    stream->size < WHOLE_BYTES || index->size < HEAD + 2 * ENTRY ||
 	    spool_open_number(s, number))
 		return;
+	assert(s->from_ns);
 	high = (index->size - HEAD) / ENTRY - 1; /* the last packet is always sent */
 	while (low < high) {
 		middle = low + (high - low) / 2;

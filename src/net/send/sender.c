@@ -3,6 +3,7 @@
  * time limit. */
 #include "net/send/sender.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -392,6 +393,7 @@ static void wake_sender(struct sender *s)
 
 int sender_begin(struct sender *s, int timeout_ms, struct diag *d)
 {
+	assert(s->status);
 	store_release(&s->status->has_begun, 1);
 	wake_sender(s);
 	for (int ms = 0; ms < timeout_ms; ms += 5) {
@@ -424,6 +426,7 @@ enum sender_state sender_end(struct sender *s)
 {
 	struct sender_status *status = s->status;
 
+	assert(status);
 	if (!load(&status->is_ending)) {
 		store(&status->deadline_ns, monotonic_ns() + s->timeout_ns);
 		store_release(&status->is_ending, 1);

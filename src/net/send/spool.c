@@ -2,6 +2,7 @@
 /* net/send/spool.c - the rounds of a spool: targets, the order of sending, acknowledgements. */
 #include "net/send/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -33,6 +34,7 @@ void spool_begin_connection(struct spool *s)
 
 int spool_open_number(struct spool *s, uint32_t number)
 {
+	assert(number < s->n);
 	if (s->fd >= 0 && s->fd_number == number)
 		return 0;
 	if (s->fd >= 0)
@@ -201,6 +203,8 @@ int spool_read(struct spool *s, const struct message *m, uint8_t *to, struct dia
 	int err = spool_open_number(s, m->data.number);
 	ssize_t n;
 
+	assert(m->data.number < s->n && m->data.offset == f->sent);
+	assert(m->data.n && m->data.n <= f->target - f->sent);
 	/* A hole means that the bytes were given back: the relay had them once. */
 	if (!err && f->kind == SPOOL_STREAM &&
 	    (m->data.offset < f->freed ||
@@ -265,6 +269,7 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d)
 		f->returned = size; /* perhaps by the sender before: correct_quota() corrects it */
 	f->was_known = f->is_known = true;
 	f->acknowledged = size;
+	assert(f->acknowledged <= f->sent && s->n_known <= s->n_announced);
 	give_back(s, number);
 	return 0;
 }

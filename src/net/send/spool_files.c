@@ -5,6 +5,7 @@
  */
 #include "net/send/internal.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,7 @@ enum { DIRECTORIES_DEEP = 10 };
 
 static uint32_t *slot_of(struct spool *s, const char *name)
 {
+	assert(s->n <= s->n_slots / 2); /* so that the loop ends */
 	for (uint32_t i = hash_text32(name);; i++) {
 		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
 
@@ -98,6 +100,7 @@ static int add(struct spool *s, const char *name)
 	s->files[s->n] =
 		(struct spool_file){ .name = copy, .kind = kind_of(name), .partner = NONE };
 	*slot_of(s, copy) = ++s->n;
+	assert(find(s, copy) == s->n - 1);
 	return 0;
 }
 
