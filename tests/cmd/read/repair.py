@@ -69,11 +69,18 @@ def damage(r, trace):
     return "%s at %d of %s" % (kind, at, path)
 
 
+def without_derived(line):
+    """Returns the event without the fields that other data of the recording decides, which may be the damage: host and
+    domain come from the metadata's env, the process from the state dump or an earlier switch of the thread."""
+    head, event, rest = line.partition(b'"event":')
+    head = re.sub(rb'"(host|domain|proc)":"(?:[^"\\]|\\.)*",|"pid":\d+,', b"", head)
+    return head + event + rest
+
+
 def view(trace):
-    """Returns the events.  Losses come from a counter, and host and domain from the metadata's env: both may be
-    the damage, so they are left out."""
+    """Returns the events without losses: they come from a counter, which may be the damage."""
     r = run(duet, "view", "--json", trace)
-    lines = [re.sub(b'"(host|domain)":"[^"]*",', b"", l) for l in r.stdout.splitlines() if b'"lost_events"' not in l]
+    lines = [without_derived(l) for l in r.stdout.splitlines() if b'"lost_events"' not in l]
     return lines, r.stderr.decode(errors="replace")
 
 
