@@ -167,7 +167,7 @@ struct abi_attach {
 struct abi_attach_answer {
 	uint64_t magic;
 	int32_t error;		/* 0, or a negative errno: no descriptor comes with it */
-	uint32_t pid_namespace; /* of the collector, in which host_pid is valid; 0: unknown */
+	uint32_t pid_namespace; /* of the collector; host_pid is valid there; 0: unknown */
 	uint64_t epoch;
 	uint32_t host_pid; /* of the program that asks: stored in state words */
 	uint32_t pad;

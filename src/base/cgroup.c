@@ -39,7 +39,7 @@ static bool find_mount(char dir[PATH_MAX])
 
 int cgroup_find(struct cgroup *c, const char *name, struct diag *d)
 {
-	char mount[PATH_MAX], whole[PATH_MAX], *path = whole, procs[PATH_MAX + 16];
+	char mount[PATH_MAX], resolved[PATH_MAX], *path = resolved, procs[PATH_MAX + 16];
 	size_t n;
 
 	if (!find_mount(mount))
@@ -48,13 +48,13 @@ int cgroup_find(struct cgroup *c, const char *name, struct diag *d)
 				 "  mount -t cgroup2 cgroup2 /sys/fs/cgroup",
 				 name);
 	n = strlen(mount);
-	if (!realpath(name, whole) || strncmp(whole, mount, n) != 0 ||
-	    (whole[n] && whole[n] != '/'))
+	if (!realpath(name, resolved) || strncmp(resolved, mount, n) != 0 ||
+	    (resolved[n] && resolved[n] != '/'))
 		n = 0;
 	if (n)
 		path += n;
 	else
-		snprintf(whole, sizeof whole, "%s%s", *name == '/' ? "" : "/", name);
+		snprintf(resolved, sizeof resolved, "%s%s", *name == '/' ? "" : "/", name);
 	for (size_t size = strlen(path); size > 1 && path[size - 1] == '/';)
 		path[--size] = 0;
 	if (snprintf(c->path, sizeof c->path, "%s", *path ? path : "/") >= (int)sizeof c->path ||
@@ -67,7 +67,7 @@ int cgroup_find(struct cgroup *c, const char *name, struct diag *d)
 			"cgroup %s: there is no such in the unified hierarchy, which is at %s",
 			name, mount);
 	assert(c->path[0] == '/');
-	if (io_read_file(procs, whole, sizeof whole) == -EOPNOTSUPP)
+	if (io_read_file(procs, resolved, sizeof resolved) == -EOPNOTSUPP)
 		return diag_fail(d, -EOPNOTSUPP,
 				 "cgroup %s: it is threaded, and has no processes of its own\n  "
 				 "name the one above that has them",

@@ -114,17 +114,18 @@ void progress_read(const char *path, struct progress *p)
 {
 	int fd = open_below(path, (int)strlen(path), ".duet/clock"), sent;
 	char text[TAIL];
-	bool lives;
+	bool is_written;
 
 	*p = (struct progress){ PROGRESS_UNKNOWN };
 	if (fd < 0)
 		return;
-	lives = is_locked(
+	is_written = is_locked(
 		fd); /* before the lines: a writer that ends in between is not taken for dead */
 	p->state = PROGRESS_GROWS; /* also before its first line */
 	read_relay(path, p);
 	read_lines(fd, p);
-	if (p->state == PROGRESS_GROWS && !lives && !p->is_relayed && lseek(fd, 0, SEEK_END) > 0)
+	if (p->state == PROGRESS_GROWS && !is_written && !p->is_relayed &&
+	    lseek(fd, 0, SEEK_END) > 0)
 		p->state = PROGRESS_CUT;
 	close(fd);
 	assert(p->state != PROGRESS_UNKNOWN);

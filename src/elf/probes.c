@@ -22,12 +22,12 @@ typedef char *demangle_function(const char *name, char *buffer, size_t *size, in
 static demangle_function *find_demangler(void)
 {
 	static demangle_function *found;
-	static bool has_looked;
+	static bool is_resolved;
 	void *library;
 
-	if (has_looked)
+	if (is_resolved)
 		return found;
-	has_looked = true;
+	is_resolved = true;
 	library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
 	if (library)
 		*(void **)&found = dlsym(library, "__cxa_demangle");

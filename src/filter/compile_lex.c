@@ -12,14 +12,14 @@
 
 int lex_fail(const struct lexer *l, const char *at, const char *format, ...)
 {
-	char what[512];
+	char reason[512];
 	va_list ap;
 
 	assert(at >= l->text);
 	va_start(ap, format);
-	vsnprintf(what, sizeof what, format, ap);
+	vsnprintf(reason, sizeof reason, format, ap);
 	va_end(ap);
-	return diag_fail(l->d, -EINVAL, "filter, column %d: %s", (int)(at - l->text) + 1, what);
+	return diag_fail(l->d, -EINVAL, "filter, column %d: %s", (int)(at - l->text) + 1, reason);
 }
 
 static bool is_digit(char c)

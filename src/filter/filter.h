@@ -116,7 +116,7 @@ struct filter_step {
 	uint8_t op;
 	uint8_t type; /* as in filter_location */
 	uint8_t from;
-	uint8_t how;
+	uint8_t mode;
 	uint32_t offset;
 	uint64_t value;
 };

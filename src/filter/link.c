@@ -51,7 +51,7 @@ static bool link_int(struct linker *l, enum abi_filter_op op)
 		v.more = 1;
 	}
 	add_step(l, (struct filter_step){
-			    .op = STEP_INT, .value = v.bits, .how = v.more ? STEP_NEGATIVE : 0 });
+			    .op = STEP_INT, .value = v.bits, .mode = v.more ? STEP_NEGATIVE : 0 });
 	return push(l, KIND_INT);
 }
 
@@ -100,7 +100,7 @@ static bool link_name(struct linker *l, bool is_context)
 	add_step(l, (struct filter_step){ .op = STEP_LOAD,
 					  .type = p.type,
 					  .from = p.from,
-					  .how = is_context,
+					  .mode = is_context,
 					  .offset = p.offset,
 					  .value = p.more });
 	if (!push(l, kind_of(p.type)))

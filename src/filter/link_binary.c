@@ -68,7 +68,7 @@ static bool link_label(struct linker *l, enum abi_filter_op op)
 
 	if (!load || !a->name_size)
 		return fail_item(l, FILTER_IS_NUMBER, a);
-	if (!find_name(l, load->how, a->name, a->name_size, &p))
+	if (!find_name(l, load->mode, a->name, a->name_size, &p))
 		return false;
 	if (!p.is_enum)
 		return fail_item(l, FILTER_IS_NUMBER, a);
@@ -81,7 +81,7 @@ static bool link_label(struct linker *l, enum abi_filter_op op)
 		return fail_item(l, FILTER_NO_LABEL, a);
 	*text = (struct filter_step){ .op = STEP_IN,
 				      .type = p.is_signed ? FILTER_I64 : FILTER_U64,
-				      .how = equality(op),
+				      .mode = equality(op),
 				      .offset = at,
 				      .value = n };
 	l->depth--;
@@ -107,7 +107,7 @@ static bool link_match(struct linker *l, enum abi_filter_op op)
 		return b->kind == KIND_TEXT ? broken(l) : fail_item(l, FILTER_IS_NUMBER, b);
 	if (a->kind != KIND_TEXT)
 		return link_label(l, op);
-	return join(l, KIND_INT, (struct filter_step){ .op = STEP_MATCH, .how = equality(op) });
+	return join(l, KIND_INT, (struct filter_step){ .op = STEP_MATCH, .mode = equality(op) });
 }
 
 static uint8_t which_are_ints(const struct item *a, const struct item *b)
@@ -151,8 +151,8 @@ static void make_test(struct filter_step *s, enum abi_filter_op op, struct filte
 	s->op = STEP_TEST;
 	s->type = shift;
 	s->value = value;
-	s->how = (uint8_t)((is_equal ? TEST_IS_EQUAL : 0) | (is_opposite ? TEST_IS_OPPOSITE : 0) |
-			   (is_signed ? TEST_IS_SIGNED : 0));
+	s->mode = (uint8_t)((is_equal ? TEST_IS_EQUAL : 0) | (is_opposite ? TEST_IS_OPPOSITE : 0) |
+			    (is_signed ? TEST_IS_SIGNED : 0));
 }
 
 static bool link_compare(struct linker *l, enum abi_filter_op op)
@@ -162,7 +162,7 @@ static bool link_compare(struct linker *l, enum abi_filter_op op)
 
 	if (a->kind == KIND_TEXT && b->kind == KIND_TEXT)
 		return join(l, KIND_INT,
-			    (struct filter_step){ .op = STEP_COMPARE_TEXT, .how = (uint8_t)op });
+			    (struct filter_step){ .op = STEP_COMPARE_TEXT, .mode = (uint8_t)op });
 	if (a->kind != KIND_TEXT && b->kind == KIND_TEXT)
 		return link_label(l, op);
 	if (a->kind == KIND_TEXT)
@@ -171,19 +171,19 @@ static bool link_compare(struct linker *l, enum abi_filter_op op)
 	if (a->kind == KIND_REAL || b->kind == KIND_REAL)
 		return join(l, KIND_INT,
 			    (struct filter_step){ .op = STEP_COMPARE_REAL,
-						  .how = (uint8_t)(op | which_are_ints(a, b)) });
+						  .mode = (uint8_t)(op | which_are_ints(a, b)) });
 	if (!load || right->op != STEP_INT || load->value)
 		return join(l, KIND_INT,
-			    (struct filter_step){ .op = STEP_COMPARE, .how = (uint8_t)op });
+			    (struct filter_step){ .op = STEP_COMPARE, .mode = (uint8_t)op });
 	if (load->from == FILTER_FROM_SOURCE)
 		*load = (struct filter_step){ .op = STEP_TEST_SOURCE,
 					      .from = FILTER_FROM_SOURCE,
-					      .how = (uint8_t)(op | right->how),
+					      .mode = (uint8_t)(op | right->mode),
 					      .offset = load->offset,
 					      .value = right->value };
 	else
 		make_test(load, op,
-			  (struct filter_value){ .bits = right->value, .more = right->how >> 7 });
+			  (struct filter_value){ .bits = right->value, .more = right->mode >> 7 });
 	l->f->n_steps--;
 	l->depth--;
 	*top(l) = (struct item){ .kind = KIND_INT, .step = (int16_t)(l->f->n_steps - 1) };
@@ -206,7 +206,7 @@ static bool link_compute(struct linker *l, enum abi_filter_op op)
 	return join(l, is_real ? KIND_REAL : KIND_INT,
 		    (struct filter_step){
 			    .op = is_real ? STEP_COMPUTE_REAL : STEP_COMPUTE,
-			    .how = (uint8_t)(is_real ? op | which_are_ints(a, b) : op),
+			    .mode = (uint8_t)(is_real ? op | which_are_ints(a, b) : op),
 		    });
 }
 

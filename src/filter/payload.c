@@ -84,7 +84,7 @@ static enum filter_error set_element(const struct schema_type *t, uint64_t index
 	return index < t->count ? FILTER_FINE : FILTER_NO_ELEMENT;
 }
 
-static enum filter_error set_whole(const struct schema_type *t, struct filter_location *place)
+static enum filter_error set_single(const struct schema_type *t, struct filter_location *place)
 {
 	if (t->base == 's') {
 		place->type = FILTER_STRING;
@@ -145,7 +145,7 @@ static enum filter_error find(const struct filter_names *names, bool is_context,
 			return FILTER_BROKEN;
 		place->tag = (uint32_t)(word.p - n->words.p);
 		if (is_same(field, name))
-			return has_index ? set_element(&t, index, place) : set_whole(&t, place);
+			return has_index ? set_element(&t, index, place) : set_single(&t, place);
 		place->offset = does_vary(&t) ? 0 : place->offset + fixed_bytes(&t);
 		place->from += does_vary(&t);
 	}
@@ -163,13 +163,12 @@ static bool next_label(const struct filter_names *names, const struct filter_loc
 	uint64_t value = out->i ? out->last : UINT64_MAX;
 
 	if (!out->i) {
-		struct schema_type whole;
+		struct schema_type type;
 
-		if (!schema_read_type(schema_next_word(&words), &whole) ||
-		    whole.shape != SCHEMA_ENUM)
+		if (!schema_read_type(schema_next_word(&words), &type) || type.shape != SCHEMA_ENUM)
 			return false;
-		out->rest = whole.labels.p;
-		out->end = whole.labels.end;
+		out->rest = type.labels.p;
+		out->end = type.labels.end;
 	}
 	labels = (struct schema_text){ out->rest, out->end };
 	if (labels.p >= labels.end || !schema_next_label(&t, &labels, &label, &value))

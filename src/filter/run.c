@@ -216,16 +216,16 @@ static bool load_value(struct machine *m, const struct filter_step *s, struct fi
 
 static inline bool is_test_true(const struct filter_step *s, uint64_t v)
 {
-	uint64_t sign = (uint64_t)(s->how & TEST_IS_SIGNED) << 61;
+	uint64_t sign = (uint64_t)(s->mode & TEST_IS_SIGNED) << 61;
 
 	v = v << s->type ^ sign;
-	return (s->how & TEST_IS_EQUAL ? v == s->value : v < s->value) ^
-	       !!(s->how & TEST_IS_OPPOSITE);
+	return (s->mode & TEST_IS_EQUAL ? v == s->value : v < s->value) ^
+	       !!(s->mode & TEST_IS_OPPOSITE);
 }
 
-static inline bool compare(uint8_t how, struct filter_value a, struct filter_value b)
+static inline bool compare(uint8_t mode, struct filter_value a, struct filter_value b)
 {
-	switch ((enum abi_filter_op)(how & STEP_OP_MASK)) {
+	switch ((enum abi_filter_op)(mode & STEP_OP_MASK)) {
 	case ABI_FILTER_EQ:
 		return number_is_same(a, b);
 	case ABI_FILTER_NE:
@@ -246,29 +246,29 @@ static int order_of_reals(double a, double b)
 	return a < b ? -1 : a > b ? 1 : a == b ? 0 : 2;
 }
 
-static bool compare_real(uint8_t how, struct filter_value a, struct filter_value b)
+static bool compare_real(uint8_t mode, struct filter_value a, struct filter_value b)
 {
 	int order;
 
-	if (how & STEP_LEFT_IS_INT) {
+	if (mode & STEP_LEFT_IS_INT) {
 		order = number_against_real(a, b.real);
-	} else if (how & STEP_RIGHT_IS_INT) {
+	} else if (mode & STEP_RIGHT_IS_INT) {
 		order = number_against_real(b, a.real);
 		order = order == 2 ? 2 : -order;
 	} else {
 		order = order_of_reals(a.real, b.real);
 	}
-	return number_order_is((enum abi_filter_op)(how & STEP_OP_MASK), order);
+	return number_order_is((enum abi_filter_op)(mode & STEP_OP_MASK), order);
 }
 
-static bool compare_text(uint8_t how, struct filter_value a, struct filter_value b)
+static bool compare_text(uint8_t mode, struct filter_value a, struct filter_value b)
 {
 	size_t n = a.more < b.more ? a.more : b.more;
 	int order = n ? memcmp(a.text, b.text, n) : 0;
 
 	if (!order)
 		order = (a.more > b.more) - (a.more < b.more);
-	return number_order_is((enum abi_filter_op)(how & STEP_OP_MASK),
+	return number_order_is((enum abi_filter_op)(mode & STEP_OP_MASK),
 			       order < 0 ? -1 : order > 0);
 }
 
@@ -290,16 +290,16 @@ static bool is_in(const struct filter *f, const struct filter_step *s, struct fi
 	return false;
 }
 
-static double compute_real(uint8_t how, struct filter_value a, struct filter_value b)
+static double compute_real(uint8_t mode, struct filter_value a, struct filter_value b)
 {
-	return real_compute((enum abi_filter_op)(how & STEP_OP_MASK),
-			    how & STEP_LEFT_IS_INT ? number_to_real(a) : a.real,
-			    how & STEP_RIGHT_IS_INT ? number_to_real(b) : b.real);
+	return real_compute((enum abi_filter_op)(mode & STEP_OP_MASK),
+			    mode & STEP_LEFT_IS_INT ? number_to_real(a) : a.real,
+			    mode & STEP_RIGHT_IS_INT ? number_to_real(b) : b.real);
 }
 
 static struct filter_value constant(const struct filter *f, const struct filter_step *s)
 {
-	struct filter_value v = { .bits = s->value, .more = s->how >> 7 };
+	struct filter_value v = { .bits = s->value, .more = s->mode >> 7 };
 
 	if (s->op != STEP_TEXT)
 		return v;
@@ -314,17 +314,17 @@ static struct filter_value join(const struct filter_step *s, struct filter_value
 {
 	switch ((enum step_op)s->op) {
 	case STEP_COMPARE:
-		return number_unsigned(compare(s->how, a, b));
+		return number_unsigned(compare(s->mode, a, b));
 	case STEP_COMPARE_REAL:
-		return number_unsigned(compare_real(s->how, a, b));
+		return number_unsigned(compare_real(s->mode, a, b));
 	case STEP_COMPARE_TEXT:
-		return number_unsigned(compare_text(s->how, a, b));
+		return number_unsigned(compare_text(s->mode, a, b));
 	case STEP_MATCH:
-		return number_unsigned(match(a, b) == (s->how == ABI_FILTER_EQ));
+		return number_unsigned(match(a, b) == (s->mode == ABI_FILTER_EQ));
 	case STEP_COMPUTE_REAL:
-		return (struct filter_value){ .real = compute_real(s->how, a, b) };
+		return (struct filter_value){ .real = compute_real(s->mode, a, b) };
 	default:
-		return number_compute((enum abi_filter_op)s->how, a, b);
+		return number_compute((enum abi_filter_op)s->mode, a, b);
 	}
 }
 
@@ -346,7 +346,7 @@ static struct filter_value turn(const struct filter *f, const struct filter_step
 	case STEP_NEGATE_REAL:
 		return (struct filter_value){ .real = -v.real };
 	default:
-		return number_unsigned(is_in(f, s, v) == (s->how == ABI_FILTER_EQ));
+		return number_unsigned(is_in(f, s, v) == (s->mode == ABI_FILTER_EQ));
 	}
 }
 
@@ -369,7 +369,7 @@ static __attribute__((noinline)) bool run_from(const struct filter *f, const str
 		case STEP_TEST_SOURCE:
 			if (unlikely(!source->get(source, s->offset, &v)))
 				return false;
-			*++top = number_unsigned(compare(s->how, v, constant(f, s)));
+			*++top = number_unsigned(compare(s->mode, v, constant(f, s)));
 			break;
 		case STEP_AND_THEN:
 			if (top->bits)

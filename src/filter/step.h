@@ -12,12 +12,12 @@
 
 enum step_op {
 	STEP_END,
-	STEP_INT,	  /* value, how: STEP_NEGATIVE */
+	STEP_INT,	  /* value, mode: STEP_NEGATIVE */
 	STEP_REAL,	  /* value */
 	STEP_TEXT,	  /* offset in the filter; value: bytes */
 	STEP_LOAD,	  /* from a place; value: its `more` */
 	STEP_TEST,	  /* an integer of the payload and a constant: see below */
-	STEP_TEST_SOURCE, /* an integer of the source, `how` compared with value */
+	STEP_TEST_SOURCE, /* an integer of the source, `mode` compared with value */
 	STEP_AND_THEN,	  /* offset: the step to go to */
 	STEP_OR_ELSE,
 	STEP_NOT,
@@ -26,12 +26,12 @@ enum step_op {
 	STEP_TRUTH_REAL,
 	STEP_NEGATE,
 	STEP_NEGATE_REAL,
-	STEP_COMPARE,	   /* how: enum abi_filter_op */
-	STEP_COMPARE_REAL, /* how, and which of the two are integers */
+	STEP_COMPARE,	   /* mode: enum abi_filter_op */
+	STEP_COMPARE_REAL, /* mode, and which of the two are integers */
 	STEP_COMPARE_TEXT,
-	STEP_MATCH,   /* how: EQ or NE */
-	STEP_IN,      /* an integer is in one of value ranges at offset; how: EQ or NE */
-	STEP_COMPUTE, /* how: enum abi_filter_op */
+	STEP_MATCH,   /* mode: EQ or NE */
+	STEP_IN,      /* an integer is in one of value ranges at offset; mode: EQ or NE */
+	STEP_COMPUTE, /* mode: enum abi_filter_op */
 	STEP_COMPUTE_REAL,
 	STEP_OPS
 };
@@ -50,7 +50,7 @@ enum {
 	STEP_RIGHT_IS_INT = 0x40,
 	STEP_NEGATIVE = 0x80
 };
-_Static_assert(ABI_FILTER_OPS <= STEP_OP_MASK + 1, "an operation fits into how");
+_Static_assert(ABI_FILTER_OPS <= STEP_OP_MASK + 1, "an operation fits into mode");
 
 /* The bytes that follow an operation of byte code. */
 static inline uint32_t operand_bytes(uint8_t op)

@@ -40,8 +40,8 @@ enum { NO_UID = 65534 }; /* Linux's default, in /proc/sys/kernel/overflowuid */
 static struct {
 	uint64_t epoch;
 	int64_t next_try_ns;
-	uint64_t silent;       /* the epoch of a session that did not answer in time */
-	uint64_t silent_early; /* the same at registration, where signals wait too: the timeout
+	uint64_t timed_out;	  /* the epoch of a session that did not answer in time */
+	uint64_t timed_out_early; /* the same at registration, where signals wait too: the timeout
 				  is shorter */
 } failed[ABI_SESSIONS];
 
@@ -300,7 +300,7 @@ static bool has_epoch(const struct session *s, uint64_t epoch)
 /* A process with an inherited mapping can do without an answer. */
 static int64_t block_timeout_ns(uint32_t session_slot, uint64_t epoch)
 {
-	bool again = load(&failed[session_slot].silent) == epoch ||
+	bool again = load(&failed[session_slot].timed_out) == epoch ||
 		     load(&process.inherited[session_slot]);
 
 	return (again ? AGAIN_US : FIRST_US) * 1000ll;
@@ -312,15 +312,15 @@ static bool has_just_failed(uint32_t session_slot, uint64_t epoch)
 	       coarse_ns() < load(&failed[session_slot].next_try_ns);
 }
 
-static void note_silence(uint64_t *of, uint64_t epoch, int64_t begin_ns)
+static void record_timeout(uint64_t *of, uint64_t epoch, int64_t begin_ns)
 {
 	if (coarse_ns() - begin_ns >= AGAIN_US * 1000ll)
 		store(of, epoch);
 }
 
-static void note_failure(uint32_t session_slot, uint64_t epoch, int64_t begin_ns)
+static void record_failure(uint32_t session_slot, uint64_t epoch, int64_t begin_ns)
 {
-	note_silence(&failed[session_slot].silent, epoch, begin_ns);
+	record_timeout(&failed[session_slot].timed_out, epoch, begin_ns);
 	store(&failed[session_slot].next_try_ns, coarse_ns() + RETRY_NS);
 	store(&failed[session_slot].epoch, epoch);
 }
@@ -401,7 +401,7 @@ struct session *session_current(uint32_t session_slot, uint64_t epoch)
 		return s;
 	if (sandboxed)
 		store(&process.control->dormant, ABI_DORMANT_SECCOMP);
-	note_failure(session_slot, epoch, begin_ns);
+	record_failure(session_slot, epoch, begin_ns);
 	return NULL;
 }
 
@@ -410,12 +410,12 @@ struct session *session_attach_early(const struct abi_session *f)
 	int64_t begin_ns = coarse_ns();
 	struct session *s;
 
-	if (load(&failed[f->session_slot].silent_early) == f->epoch ||
+	if (load(&failed[f->session_slot].timed_out_early) == f->epoch ||
 	    has_just_failed(f->session_slot, f->epoch) || !process_may_call())
 		return NULL;
 	s = obtain(f->name, f->session_slot, f->epoch, AGAIN_US * 1000ll);
 	if (!s)
-		note_silence(&failed[f->session_slot].silent_early, f->epoch, begin_ns);
+		record_timeout(&failed[f->session_slot].timed_out_early, f->epoch, begin_ns);
 	return s;
 }
 
@@ -455,20 +455,20 @@ void sessions_forget(void)
 			store(&s->word, SESSION_OVER);
 }
 
-static void leave(const struct session *s)
+static void detach(const struct session *s)
 {
 	mmap(s->memory, s->memory_size, PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-void sessions_leave(void)
+void sessions_detach(void)
 {
-	if (process.has_left)
+	if (process.has_detached)
 		return; /* the parent did, and has not recorded since */
 	sessions_inherit();
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
 		for (struct session *s = process.sessions[i]; s; s = s->before) {
-			leave(s);
-			process.has_left = true;
+			detach(s);
+			process.has_detached = true;
 		}
 }

@@ -36,7 +36,7 @@
 enum { N_IDS = 5, N_NAMESPACES = 8, N_NUMBERS = N_IDS + N_NAMESPACES };
 /* From PPID to UTS_NS: cached as 32 bits. */
 static const uint64_t numbers_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - BIT(PPID);
-static const uint64_t kept_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - 1;
+static const uint64_t cached_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - 1;
 _Static_assert(N_NUMBERS == ABI_CONTEXT_UTS_NS - ABI_CONTEXT_PPID + 1, "a number for each");
 _Static_assert(ABI_CONTEXT_UTS_NS < 32, "`have` is 32 bits");
 
@@ -177,13 +177,13 @@ static __attribute__((noinline)) void refresh(uint64_t wanted)
 
 void context_prepare(uint64_t mask)
 {
-	refresh(mask & kept_mask);
+	refresh(mask & cached_mask);
 	counters_prepare(mask);
 }
 
-static char *put_kept(uint64_t mask, char *p)
+static char *put_cached(uint64_t mask, char *p)
 {
-	uint64_t wanted = mask & kept_mask;
+	uint64_t wanted = mask & cached_mask;
 
 	if (unlikely(wanted & ~(uint64_t)own.values.have || own.generation != load(&generation)))
 		refresh(wanted);
@@ -355,8 +355,8 @@ __attribute__((no_sanitize("address"))) static char *put_callstack(char *p, cons
 
 char *context_put(uint64_t mask, char *p, const void *ip, const void *frame)
 {
-	if (mask & kept_mask)
-		p = put_kept(mask, p);
+	if (mask & cached_mask)
+		p = put_cached(mask, p);
 	if (mask & BIT(IP))
 		p = put_address(p, (uintptr_t)ip);
 	if (mask & BIT(CALLSTACK))

@@ -4,7 +4,7 @@
  *
  * The common case is a few checks and ring_write: the process is not a fresh fork, the enable word
  * names one session only, the site remembers that session, and thread and class have their ids.
- * emit_specially() does the rest.  It reads each byte of the word: several sessions, filters,
+ * emit_slow() does the rest.  It reads each byte of the word: several sessions, filters,
  * contexts.
  */
 #include <errno.h>
@@ -127,7 +127,7 @@ static uint64_t without(uint64_t word, uint32_t session_slot)
 	return word & ~ABI_ENABLES(UINT8_MAX, session_slot);
 }
 
-/* For be_ready().  Written only when it changes, because threads share it. */
+/* For fast_destination().  Written only when it changes, because threads share it. */
 static void remember(struct duet_i_site *site, struct session *s)
 {
 	if (load(&site->data[SITE_SESSION]) != s)
@@ -248,8 +248,8 @@ static void emit_to(uint64_t word, uint32_t session_slot, struct duet_i_site *si
 }
 
 /* All but the common case.  @frame: context_put's; NULL: ours. */
-void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
-		    const void *frame)
+void emit_slow(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
+	       const void *frame)
 {
 	int saved = errno;
 	uint64_t word = prepare(site);
@@ -276,13 +276,13 @@ void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size
 
 static void emit(struct duet_i_site *site, const void *payload, size_t size, const void *ip)
 {
-	if (!emit_plainly(site, payload, size))
-		emit_specially(site, payload, (uint32_t)size, ip, NULL);
+	if (!emit_fast(site, payload, size))
+		emit_slow(site, payload, (uint32_t)size, ip, NULL);
 }
 
-static __attribute__((noinline)) void emit_words_slowly(struct duet_i_site *site, const void *ip,
-							uint64_t w0, uint64_t w1, uint64_t w2,
-							uint64_t w3)
+static __attribute__((noinline)) void emit_words_slow(struct duet_i_site *site, const void *ip,
+						      uint64_t w0, uint64_t w1, uint64_t w2,
+						      uint64_t w3)
 {
 	uint64_t words[] = { w0, w1, w2, w3 };
 
@@ -295,11 +295,11 @@ static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, ui
 {
 	uint64_t v0 = VECTOR(w0), v1 = VECTOR(w1), v2 = VECTOR(w2), v3 = VECTOR(w3);
 	const void *vip = VECTOR(ip);
-	struct ready r = be_ready(site);
+	struct fast_destination r = fast_destination(site);
 
 	if (unlikely(!r.pool || !ring_may_restart(r.pool, 4 * sizeof w0) ||
 		     ring_try_words(r.pool, r.id, r.context, &site->fixed_size, v0, v1, v2, v3)))
-		emit_words_slowly(site, vip, v0, v1, v2, v3);
+		emit_words_slow(site, vip, v0, v1, v2, v3);
 }
 
 /* Begins the event in place, in the channel of the session in @session_slot. */
@@ -432,8 +432,8 @@ void emit_commit(struct duet_i_open *o, char *end)
 
 enum { TEXT_SPACE = 512 };
 
-static __attribute__((noinline)) void emit_text_slowly(struct duet_i_site *site, const void *ip,
-						       const char *text, uint64_t w0, uint64_t w1)
+static __attribute__((noinline)) void emit_text_slow(struct duet_i_site *site, const void *ip,
+						     const char *text, uint64_t w0, uint64_t w1)
 {
 	char payload[2 * sizeof(uint64_t) + TEXT_SPACE + 8], *end;
 	size_t size = site->fixed_size;
@@ -462,13 +462,13 @@ static void emit_text(struct duet_i_site *site, const void *ip, const char *text
 {
 	uint64_t v0 = VECTOR(w0), v1 = VECTOR(w1);
 	const void *vip = VECTOR(ip);
-	struct ready r = be_ready(site);
+	struct fast_destination r = fast_destination(site);
 
 	if (unlikely(!text))
 		text = "(null)";
 	if (unlikely(!r.pool || !ring_may_restart(r.pool, TEXT_SPACE) ||
 		     ring_try_text(r.pool, r.id, r.context, &site->fixed_size, v0, v1, text)))
-		emit_text_slowly(site, vip, text, v0, v1);
+		emit_text_slow(site, vip, text, v0, v1);
 }
 
 const struct duet_i_api duet_api = {

@@ -13,17 +13,18 @@
 
 /* The destination of an event in the common case: one session and no filter.  .pool is NULL in all
  * other cases. */
-struct ready {
+struct fast_destination {
 	struct pool *pool;
 	uint64_t context;
 	uint32_t id;
 };
 
-static inline __attribute__((always_inline)) struct ready be_ready(const struct duet_i_site *site)
+static inline __attribute__((always_inline)) struct fast_destination
+fast_destination(const struct duet_i_site *site)
 {
 	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
 	struct session *s = load_acquire(&site->data[SITE_SESSION]); /* pairs with remember() */
-	struct ready r = { .context = thread_context };
+	struct fast_destination r = { .context = thread_context };
 	struct channel *c;
 	uint32_t routing;
 
@@ -47,10 +48,10 @@ static inline __attribute__((always_inline)) struct ready be_ready(const struct 
 }
 
 /* False if it is not the common case. */
-static inline __attribute__((always_inline)) bool emit_plainly(struct duet_i_site *site,
-							       const void *payload, size_t size)
+static inline __attribute__((always_inline)) bool emit_fast(struct duet_i_site *site,
+							    const void *payload, size_t size)
 {
-	struct ready r = be_ready(site);
+	struct fast_destination r = fast_destination(site);
 
 	if (likely(r.pool))
 		ring_write(r.pool, r.id, r.context, payload, (uint32_t)size);
@@ -58,8 +59,8 @@ static inline __attribute__((always_inline)) bool emit_plainly(struct duet_i_sit
 }
 
 /* All but the common case.  @frame: context_put's; NULL: the callee's. */
-void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
-		    const void *frame) HIDDEN __attribute__((cold));
+void emit_slow(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
+	       const void *frame) HIDDEN __attribute__((cold));
 
 /* emit_open - begin an event of at most @size bytes in place; NULL if no session takes it.
  * emit_commit - end it at @end, for all sessions that want it. */

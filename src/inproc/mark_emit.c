@@ -115,9 +115,9 @@ void mark_emit(struct duet_i_site *site, const char *format, ...)
 	if (unlikely(cut))
 		mark_large(site, codes, &again, &once_more, __builtin_return_address(0),
 			   __builtin_frame_address(0));
-	else if (unlikely(!emit_plainly(site, payload, (size_t)(end - payload))))
-		emit_specially(site, payload, (uint32_t)(end - payload),
-			       __builtin_return_address(0), __builtin_frame_address(0));
+	else if (unlikely(!emit_fast(site, payload, (size_t)(end - payload))))
+		emit_slow(site, payload, (uint32_t)(end - payload), __builtin_return_address(0),
+			  __builtin_frame_address(0));
 	va_end(once_more);
 	va_end(again);
 	va_end(ap);

@@ -55,7 +55,7 @@ static void name_page(char name[ABI_PAGE_NAME_BYTES])
 enum { SESSION_SLOTS_BYTES = sizeof((struct abi_control *)0)->session_slots };
 
 /* Keeps the losses that the page in the way counts: no collector has read them yet. */
-static void keep_losses(int dir, const char *name,
+static void read_losses(int dir, const char *name,
 			struct abi_control_slot session_slots[ABI_SESSION_SLOTS])
 {
 	int fd = (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
@@ -80,7 +80,7 @@ static int create_file(int dir, const char *name,
 	struct stat st;
 
 	if (fd < 0 && errno == EEXIST) {
-		keep_losses(dir, name, session_slots);
+		read_losses(dir, name, session_slots);
 		unlinkat(dir, name, 0);
 		fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
 	}

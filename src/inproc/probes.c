@@ -50,7 +50,7 @@ struct probes {
 /* Mapped when the first one is attached. */
 static struct probes *probes;
 /* The probe that runs in this thread, from 1; 0: none. */
-static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
+static __thread uint32_t running_probe __attribute__((tls_model("initial-exec")));
 static struct signal_lock lock = SIGNAL_LOCK_FREE;
 
 void probes_lock(void)
@@ -114,9 +114,9 @@ static void call(uint32_t k, const struct duet_i_site *site, const struct duet_p
 	uint32_t incarnation = begin_call(p);
 
 	if (__atomic_load_n(&probes->wanted[site->index], __ATOMIC_SEQ_CST) & 1u << k) { /* (2) */
-		inside = k + 1;
+		running_probe = k + 1;
 		p->function(e, p->arg);
-		inside = 0;
+		running_probe = 0;
 	}
 	end_call(p, incarnation);
 }
@@ -135,7 +135,7 @@ void probes_call(const struct duet_i_site *site, const void *payload, size_t siz
 
 	if (!wanted)
 		return; /* detached meanwhile, or the parent's */
-	if (inside) {
+	if (running_probe) {
 		count_lost(ABI_OWN_SESSION_SLOT);
 		return;
 	}
@@ -163,7 +163,7 @@ static void set_byte(uint32_t index)
 		      (uint8_t)(load(&probes->wanted[index]) ? OWN_BYTE : 0));
 }
 
-static void consider(uint32_t k, uint32_t index, const char *name)
+static void apply(uint32_t k, uint32_t index, const char *name)
 {
 	const char *pattern = probes->at[k].pattern;
 
@@ -178,7 +178,7 @@ void probes_register(uint32_t index, const char *name)
 	probes_lock();
 	for (uint32_t k = 0; k < PROBES; k++)
 		if (probes->at[k].number)
-			consider(k, index, name);
+			apply(k, index, name);
 	if (load(&probes->wanted[index]))
 		set_byte(index);
 	probes_unlock();
@@ -210,14 +210,14 @@ static uint32_t n_events(void)
 	return n < ABI_EVENTS ? n : ABI_EVENTS;
 }
 
-static void consider_all(uint32_t k)
+static void apply_to_all(uint32_t k)
 {
 	char name[NAME_BYTES];
 
 	store(&process.control->session_slots[ABI_OWN_SESSION_SLOT].epoch, OWN_EPOCH);
 	for (uint32_t i = 0, n = n_events(); i < n; i++)
 		if (name_of(i, name)) {
-			consider(k, i, name);
+			apply(k, i, name);
 			if (load(&probes->wanted[i]))
 				set_byte(i);
 		}
@@ -273,7 +273,7 @@ static int attach(const char *pattern, void (*function)(const struct duet_probe_
 	p->arg = arg;
 	memcpy(p->pattern, pattern, strlen(pattern) + 1);
 	p->number = ++probes->last_number;
-	consider_all(k);
+	apply_to_all(k);
 	return p->number;
 }
 
@@ -329,7 +329,7 @@ int probe_detach(int number)
 		return -ENOENT;
 	/* Another probe may have its place by now: then no call of ours is left. */
 	while (is_running(p) && !load(&p->number)) {
-		if (inside)
+		if (running_probe)
 			return -EINPROGRESS;
 		syscall(SYS_nanosleep, &moment, NULL);
 	}

@@ -96,7 +96,7 @@ static void after_fork_in_child(void)
 	if (!process_is_sandboxed()) {
 		store(&process.guard[GUARD_PID], (uint32_t)syscall(SYS_getpid));
 		counters_forked();
-		sessions_leave();
+		sessions_detach();
 	}
 	probes_unlock();
 	process_unlock();
@@ -145,7 +145,7 @@ bool process_open(int *dir)
 	*dir = -1;
 	tried = true;
 	if (first)
-		known = !getauxval(AT_SECURE) && runtime_keep();
+		known = !getauxval(AT_SECURE) && runtime_read_environment();
 	if (!known || (!first && !process.control))
 		return false;
 	*dir = runtime_dir_open_at(process.directory, first);
@@ -188,10 +188,10 @@ void process_renew(void)
 		return;
 	/* The child should attach anew, since state words carry the parent's pid.  The old mapping
 	 * stays: a signal may have interrupted a writer in it. */
-	if (!process.has_left && !sandboxed)
+	if (!process.has_detached && !sandboxed)
 		sessions_inherit();
 	sessions_forget();
-	process.has_left = false;
+	process.has_detached = false;
 	store(&process.guard[GUARD_LIFE], ++process.incarnation);
 	context_forget();
 	process.pid = sandboxed ? load(&process.guard[GUARD_PID]) : (uint32_t)syscall(SYS_getpid);

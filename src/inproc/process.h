@@ -99,8 +99,8 @@ struct process {
 	struct session *sessions[ABI_SESSIONS]; /* by session slot */
 	/* The parent's pools, for a child that cannot attach; no thread is in them. */
 	struct session *inherited[ABI_SESSIONS];
-	bool has_left;	      /* `sessions` are the parent's, and their memory is no pool any
-				 more: sessions_leave */
+	bool has_detached;    /* `sessions` are the parent's, and their memory is no pool any
+				 more: sessions_detach */
 	uint32_t *guard;      /* [GUARD_...] */
 	uint32_t incarnation; /* counts forks */
 	uint32_t pid;
@@ -157,9 +157,9 @@ void count_lost(uint32_t session_slot) HIDDEN;
 /* sessions_forget - in a child of fork: no session is attached, whatever sites remember. */
 void sessions_forget(void) HIDDEN;
 
-/* runtime_keep - store the environment's runtime directory and the sessions that the program
- * belongs to.  False if the path does not fit. */
-bool runtime_keep(void) HIDDEN;
+/* runtime_read_environment - store the runtime directory and the sessions that the environment names.
+ * False if the path does not fit. */
+bool runtime_read_environment(void) HIDDEN;
 /* runtime_file - the path of @name in the stored directory.  False if it does not fit. */
 bool runtime_file(char *path, size_t size, const char *name) HIDDEN;
 /* A session's file, as it was read. */
@@ -202,11 +202,11 @@ struct session *session_current(uint32_t session_slot, uint64_t epoch) HIDDEN;
 struct session *session_attach_early(const struct abi_session *f) HIDDEN;
 
 /*
- * sessions_leave - in a child of fork: the event that this thread may be writing is not the
+ * sessions_detach - in a child of fork: the event that this thread may be writing is not the
  * child's.  The mappings become private memory, in which the child may finish it.  A second mapping
  * of each pool, without a writer, is kept for a child that will not be able to attach.
  */
-void sessions_leave(void) HIDDEN;
+void sessions_detach(void) HIDDEN;
 /* sessions_inherit - keep these second mappings; the only thread calls it. */
 void sessions_inherit(void) HIDDEN;
 

@@ -19,7 +19,7 @@
 #include "inproc/page.h"
 #include "inproc/probes.h"
 
-/* Codes of marks, kept for good; equal codes are stored once, however often a library is loaded. */
+/* Codes of marks, never freed; equal codes are stored once, however often a library is loaded. */
 struct codes {
 	struct codes *next;
 	uint32_t used;
@@ -34,17 +34,17 @@ static char *find_codes(struct codes *block, const char *codes)
 	return NULL;
 }
 
-static char *keep_codes(const char *codes)
+static char *store_codes(const char *codes)
 {
 	static struct codes *first, **end = &first;
 	size_t n = strlen(codes) + 1;
 	struct codes *last = NULL;
-	char *kept;
+	char *stored;
 
 	for (struct codes *b = first; b; last = b, b = b->next) {
-		kept = find_codes(b, codes);
-		if (kept)
-			return kept;
+		stored = find_codes(b, codes);
+		if (stored)
+			return stored;
 	}
 	if (!last || n > sizeof last->text - last->used) {
 		last = mmap(NULL, sizeof *last, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -54,9 +54,9 @@ static char *keep_codes(const char *codes)
 		*end = last;
 		end = &last->next;
 	}
-	kept = memcpy(last->text + last->used, codes, n);
+	stored = memcpy(last->text + last->used, codes, n);
 	last->used += (uint32_t)n;
-	return kept;
+	return stored;
 }
 
 /* "LEVEL CHANNEL:NAME TYPE FIELD ...".  False if it does not fit. */
@@ -75,7 +75,7 @@ static bool describe_mark(struct duet_i_site *s, char *schema, size_t size)
 	if (s->kind != DUET_I_MARK ||
 	    !mark_schema(s->schema, words, sizeof words, codes, sizeof codes))
 		return false;
-	s->data[SITE_CODES] = keep_codes(codes);
+	s->data[SITE_CODES] = store_codes(codes);
 	return s->data[SITE_CODES] && describe(s, words, schema, size);
 }
 
@@ -122,10 +122,11 @@ static uint8_t *enabled_byte(uint32_t event, uint32_t session_slot)
 static void disable(struct duet_i_site *begin, struct duet_i_site *end, const struct abi_session *s)
 {
 	for (struct duet_i_site *site = begin; site < end; site++) {
-		uint8_t its = ABI_GENERATION(s->epoch);
+		uint8_t generation = ABI_GENERATION(s->epoch);
 
 		if (site->data[SITE_KNOWN])
-			compare_exchange(enabled_byte(site->index, s->session_slot), &its, 0);
+			compare_exchange(enabled_byte(site->index, s->session_slot), &generation,
+					 0);
 	}
 }
 
@@ -157,9 +158,9 @@ static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end,
 
 /* Does the work that may be forbidden at the first event. */
 static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end,
-			  struct session *joined)
+			  struct session *session)
 {
-	if (!joined)
+	if (!session)
 		return;
 	if (!thread_context)
 		thread_context = thread_context_make();
@@ -167,11 +168,11 @@ static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end,
 		const struct abi_control_event *e = page_event(process.control, site->index);
 		uint32_t filter =
 			site->data[SITE_KNOWN]
-				? ABI_ROUTING_FILTER(load(&e->routing[joined->session_slot]))
+				? ABI_ROUTING_FILTER(load(&e->routing[session->session_slot]))
 				: 0;
 
-		if (filter && ABI_ENABLED(load(&e->enabled), joined->session_slot))
-			filters_prepare(joined, site, filter);
+		if (filter && ABI_ENABLED(load(&e->enabled), session->session_slot))
+			filters_prepare(session, site, filter);
 	}
 }
 
@@ -268,7 +269,7 @@ static void register_site(struct duet_i_site *s)
 }
 
 /* The first few have a place; for more of them a larger array is mapped. */
-static bool keep_object(struct duet_i_site *begin, struct duet_i_site *end)
+static bool add_object(struct duet_i_site *begin, struct duet_i_site *end)
 {
 	struct object *more;
 
@@ -293,7 +294,7 @@ static bool keep_object(struct duet_i_site *begin, struct duet_i_site *end)
 static void register_object(int dir, struct duet_i_site *begin, struct duet_i_site *end)
 {
 	process_renew();
-	if (!keep_object(begin, end)) {
+	if (!add_object(begin, end)) {
 		process.control->n_refused += (uint32_t)(end - begin);
 		return;
 	}

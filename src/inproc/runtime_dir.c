@@ -16,7 +16,7 @@
 #include "base/runtime.h"
 #include "inproc/process.h"
 
-bool runtime_keep(void)
+bool runtime_read_environment(void)
 {
 	const char *names = secure_getenv("DUET_SESSION");
 	bool usable = names && strlen(names) < ABI_NAME_BYTES;

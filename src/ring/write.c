@@ -190,8 +190,8 @@ static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t 
 	return RING_DONE;
 }
 
-static enum ring_outcome append_slowly(const struct seen *s, uint32_t id, ring_context context,
-				       const void *payload, uint32_t size, uint64_t t_ns)
+static enum ring_outcome append_event(const struct seen *s, uint32_t id, ring_context context,
+				      const void *payload, uint32_t size, uint64_t t_ns)
 {
 	char header[RING_EXTENDED_BYTES];
 	struct prepared e = { .seen = *s, .header = header, .payload = payload };
@@ -214,7 +214,7 @@ static bool write_slow(struct pool *p, uint32_t id, ring_context context, const 
 		uint64_t t_ns = now_after(p, &s);
 
 		if (fits(p, &s, t_ns, size))
-			r = append_slowly(&s, id, context, payload, size, t_ns);
+			r = append_event(&s, id, context, payload, size, t_ns);
 		else if (s.chunk && ABI_POS_OF(s.word) == sizeof *s.chunk)
 			set(&s, &s.chunk->begin_ns, t_ns); /* then it fits */
 		else if (replace(p, &s, t_ns, &fresh) == RING_SLOW)
@@ -229,8 +229,8 @@ static bool write_slow(struct pool *p, uint32_t id, ring_context context, const 
 	return ring_write_exclusive(p, id, context, payload, size);
 }
 
-bool ring_write_slowly(struct pool *p, uint32_t id, ring_context context, const void *payload,
-		       uint32_t size)
+bool ring_write_slow(struct pool *p, uint32_t id, ring_context context, const void *payload,
+		     uint32_t size)
 {
 	if (!ring_may_restart(p, size))
 		return ring_write_exclusive(p, id, context, payload, size);
@@ -247,8 +247,8 @@ bool ring_write_slowly(struct pool *p, uint32_t id, ring_context context, const 
 
 #else
 
-bool ring_write_slowly(struct pool *p, uint32_t id, ring_context context, const void *payload,
-		       uint32_t size)
+bool ring_write_slow(struct pool *p, uint32_t id, ring_context context, const void *payload,
+		     uint32_t size)
 {
 	return ring_write_exclusive(p, id, context, payload, size);
 }

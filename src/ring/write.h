@@ -27,8 +27,8 @@ _Static_assert(RING_HEADER_BYTES == sizeof(struct abi_ctf_event) + sizeof(ring_c
 	       "header and context");
 
 /* ring_write() when the common case does not apply; counts the events that it refuses. */
-bool ring_write_slowly(struct pool *p, uint32_t id, ring_context context, const void *payload,
-		       uint32_t size) __attribute__((cold));
+bool ring_write_slow(struct pool *p, uint32_t id, ring_context context, const void *payload,
+		     uint32_t size) __attribute__((cold));
 
 /*
  * ring_write - record an event whose payload is complete in private memory.
@@ -45,7 +45,7 @@ static inline bool ring_write(struct pool *p, uint32_t id, ring_context context,
 	if (likely(ring_may_restart(p, size) &&
 		   ring_try(p, id, context, payload, size) == RING_DONE))
 		return true;
-	return ring_write_slowly(p, id, context, payload, size);
+	return ring_write_slow(p, id, context, payload, size);
 }
 
 /* An event being written in place: its writer owns the chunk until ring_commit(). */

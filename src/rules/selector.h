@@ -101,7 +101,7 @@ static inline bool selector_is_letter(char c)
 static inline bool selector_holds(const char **p, const char *end, const struct selector *w,
 				  uint32_t level)
 {
-	uint32_t asked = 0, held = 0;
+	uint32_t required = 0, met = 0;
 	bool holds = true;
 
 	while (*p < end && selector_is_letter(**p)) {
@@ -109,22 +109,22 @@ static inline bool selector_holds(const char **p, const char *end, const struct 
 		const char *value = *p + 1,
 			   *tab = (const char *)memchr(value, '\t', (size_t)(end - value));
 		uint32_t bit = 1u << (letter - 'a');
-		bool is_so;
+		bool is_met;
 
 		if (!tab || !memchr("npuclg", letter, 6)) {
 			*p = end;
 			return false;
 		}
-		is_so = selector_condition_holds(letter, value, tab, w, level);
+		is_met = selector_condition_holds(letter, value, tab, w, level);
 		if (**p == letter) {
-			asked |= bit;
-			held |= is_so ? bit : 0;
-		} else if (is_so) {
+			required |= bit;
+			met |= is_met ? bit : 0;
+		} else if (is_met) {
 			holds = false;
 		}
 		*p = tab + 1;
 	}
-	return holds && asked == held;
+	return holds && required == met;
 }
 
 /* selector_letters - the letters that the rules use, as bits: some properties of a program are

@@ -124,11 +124,11 @@ static void a_child_forked_in_mid_event_leaves_it_to_its_parent(void)
 
 	parents.incarnation = p.incarnation = &incarnation;
 	parents.generation = p.generation = incarnation;
-	is(ring_write_slowly(&p, 1, 0, "before", 6), true);
+	is(ring_write_slow(&p, 1, 0, "before", 6), true);
 	is(ring_open(&p, &o, 1, 0, 6) != NULL, true);
 	c = o.chunk;
 	ring_commit(&parents, &o, 6);
-	is(ring_write_slowly(&parents, 1, 0, "behind", 6), true);
+	is(ring_write_slow(&parents, 1, 0, "behind", 6), true);
 	word = c->word;
 	incarnation = 0;
 	ring_commit(&p, &o, 6);
