@@ -6,6 +6,7 @@
  * remain; the scan ends at the first type that does not fit. */
 #include "bpf/btf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btf.h>
@@ -102,6 +103,7 @@ static int find(const struct btf *b, uint32_t kind, const char *name, const uint
 	struct btf_type t;
 	int id = 1;
 
+	assert(b->bytes); /* open */
 	for (const uint8_t *p = b->types; (size_t)(b->types_end - p) >= sizeof t; id++) {
 		size_t tail;
 

@@ -5,6 +5,7 @@
  * so callers do not check each instruction. */
 #include "bpf/code.h"
 
+#include <assert.h>
 #include <errno.h>
 
 void bpf_code_begin(struct bpf_code *c)
@@ -15,6 +16,8 @@ void bpf_code_begin(struct bpf_code *c)
 
 static void add(struct bpf_code *c, int code, int to, int from, int offset, int32_t value)
 {
+	assert(c->n >= 0 && c->n <= BPF_CODE_MAX);
+	assert(to >= 0 && to <= 10 && from >= 0 && from <= 10);
 	if (c->n == BPF_CODE_MAX || offset < INT16_MIN || offset > INT16_MAX) {
 		c->failed = true;
 		return;
@@ -38,6 +41,8 @@ int bpf_label(struct bpf_code *c)
 
 void bpf_put_label(struct bpf_code *c, int label)
 {
+	assert(label >= 0 && label < BPF_LABELS_MAX);
+	assert(c->failed || c->labels[label] < 0); /* placed once */
 	c->labels[label] = c->n;
 }
 
@@ -88,16 +93,19 @@ void bpf_load_map_value(struct bpf_code *c, int to, int fd, uint32_t offset)
 
 void bpf_load(struct bpf_code *c, int size, int to, int from, int offset)
 {
+	assert(BPF_SIZE(size) == size);
 	add(c, BPF_LDX | BPF_MEM | size, to, from, offset, 0);
 }
 
 void bpf_store(struct bpf_code *c, int size, int to, int offset, int from)
 {
+	assert(BPF_SIZE(size) == size);
 	add(c, BPF_STX | BPF_MEM | size, to, from, offset, 0);
 }
 
 void bpf_store_imm(struct bpf_code *c, int size, int to, int offset, int32_t value)
 {
+	assert(BPF_SIZE(size) == size);
 	add(c, BPF_ST | BPF_MEM | size, to, 0, offset, value);
 }
 
@@ -113,6 +121,7 @@ void bpf_atomic(struct bpf_code *c, int op, int to, int offset, int from)
 
 static void add_jump(struct bpf_code *c, int code, int a, int b, int32_t value, int label)
 {
+	assert(label >= 0 && label < BPF_LABELS_MAX);
 	if (c->n == BPF_CODE_MAX) {
 		c->failed = true;
 		return;

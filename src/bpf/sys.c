@@ -5,6 +5,7 @@
  * refused program is loaded again with a log, to put the verifier's last line into the message. */
 #include "bpf/sys.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ int bpf_map_make(const char *name, uint32_t element_size, uint32_t n, struct dia
 	union bpf_attr a;
 	int fd;
 
+	assert(element_size && n);
 	memset(&a, 0, sizeof a);
 	a.map_type = BPF_MAP_TYPE_ARRAY;
 	a.key_size = 4;
@@ -115,6 +117,7 @@ int bpf_attach(struct bpf_link *l, const char *name, const struct bpf_code *c, i
 {
 	int err;
 
+	assert(c->n && !c->failed && btf_id > 0);
 	*l = (struct bpf_link){ -1, -1 };
 	l->program = load(name, c, btf_id, NULL, 0);
 	if (l->program < 0) {

@@ -5,6 +5,7 @@
  * entry and as many at its exit. */
 #include "capture/table.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -220,6 +221,7 @@ const char *capture_field(const struct abi_capture *c)
 		"flock_bytes",	    "ioctl_bytes",    "option_bytes",
 	};
 
+	assert(c->kind < ABI_CAPTURE_KINDS);
 	return c->other_field ? c->other_field : names[c->kind];
 }
 

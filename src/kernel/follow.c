@@ -6,6 +6,7 @@
  * perf. A process is added thread by thread to all of them; from then on the kernel, the programs
  * and perf follow its children by themselves.
  */
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -109,6 +110,7 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 	struct pids added = { 0 };
 	int n = 1;
 
+	assert(pid > 0);
 	if (k->whole_machine)
 		return 0; /* with a single one in the list, all others would be left out */
 	if (!pids)

@@ -6,6 +6,7 @@
  */
 #include "kernel/kernel.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,6 +84,7 @@ int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
 	struct ctf_writer old = k->drain.sink;
 	int err;
 
+	assert(!k->snapshot.is_open);
 	k->drain.sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	err = kernel_open_trace(k, path, d);
 	if (err) {
@@ -183,6 +185,7 @@ int kernel_start(struct kernel *k, struct diag *d)
 {
 	int err;
 
+	assert(!k->is_started);
 	if (k->cgroups) {
 		err = kernel_begin_cgroups(k, d);
 		if (err)

@@ -3,6 +3,8 @@
  *
  * drain.sink and the classes are those of the snapshot while it is open, so that the code that
  * writes the main trace serves both. See kernel.h. */
+#include <assert.h>
+
 #include "kernel/internal.h"
 
 int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d)
@@ -30,6 +32,7 @@ int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, s
 {
 	int err;
 
+	assert(!k->snapshot.is_open);
 	k->snapshot = (struct snapshot){ .is_open = true,
 					 .main = k->drain.sink,
 					 .main_described = k->drain.classes.n_described,
@@ -66,6 +69,7 @@ int kernel_snapshot_step(struct kernel *k, struct diag *d)
 	int i = k->snapshot.next_cpu++, err, n = k->n_cpus, n_bpf = kernel_bpf_n_cpus(k->bpf);
 	struct snapshot *s = &k->snapshot;
 
+	assert(s->is_open);
 	if (i < n)
 		err = write_cpu(k, &k->cpus[i], d);
 	else if (i < n + n_bpf)

@@ -4,6 +4,7 @@
  * One map holds a ring per CPU, the other one the control block, both mapped here. See bpf.h. */
 #include "kernel/bpf/bpf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,7 @@ static int make_rings(struct kernel_bpf *b, uint64_t bytes, struct diag *d)
 	b->plan.ring_size = RING_BYTES_MIN;
 	while (b->plan.ring_size * 2ull <= bytes && b->plan.ring_size < RING_BYTES_MAX)
 		b->plan.ring_size *= 2;
+	assert(!(b->plan.ring_size & (b->plan.ring_size - 1)));
 	b->n_cpus = count_cpus();
 	b->ring_stride = sizeof(struct bpf_ring) + b->plan.ring_size + BPF_RING_SLACK;
 	b->rings_size = b->ring_stride * (size_t)b->n_cpus;
@@ -218,6 +220,7 @@ int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_fo
 
 void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter)
 {
+	assert(nr >= 0 && nr <= KERNEL_SYSCALLS_MAX && filter >= 0 && filter <= BPF_CALL_FILTERS);
 	b->control->calls[nr] |= (uint64_t)filter
 				 << (is_entry ? BPF_CALL_ENTRY_FILTER : BPF_CALL_FILTER);
 }
@@ -240,6 +243,7 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 	uint64_t call = is_entry ? BPF_CALL_ENTRY : BPF_CALL_EXIT | (texts ? BPF_CALL_LATE : 0);
 	int shift = BPF_CALL_TEXTS;
 
+	assert(nr >= 0 && nr <= KERNEL_SYSCALLS_MAX && (!also || also->n <= ABI_CAPTURES_MAX));
 	for (int i = 0; also && i < also->n; i++) {
 		b->control->captures[nr][!is_entry][i] = word_of(also->at[i], buffer_bytes);
 		call |= is_entry ? BPF_CALL_CAPTURES : BPF_CALL_EXIT_CAPTURES;
@@ -249,6 +253,7 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 			call |= (uint64_t)(i + 1) << shift;
 			shift += 8;
 		}
+	assert(shift <= BPF_CALL_TEXTS + 8 * KERNEL_SYSCALL_TEXTS);
 	b->control->calls[nr] |= call;
 }
 

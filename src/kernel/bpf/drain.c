@@ -7,6 +7,7 @@
  * younger. A ring's bytes are given back before the packet with their events is written. If the
  * collector is killed in between, those events are lost, and its successor counts them.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -108,6 +109,7 @@ static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint6
 		bpf_read_flush(r, d);
 		ns = not_before(r, time_ns);
 	}
+	assert(size <= BPF_RECORD_MAX && p->size + ROOM <= BPF_PACKET_SIZE);
 	if (r->drain->watch)
 		kernel_watch_record(r->drain->watch, (uint32_t)r->to->number, record, size, ns);
 	n = kernel_class_convert(&r->drain->classes, p->events + p->size,
@@ -121,6 +123,7 @@ static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint6
 		p->begin_ns = ns;
 	p->end_ns = ns;
 	p->size += n;
+	assert(p->size <= BPF_PACKET_SIZE);
 	p->n_events++;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "kernel/bpf/filter.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -45,6 +46,7 @@ struct making {
 
 static int place_of(int depth)
 {
+	assert(depth >= 0 && depth < ABI_FILTER_DEPTH_MAX);
 	return STACK_FILTER - 8 * depth;
 }
 
@@ -114,6 +116,7 @@ static int push_field(struct making *m, const uint8_t *at)
 /* Replaces two items by a result and returns its place. */
 static int make_result(struct making *m)
 {
+	assert(m->depth >= 2);
 	m->depth--;
 	m->stack[m->depth - 1] = (struct item){ .kind = RESULT };
 	return place_of(m->depth - 1);

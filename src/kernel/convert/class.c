@@ -6,6 +6,7 @@
  * place. */
 #include "kernel/convert/class.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,6 +136,7 @@ int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const stru
 {
 	struct kernel_layout *l = &c->entry[nr].layout;
 
+	assert(c->entry && nr >= 0 && nr <= KERNEL_SYSCALLS_MAX);
 	kernel_layout_fini(l);
 	return kernel_layout_syscall_entry(l, f, texts, also);
 }
@@ -144,6 +146,7 @@ int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late,
 {
 	struct kernel_layout *l = &c->exit[nr].layout;
 
+	assert(c->exit && nr >= 0 && nr <= KERNEL_SYSCALLS_MAX);
 	kernel_layout_fini(l);
 	return kernel_layout_syscall_exit(l, late, also);
 }
@@ -159,6 +162,7 @@ static int add_extras(struct kernel_class *class, uint32_t extras, const char *f
 {
 	struct text *t = &class->layout.fields;
 
+	assert(!class->is_described);
 	text_addf(t, "%s%s%s", fields,
 		  extras & KERNEL_PERF_KERNEL_STACK ? kernel_stack_fields[0] : "",
 		  extras & KERNEL_PERF_USER_STACK ? kernel_stack_fields[1] : "");
@@ -169,17 +173,20 @@ static int add_extras(struct kernel_class *class, uint32_t extras, const char *f
 int kernel_classes_add_extras(struct kernel_classes *c, uint16_t kernel_id, uint32_t extras,
 			      const char *fields)
 {
+	assert(c->by_kernel_id[kernel_id] != &c->unknown);
 	return add_extras(c->by_kernel_id[kernel_id], extras, fields);
 }
 
 int kernel_classes_add_extras_of_syscall(struct kernel_classes *c, int nr, bool is_entry,
 					 uint32_t extras, const char *fields)
 {
+	assert(nr >= 0 && nr <= KERNEL_SYSCALLS_MAX && (is_entry ? c->entry : c->exit));
 	return add_extras(&(is_entry ? c->entry : c->exit)[nr], extras, fields);
 }
 
 uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, const char *fields)
 {
+	assert(c->n_described < UINT16_MAX);
 	text_addf(&c->tsdl,
 		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n"
 		  "%s\t};\n};\n\n",
@@ -189,6 +196,7 @@ uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, con
 
 static void describe(struct kernel_classes *c, struct kernel_class *class)
 {
+	assert(!class->is_described);
 	class->id = kernel_classes_describe(c, class->name, class->layout.fields.bytes);
 	class->is_described = true;
 	/* A longer record does not have its length in its header. */
@@ -359,6 +367,7 @@ static bool gather(struct kernel_classes *c, const struct kernel_layout *l, cons
 {
 	size_t room = length - KERNEL_COMMON_SIZE;
 
+	assert(length >= KERNEL_COMMON_SIZE && room <= c->scratch_size);
 	*size = 0;
 	for (int i = 0; i < l->n_ops; i++) {
 		const struct kernel_op *op = &l->ops[i];
@@ -431,6 +440,7 @@ size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *rec
 	put_header(out, record, class->id, time);
 	if (class->layout.is_ordered)
 		return copy_in_place(&class->layout, out, record);
+	assert(KERNEL_EVENT_HEADER + size <= length + 4);
 	memcpy(out + KERNEL_EVENT_HEADER, c->scratch, size);
 	return KERNEL_EVENT_HEADER + size;
 }

@@ -13,6 +13,7 @@
  */
 #include "kernel/convert/cpu.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,10 +47,12 @@ static void drop_oldest(struct kernel_cpu *c)
 {
 	struct kernel_held *h = c->oldest;
 
+	assert(h && c->held_bytes >= h->size);
 	c->oldest = h->next;
 	if (!c->oldest)
 		c->youngest = NULL;
 	c->held_bytes -= h->size;
+	assert(c->oldest || !c->held_bytes);
 	free(h);
 }
 
@@ -115,6 +118,8 @@ int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k,
 	};
 	int err = kernel_drain_describe(k, d);
 
+	assert(packet->begin_ns <= packet->end_ns);
+	assert(!c->has_stream || packet->begin_ns >= c->last_ns); /* time never goes back */
 	if (!err)
 		err = open_stream(c, k, d);
 	if (!err) {
@@ -252,6 +257,7 @@ static struct kernel_held *hold(struct kernel_cpu *c, const struct kernel_drain 
 	c->held_bytes += used;
 	while (c->held_bytes > k->page_size * k->buffer_pages && c->oldest != h)
 		drop_oldest(c);
+	assert(c->oldest && c->youngest == h && !h->next);
 	return h;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "kernel/convert/layout.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,6 +411,7 @@ int kernel_layout_syscall_exit(struct kernel_layout *l, bool late, const struct 
 {
 	struct builder b;
 
+	assert(!also || also->n <= ABI_CAPTURES_MAX);
 	if (begin(&b, l, ABI_CAPTURES_MAX + 2))
 		return -ENOMEM;
 	text_addf(&l->fields, "\t\tint64_t _ret;\n");

@@ -5,6 +5,7 @@
  * invariants. */
 #include "kernel/convert/page.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/atomic.h"
@@ -94,6 +95,7 @@ void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 void kernel_page_widen(struct kernel_page *p, struct kernel_contexts *contexts, uint8_t *room,
 		       size_t room_size)
 {
+	assert(!contexts || room_size > KERNEL_CONTEXTS_BYTES_MAX);
 	p->contexts = contexts;
 	p->room = room;
 	p->room_end = room + room_size;
@@ -245,6 +247,8 @@ bool kernel_page_next(struct kernel_page *p, struct kernel_packet *k)
 		if (p->next < p->end && !convert_any(p, k))
 			break;
 	}
+	assert(p->next <= p->end); /* (1) in page.h, (4) with contexts */
+	assert(p->out <= (p->contexts ? p->room_end : p->next));
 	k->size = (size_t)(p->out - k->events);
 	return k->n_events > 0;
 }

@@ -5,6 +5,7 @@
  * ring. */
 #include "kernel/perf/perf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ static void begin_ring(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
 	*r = (struct kernel_perf_ring){ .cpu = cpu, .data_bytes = (size_t)sysconf(_SC_PAGESIZE) };
 	while (2 * r->data_bytes <= size_bytes)
 		r->data_bytes *= 2;
+	assert(!(r->data_bytes & (r->data_bytes - 1)));
 }
 
 int kernel_perf_open_own(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
@@ -112,6 +114,7 @@ void kernel_perf_close(struct kernel_perf_ring *r)
  * once. */
 static int leader(const struct kernel_perf_ring *r)
 {
+	assert(r->n_counters < r->n_events);
 	return r->n_counters ? r->events[1].fd : -1;
 }
 
@@ -126,6 +129,7 @@ int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *
 					   .clockid = CLOCK_MONOTONIC };
 	int err = open_event(r, &a, leader(r));
 
+	assert(err || r->n_events == r->n_counters + 2); /* before any event that has values */
 	r->n_counters += !err;
 	return err;
 }
@@ -282,6 +286,7 @@ uint64_t kernel_perf_end(const struct kernel_perf_ring *r)
 {
 	const struct perf_event_mmap_page *page = (const struct perf_event_mmap_page *)r->map;
 
+	assert(r->map);
 	return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 }
 
@@ -289,6 +294,7 @@ void kernel_perf_done(struct kernel_perf_ring *r)
 {
 	struct perf_event_mmap_page *page = (struct perf_event_mmap_page *)r->map;
 
+	assert(r->map);
 	__atomic_store_n(&page->data_tail, r->at, __ATOMIC_RELEASE);
 }
 
@@ -332,6 +338,7 @@ bool kernel_perf_parts(const struct kernel_perf_ring *r, int number,
 	uint64_t type = r->events[number].sample_type, n_values = 0;
 	uint32_t length;
 
+	assert(number > 0 && number < r->n_events);
 	*p = (struct kernel_perf_parts){ 0 };
 	if (r->events[number].has_id) {
 		if ((size_t)(end - at) * sizeof *at < sizeof(struct kernel_perf_value))

@@ -14,6 +14,7 @@
  * unknown. perf's rings are read-only, so the marks lie beside them in memory that a successor
  * inherits, together with the position reached so far (struct profile_shared).
  */
+#include <assert.h>
 #include <sys/mman.h>
 
 #include "base/atomic.h"
@@ -46,6 +47,7 @@ int kernel_profile_keep_newest(struct kernel_profile *p, struct diag *d)
 
 static uint64_t *mark_at(const struct profile_ring *r, uint64_t at)
 {
+	assert(r->marks);
 	return &r->marks[(at & (r->perf.data_bytes - 1)) / MARK_EACH];
 }
 

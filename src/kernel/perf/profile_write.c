@@ -3,6 +3,7 @@
  *
  * A tracepoint's sample becomes the same event that a page of tracefs would give, so that analyses
  * need not know its origin. See profile.h. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,7 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 	uint32_t n = p->packet.n_events;
 	int err;
 
+	assert(packet.begin_ns <= packet.end_ns);
 	profile_give_back(r, n);
 	packet.discarded = losses->here - r->lost_before;
 	if (!n && losses->here == losses->reported)
@@ -174,6 +176,7 @@ uint8_t *profile_begin_event(struct kernel_profile *p, struct profile_ring *r, u
 	if (p->packet.size + EVENT_MAX > BODY_SIZE ||
 	    (p->packet.n_events && *ns - p->packet.end_ns > GAP_NS))
 		*err = profile_flush(p, r, k, d);
+	assert(p->packet.size + EVENT_MAX <= BODY_SIZE);
 	return p->body + p->packet.size;
 }
 
@@ -183,6 +186,7 @@ void profile_end_event(struct kernel_profile *p, struct profile_ring *r, uint8_t
 	uint8_t *begin = p->body + p->packet.size;
 
 	p->packet.size += kernel_contexts_put(k->contexts, begin, (size_t)(to - begin), ns);
+	assert(p->packet.size <= BODY_SIZE && ns >= r->last_ns);
 	if (!p->packet.n_events++)
 		p->packet.begin_ns = ns;
 	p->packet.end_ns = r->last_ns = ns;

@@ -5,6 +5,7 @@
  * same time. */
 #include "kernel/probe/probe.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ static const struct {
 
 const char *kernel_probe_option(enum kernel_probe_kind kind)
 {
+	assert(kind >= 0 && (size_t)kind < sizeof kinds / sizeof *kinds);
 	return kinds[kind].option;
 }
 
@@ -151,6 +153,7 @@ int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind
 	struct text line = { 0 };
 	int err;
 
+	assert(p->probe && (!*fetch || *fetch == ' '));
 	p->was_refused = false;
 	if (p->selection->n_events - p->n_others >= KERNEL_PROBES_MAX)
 		return diag_fail(p->d, -E2BIG, "more than %d probes: name fewer functions",

@@ -5,6 +5,7 @@
  * System calls are candidates by number, although tracefs lists them as events. */
 #include "kernel/select/select.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ int kernel_selection_add(struct kernel_selection *s, const struct kernel_candida
 {
 	struct kernel_pattern *events;
 
+	assert(c->nr < 0);
 	for (int i = 0; i < s->n_events; i++) {
 		if (strcmp(s->events[i].event, c->event) || strcmp(s->events[i].system, c->system))
 			continue;
@@ -120,6 +122,7 @@ static int exclude_syscall(struct kernel_selection *s, const struct kernel_candi
 {
 	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
 
+	assert(c->nr >= 0 && c->nr < KERNEL_SYSCALLS_MAX);
 	if (!*chosen)
 		return 0;
 	*chosen = false;
@@ -133,6 +136,7 @@ static void select_syscall(struct kernel_selection *s, const struct kernel_candi
 	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
 	uint32_t *extras = c->is_entry ? &s->entry_extras[c->nr] : &s->exit_extras[c->nr];
 
+	assert(c->nr >= 0 && c->nr < KERNEL_SYSCALLS_MAX);
 	if (!*chosen)
 		*(c->is_entry ? &s->n_entry : &s->n_exit) += 1;
 	*extras = s->extras | (*chosen ? *extras : 0);

@@ -4,6 +4,7 @@
  * Costs about 20 us for a thread and 4 us for a file. */
 #include "kernel/statedump/statedump.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -97,6 +98,8 @@ void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a
 	    KERNEL_DUMP_BODY)
 		flush(p);
 	to = p->body + p->packet.size;
+	assert(p->packet.size + KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + a_size + b_size <=
+	       KERNEL_DUMP_BODY);
 	memcpy(to, &time, 4);
 	memcpy(to + 4, &id, 2);
 	memset(to + 6, 0, 2);

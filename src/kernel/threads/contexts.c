@@ -5,6 +5,7 @@
  * without reliable data is read from /proc when it has its next event, at most once a second. */
 #include "kernel/threads/contexts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -313,6 +314,7 @@ size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t siz
 
 	if (!c)
 		return size;
+	assert(size >= KERNEL_EVENT_HEADER);
 	memcpy(&tid, event + KERNEL_EVENT_HEADER - sizeof tid, sizeof tid);
 	s = state_of(c, tid, ns);
 	s = s ? s : &nothing;
@@ -332,6 +334,7 @@ size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t siz
 		to += n;
 	}
 	n = (size_t)(to - c->bytes);
+	assert(n <= KERNEL_CONTEXTS_BYTES_MAX);
 	memmove(event + KERNEL_EVENT_HEADER + n, event + KERNEL_EVENT_HEADER,
 		size - KERNEL_EVENT_HEADER);
 	memcpy(event + KERNEL_EVENT_HEADER, c->bytes, n);

@@ -4,6 +4,7 @@
 #ifndef KERNEL_THREADS_PIDS_H
 #define KERNEL_THREADS_PIDS_H
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,6 +58,7 @@ static inline int pids_put(struct pids *s, pid_t pid)
 	}
 	memmove(s->sorted + at + 1, s->sorted + at, (s->n++ - at) * sizeof *s->sorted);
 	s->sorted[at] = pid;
+	assert(s->n <= s->n_rooms && (!at || s->sorted[at - 1] < pid));
 	return 0;
 }
 

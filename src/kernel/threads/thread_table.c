@@ -4,6 +4,7 @@
  * When an array is full, its oldest half is dropped, so that adding a version stays cheap. */
 #include "kernel/threads/thread_table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ struct thread *threads_find_or_add(struct thread_table *table, int32_t tid)
 /* Drops the @n oldest. */
 static void drop(struct thread_table *table, struct thread *t, int n)
 {
+	assert(n >= 0 && n <= t->n && (size_t)n <= table->n_versions);
 	if (!n)
 		return;
 	t->n -= n;
@@ -53,6 +55,7 @@ static bool resize(struct thread *t, int n_rooms)
 {
 	struct thread_version *versions = realloc(t->versions, (size_t)n_rooms * sizeof *versions);
 
+	assert(n_rooms >= t->n);
 	if (!versions)
 		return false;
 	t->versions = versions;
@@ -77,8 +80,10 @@ struct thread_version *threads_add_version(struct thread_table *table, struct th
 		kernel_thread_unknown(&v->state, t->tid);
 		v->from_ns = from_ns;
 	}
+	assert(!t->n || v->from_ns >= v[-1].from_ns);
 	t->n++;
 	table->n_versions++;
+	assert(t->n <= t->n_rooms && t->n <= THREAD_VERSIONS_MAX);
 	return v;
 }
 
@@ -86,6 +91,7 @@ struct thread_version *thread_at(const struct thread *t, uint64_t ns)
 {
 	int low = 0, high = t->n - 1;
 
+	assert(t->n > 0);
 	while (low < high) {
 		int middle = (low + high + 1) / 2;
 

@@ -11,6 +11,7 @@
 #ifndef KERNEL_THREADS_THREAD_TABLE_H
 #define KERNEL_THREADS_THREAD_TABLE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,7 @@ struct thread_version *threads_add_version(struct thread_table *t, struct thread
  * version, thread_at() returns that one. */
 static inline struct thread_version *thread_newest(const struct thread *t)
 {
+	assert(t->n > 0);
 	return &t->versions[t->n - 1];
 }
 struct thread_version *thread_at(const struct thread *t, uint64_t ns);

@@ -3,6 +3,7 @@
  *
  * One thread polls the listener and all connections. A connection is a lease: an instance lives
  * exactly as long as its connection. See broker.h. */
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -126,6 +127,7 @@ static int make(struct broker_server *l, struct lease *one, struct diag *d)
 {
 	int err;
 
+	assert(one->instance.root < 0); /* one instance for each lease */
 	kernel_instance_reap(l->root, NULL);
 	err = kernel_instance_make(&one->instance, l->root, d);
 	if (err)

@@ -10,6 +10,7 @@
  * Parsing stops at `print fmt:`, because the text after it may hold anything. */
 #include "kernel/tracefs/format.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -272,6 +273,7 @@ int kernel_format_parse(struct kernel_format *f, const char *text, const char *w
 	}
 	if (!f->name[0] || !has_id)
 		return diag_fail(d, -EINVAL, "%s: no %s", what, f->name[0] ? "ID" : "name");
+	assert(f->n_fields <= KERNEL_FIELDS_MAX);
 	sort_fields(f);
 	return 0;
 }

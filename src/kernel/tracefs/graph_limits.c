@@ -6,6 +6,7 @@
  */
 #include "kernel/tracefs/graph_limits.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -97,6 +98,7 @@ int kernel_graph_limits_lock(int root, int instance, struct diag *d)
 		return err;
 	}
 	kernel_tracefs_write(instance, mark_file, "1");
+	assert(guard >= 0);
 	return guard;
 }
 
@@ -111,6 +113,7 @@ static void restore(int root, int instance)
 
 void kernel_graph_limits_release(int root, int instance, int guard)
 {
+	assert(root >= 0 && guard >= 0);
 	restore(root, instance);
 	close(guard);
 }

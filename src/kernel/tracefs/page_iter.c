@@ -4,6 +4,7 @@
  * The page's layout is in page_format.h. convert/page.c reads the same layout and converts it. */
 #include "kernel/tracefs/page_iter.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "kernel/tracefs/page_format.h"
@@ -34,6 +35,7 @@ static bool take(struct kernel_walk *w, struct kernel_record *r, size_t header, 
 
 bool kernel_walk_next(struct kernel_walk *w, struct kernel_record *r)
 {
+	assert(w->next <= w->end);
 	while (w->end - w->next >= 4) {
 		uint32_t header = load32(w->next), type = header & 31, delta = header >> 5, word;
 		struct kernel_record skipped;

@@ -5,6 +5,7 @@
  * EBUSY while another process has a file of it open, so it is tried several times. */
 #include "kernel/tracefs/tracefs.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -170,6 +171,7 @@ int kernel_instance_make(struct kernel_instance *in, int root, struct diag *d)
 {
 	int err;
 
+	assert(root >= 0);
 	*in = KERNEL_NO_INSTANCE;
 	in->root = root;
 	err = make_directory(in, d);
@@ -235,6 +237,7 @@ static int remove_directory(int root, const char *path)
 
 void kernel_instance_remove(struct kernel_instance *in)
 {
+	assert(in->root < 0 || in->lease < 0); /* made or borrowed */
 	if (in->root < 0 && in->lease < 0)
 		return;
 	if (in->dir >= 0) {

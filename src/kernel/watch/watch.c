@@ -5,6 +5,7 @@
  * kernel's value is shifted where LTTng's form differs. */
 #include "kernel/watch/watch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -347,6 +348,7 @@ int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_watch_reque
 {
 	struct slot *s = &w->slots[raw->id];
 
+	assert(nr >= 0 && nr < KERNEL_SYSCALLS_MAX);
 	if (!s->by_nr)
 		s->by_nr = calloc(KERNEL_SYSCALLS_MAX, sizeof *s->by_nr);
 	if (s->by_nr && !s->by_nr[nr])
