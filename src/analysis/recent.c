@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "trace/trace.h"
+#include "trace/public.h"
 
 /* In each stream an event's bytes begin where those of the event before it ended. */
 struct bookmark {

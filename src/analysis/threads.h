@@ -13,8 +13,7 @@
 #ifndef ANALYSIS_THREADS_H
 #define ANALYSIS_THREADS_H
 
-#include "trace/names.h"
-#include "trace/trace.h"
+#include "trace/public.h"
 
 enum { THREAD_UNKNOWN = 0, THREAD_NAME_MAX = 16 };
 

@@ -13,8 +13,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
-#include "collect/counters.h"
-#include "ctf/write/context.h"
+#include "collect/public.h"
+#include "ctf/write/public.h"
 
 int cmd_error(const char *verb, const char *format, ...)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/pass.h"
+#include "analysis/public.h"
 
 static unsigned least(unsigned a, unsigned b)
 {

@@ -12,7 +12,7 @@
 #ifndef CMD_PROGRESS_H
 #define CMD_PROGRESS_H
 
-#include "trace/trace.h"
+#include "trace/public.h"
 
 /* progress_hook - what trace_open() is to be given; and progress_catch(). */
 void progress_hook(struct trace_options *o);

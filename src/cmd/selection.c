@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/pass.h"
+#include "analysis/public.h"
 #include "cmd/nearest.h"
 
 /* ".5" is 500000000 ns; false if there is something else. */

@@ -3,7 +3,7 @@
 #ifndef CMD_SELECTION_H
 #define CMD_SELECTION_H
 
-#include "trace/trace.h"
+#include "trace/public.h"
 
 struct moment { /* --from, --to */
 	bool is_given;

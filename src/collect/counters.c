@@ -21,7 +21,7 @@
 #include "abi/context.h"
 #include "base/counter.h"
 #include "base/text.h"
-#include "ctf/write/context.h"
+#include "ctf/write/public.h"
 
 #define RDPMC_FILE "/sys/bus/event_source/devices/cpu/rdpmc"
 

@@ -18,7 +18,7 @@
 #include "collect/files.h"
 #include "collect/drain/procnames.h"
 #include "collect/chunks/chunks.h"
-#include "ctf/write/recover.h"
+#include "ctf/write/public.h"
 
 /* ---------------------------------------------------------------- the packet in progress */
 

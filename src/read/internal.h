@@ -5,7 +5,7 @@
 
 #include <duet/read.h>
 
-#include "trace/trace.h"
+#include "trace/public.h"
 
 struct read_class {
 	struct duet_read_class public;

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "ctf/decode/decode.h"
+#include "ctf/decode/public.h"
 #include "trace/stream/info.h"
 
 struct trace;

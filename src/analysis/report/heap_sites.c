@@ -13,7 +13,7 @@
 #include "analysis/index.h"
 #include "analysis/pass.h"
 #include "elf/symbols.h"
-#include "trace/symbols/modules.h"
+#include "trace/symbols/public.h"
 
 enum kind { KIND_PROGRAM, KIND_LIBC, KIND_ALLOCATOR };
 

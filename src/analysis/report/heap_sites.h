@@ -13,7 +13,7 @@
 #ifndef ANALYSIS_REPORT_HEAP_SITES_H
 #define ANALYSIS_REPORT_HEAP_SITES_H
 
-#include "trace/trace.h"
+#include "trace/public.h"
 
 struct heap_frame {	      /* texts are borrowed until heap_sites_close() */
 	const char *function; /* NULL: unknown */

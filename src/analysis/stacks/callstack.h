@@ -3,7 +3,7 @@
 #ifndef ANALYSIS_STACKS_CALLSTACK_H
 #define ANALYSIS_STACKS_CALLSTACK_H
 
-#include "trace/trace.h"
+#include "trace/public.h"
 
 enum { CALLSTACK_FRAMES_MAX = 1024 };
 

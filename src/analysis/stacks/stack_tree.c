@@ -19,8 +19,7 @@
 #include "analysis/pass.h"
 #include "base/hash.h"
 #include "elf/symbols.h"
-#include "trace/symbols/kallsyms.h"
-#include "trace/symbols/modules.h"
+#include "trace/symbols/public.h"
 
 static const uint32_t NO_MAPPING = UINT32_MAX, FUNCTION = UINT32_MAX - 1;
 

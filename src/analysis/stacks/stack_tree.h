@@ -14,7 +14,7 @@
 #ifndef ANALYSIS_STACKS_STACK_TREE_H
 #define ANALYSIS_STACKS_STACK_TREE_H
 
-#include "trace/names.h"
+#include "trace/public.h"
 
 enum { STACKS_ROOT = 0, STACKS_NAME = 16 };
 

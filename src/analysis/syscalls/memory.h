@@ -10,7 +10,7 @@
 #define ANALYSIS_SYSCALLS_MEMORY_H
 
 #include "base/text.h"
-#include "ctf/decode/decode.h"
+#include "ctf/decode/public.h"
 #include "abi/capture.h"
 
 struct call_about;

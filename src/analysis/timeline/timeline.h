@@ -20,7 +20,7 @@
 #define ANALYSIS_TIMELINE_TIMELINE_H
 
 #include "analysis/coverage.h"
-#include "trace/symbols/kallsyms.h"
+#include "trace/symbols/public.h"
 
 enum timeline_kind {
 	TIMELINE_BEGIN,

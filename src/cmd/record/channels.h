@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "cmd/cmd.h"
-#include "collect/recorder.h"
+#include "collect/public.h"
 
 struct cmd_channels {
 	struct recorder_channel at[ABI_CHANNELS]; /* the first is "default" */

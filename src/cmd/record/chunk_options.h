@@ -6,8 +6,8 @@
 
 #include "cmd/options.h"
 #include "cmd/remote/send.h"
-#include "collect/chunks/chunks.h"
-#include "collect/recorder.h"
+#include "collect/chunks/public.h"
+#include "collect/public.h"
 
 /* Functions for struct option_row; their part is a struct trace_chunks_options. */
 option_take trace_chunks_take_rotate, trace_chunks_take_keep, trace_chunks_take_compress,

@@ -10,7 +10,7 @@
 #define CMD_RECORD_OPTIONS_H
 
 #include "cmd/options.h"
-#include "collect/session/selectors.h"
+#include "collect/session/public.h"
 
 /* Bits of option_row.verbs. */
 enum {

@@ -10,7 +10,7 @@
 #include "base/service.h"
 #include "cmd/record/options.h"
 #include "cmd/record/recording.h"
-#include "collect/session/session.h"
+#include "collect/session/public.h"
 
 static const char record_usage[] =
 	"usage: duet record [OPTIONS] [--] COMMAND [ARGUMENTS]\n"

@@ -15,8 +15,8 @@
 #include "cmd/cmd.h"
 #include "cmd/record/chunk_options.h"
 #include "cmd/remote/send.h"
-#include "collect/recorder.h"
-#include "collect/session/selectors.h"
+#include "collect/public.h"
+#include "collect/session/public.h"
 
 /* The last of -e, -k and the probes in argv: -f belongs to it. */
 enum last_option { LAST_EVENT, LAST_KERNEL, LAST_PROBE };

@@ -6,7 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/record/chunk_options.h"
-#include "trace/summary.h"
+#include "trace/public.h"
 
 static const char *plural(uint64_t n)
 {

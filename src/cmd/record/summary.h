@@ -3,7 +3,7 @@
 #ifndef CMD_RECORD_SUMMARY_H
 #define CMD_RECORD_SUMMARY_H
 
-#include "collect/recorder.h"
+#include "collect/public.h"
 
 struct recording_summary {
 	const char *verb, *path;

@@ -7,7 +7,7 @@
 #include "cmd/view/live.h"
 #include "cmd/view/view.h"
 #include "net/follow/replica.h"
-#include "trace/trace.h"
+#include "trace/public.h"
 
 enum { MIRRORS_MAX = 16 };
 

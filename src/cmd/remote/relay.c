@@ -12,7 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record/options.h"
 #include "cmd/remote/send.h"
-#include "collect/chunks/retention.h"
+#include "collect/chunks/public.h"
 
 /* Who reads what we tell, and who removes what is old. */
 struct log {

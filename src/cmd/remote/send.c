@@ -14,8 +14,8 @@
 #include "cmd/cmd.h"
 #include "cmd/record/chunk_options.h"
 #include "cmd/record/options.h"
-#include "collect/tenant/tenant.h"
-#include "net/send/spool.h"
+#include "collect/tenant/public.h"
+#include "net/send/public.h"
 
 #define SPOOL_BYTES (1ull << 30)
 #define SPOOL_LEAST (1ull << 20)

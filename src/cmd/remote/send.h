@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "cmd/options.h"
-#include "net/send/sender.h"
+#include "net/send/public.h"
 
 struct send {
 	const char *to; /* as given; NULL: nowhere */

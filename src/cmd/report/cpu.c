@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "analysis/report/cpu.h"
+#include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/report/report.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/report/diff.h"
+#include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/report/report.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-#include "analysis/report/irq.h"
+#include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/report/report.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/report/latency.h"
+#include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
 #include "cmd/report/report.h"

@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "analysis/report/latency.h"
-#include "analysis/report/locks.h"
+#include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/report/report.h"
 

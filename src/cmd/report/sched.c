@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-#include "analysis/report/sched.h"
+#include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/report/report.h"
 

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/report/count.h"
+#include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
 #include "cmd/report/report.h"
-#include "trace/symbols/kallsyms.h"
+#include "trace/symbols/public.h"
 
 static const char usage[] =
 	"usage: duet stats [--by WHAT] [--limit N] [--json] [-f EXPRESSION] TRACE...\n"

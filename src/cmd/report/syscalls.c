@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/syscalls/text.h"
-#include "analysis/report/syscalls.h"
+#include "analysis/syscalls/public.h"
+#include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/report/report.h"
 

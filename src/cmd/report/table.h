@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/pass.h"
-#include "analysis/samples.h"
+#include "analysis/public.h"
 #include "cmd/view/output.h"
 
 enum cell_kind {

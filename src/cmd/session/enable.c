@@ -15,9 +15,8 @@
 #include "cmd/cmd.h"
 #include "cmd/record/options.h"
 #include "cmd/session/tenant_sessions.h"
-#include "collect/session/programs.h"
-#include "collect/session/session.h"
-#include "collect/tenant/discover.h"
+#include "collect/session/public.h"
+#include "collect/tenant/public.h"
 
 static const char usage[] =
 	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] [--program "

@@ -16,7 +16,7 @@
 
 #include "base/service.h"
 #include "cmd/cmd.h"
-#include "kernel/tracefs/broker.h"
+#include "kernel/tracefs/public.h"
 
 static const char help[] = "usage: duet lend [OPTIONS]\n\n"
 			   "Lets the members of a group record kernel events without being root: "

@@ -11,10 +11,9 @@
 #include "base/schema.h"
 #include "cmd/cmd.h"
 #include "cmd/session/list_probes.h"
-#include "collect/session/programs.h"
-#include "collect/tenant/discover.h"
-#include "collect/session/slots.h"
-#include "ctf/write/schema.h"
+#include "collect/session/public.h"
+#include "collect/tenant/public.h"
+#include "ctf/write/public.h"
 #define DUET_I_LAYOUT_ONLY
 #include "duet/site.h"
 #include "elf/sites.h"

@@ -7,8 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "elf/probes.h"
-#include "kernel/probe/fetch.h"
-#include "kernel/probe/uprobe.h"
+#include "kernel/probe/public.h"
 
 static int print_function(void *arg, const struct elf_function *f)
 {

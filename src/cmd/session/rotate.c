@@ -10,7 +10,7 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/session/tenant_sessions.h"
-#include "collect/session/session.h"
+#include "collect/session/public.h"
 
 static const char help[] = "usage: duet rotate [SESSION]\n\n"
 			   "Asks a recording that was started with --rotate to finish the piece "

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "collect/session/session.h"
+#include "collect/session/public.h"
 
 static int compare(const void *a, const void *b)
 {

@@ -9,12 +9,10 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "analysis/recent.h"
+#include "analysis/public.h"
 #include "cmd/cmd.h"
-#include "collect/session/programs.h"
-#include "collect/session/selectors.h"
-#include "collect/session/session.h"
-#include "collect/trigger/engine.h"
+#include "collect/session/public.h"
+#include "collect/trigger/public.h"
 
 #define WINDOW_NS 1000000000
 enum { EVENTS_MAX = 1000000, DIRECTORIES = 16 };

@@ -17,10 +17,9 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/session/tenant_sessions.h"
-#include "collect/session/programs.h"
-#include "collect/session/session.h"
-#include "collect/tenant/discover.h"
-#include "trace/summary.h"
+#include "collect/session/public.h"
+#include "collect/tenant/public.h"
+#include "trace/public.h"
 
 static const char help[] =
 	"usage: duet snapshot [-s SESSION] [-o DIR] [--last TIME] [--max-size SIZE]\n\n"

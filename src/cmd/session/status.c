@@ -13,8 +13,8 @@
 #include "base/runtime.h"
 #include "cmd/cmd.h"
 #include "cmd/session/status_print.h"
-#include "collect/session/programs.h"
-#include "collect/tenant/discover.h"
+#include "collect/session/public.h"
+#include "collect/tenant/public.h"
 
 static const char help[] =
 	"usage: duet status [NAME] [OPTIONS]\n\n"

@@ -5,7 +5,7 @@
 #define CMD_SESSION_STATUS_PRINT_H
 
 #include "cmd/session/session_info.h"
-#include "collect/tenant/supervisor.h"
+#include "collect/tenant/public.h"
 
 enum { TENANT_SESSIONS_MAX = TENANTS_MAX + 1 };
 

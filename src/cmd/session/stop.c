@@ -10,9 +10,8 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/record/summary.h"
-#include "collect/session/programs.h"
-#include "collect/session/session.h"
-#include "collect/tenant/discover.h"
+#include "collect/session/public.h"
+#include "collect/tenant/public.h"
 
 static const char help[] = "usage: duet stop [NAME]...\n"
 			   "       duet stop --all\n\n"

@@ -7,9 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/session/slots.h"
-#include "collect/session/session.h"
-#include "collect/tenant/discover.h"
+#include "collect/session/public.h"
+#include "collect/tenant/public.h"
 
 const char *tenant_session_label(const char *session)
 {

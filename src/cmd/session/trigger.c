@@ -9,8 +9,8 @@
 #include "cmd/cmd.h"
 #include "cmd/session/tenant_sessions.h"
 #include "cmd/session/trigger.h"
-#include "collect/session/programs.h"
-#include "collect/trigger/trigger.h"
+#include "collect/session/public.h"
+#include "collect/trigger/public.h"
 
 static const char help[] =
 	"usage: duet trigger add [-s SESSION] TRIGGER...\n"

@@ -21,7 +21,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/session/tenant_sessions.h"
-#include "collect/session/session.h"
+#include "collect/session/public.h"
 
 enum { LOOK_MS = 1000 }; /* should inotify not be had */
 

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/syscalls/fds.h"
+#include "analysis/syscalls/public.h"
 #include "rules/pattern.h"
-#include "kernel/tracefs/syscalls.h"
+#include "kernel/tracefs/public.h"
 
 /* Kinds of calls: those that take a path, a descriptor, ... */
 static const struct {

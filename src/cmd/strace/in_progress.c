@@ -13,7 +13,7 @@
 
 #include "base/io.h"
 #include "cmd/strace/print.h"
-#include "kernel/tracefs/syscalls.h"
+#include "kernel/tracefs/public.h"
 
 /* Parses "202 0x7f.. 0x80 ...".  "running" and -1 mean that the thread is in no call. */
 static const char *call_of(pid_t pid, int tid)

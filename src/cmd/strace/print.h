@@ -9,8 +9,8 @@
 #ifndef CMD_STRACE_PRINT_H
 #define CMD_STRACE_PRINT_H
 
-#include "analysis/syscalls/pairing.h"
-#include "analysis/samples.h"
+#include "analysis/syscalls/public.h"
+#include "analysis/public.h"
 #include "cmd/strace/filter.h"
 #include "cmd/view/output.h"
 

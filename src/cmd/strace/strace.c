@@ -22,7 +22,7 @@
 #include "cmd/progress.h"
 #include "cmd/strace/strace.h"
 #include "cmd/strace/options.h"
-#include "trace/trace.h"
+#include "trace/public.h"
 
 enum { REFRESH_MS = 50 };
 #define LASTING_NS 1000000000

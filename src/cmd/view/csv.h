@@ -6,8 +6,7 @@
 
 #include "base/text.h"
 #include "cmd/view/output.h"
-#include "trace/names.h"
-#include "trace/trace.h"
+#include "trace/public.h"
 
 struct csv {
 	struct out *o;

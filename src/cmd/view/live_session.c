@@ -15,7 +15,7 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/view/live.h"
-#include "collect/session/session.h"
+#include "collect/session/public.h"
 
 /* @channel: its number, or -1 for the session. */
 static int ask(const char *name, int channel, struct cmd_answer *answer)

@@ -6,8 +6,7 @@
 #include "cmd/view/style.h"
 #include "cmd/view/output.h"
 #include "cmd/view/template.h"
-#include "trace/names.h"
-#include "trace/trace.h"
+#include "trace/public.h"
 
 struct view_clock {	   /* the text of the current second, so that it is formatted once */
 	int64_t second_ns; /* the beginning of that second, from the Epoch */

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "elf/symbols.h"
-#include "trace/symbols/kallsyms.h"
-#include "trace/symbols/modules.h"
+#include "trace/symbols/public.h"
 
 struct view_symbols {
 	struct modules *modules;

@@ -10,7 +10,7 @@
 #define CMD_VIEW_SYMBOLS_H
 
 #include "cmd/view/output.h"
-#include "trace/trace.h"
+#include "trace/public.h"
 
 struct view_symbols;
 

@@ -10,7 +10,7 @@
 #define CMD_VIEW_TEMPLATE_H
 
 #include "cmd/view/output.h"
-#include "trace/trace.h"
+#include "trace/public.h"
 
 enum view_format { VIEW_SIGNED, VIEW_UNSIGNED, VIEW_TEXT, VIEW_OTHER, VIEW_END };
 

@@ -24,8 +24,7 @@
 #include "cmd/view/symbols.h"
 #include "cmd/view/view.h"
 #include "trace/filter/match.h"
-#include "trace/names.h"
-#include "trace/trace.h"
+#include "trace/public.h"
 
 enum {
 	REFRESH_MS = 100,

@@ -38,7 +38,7 @@
 
 #include <stdint.h>
 
-#include "ctf/write/writer.h"
+#include "ctf/write/public.h"
 #include "ring/pool.h"
 
 struct drain;

@@ -14,7 +14,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
-#include "ctf/write/writer.h"
+#include "ctf/write/public.h"
 
 #define PROCNAMES_STREAM "state_0" /* its file */
 

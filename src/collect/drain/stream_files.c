@@ -10,8 +10,7 @@
 
 #include "base/text.h"
 #include "collect/drain/internal.h"
-#include "ctf/write/context.h"
-#include "ctf/write/schema.h"
+#include "ctf/write/public.h"
 
 enum { DESCRIBED_NOT, DESCRIBED_NOW, DESCRIBED }; /* NOW: in the block being written */
 

@@ -22,8 +22,8 @@
 #include "collect/chunks/rotate.h"
 #include "collect/request/enable.h"
 #include "collect/trigger/request.h"
-#include "ctf/write/context.h"
-#include "net/send/sender.h"
+#include "ctf/write/public.h"
+#include "net/send/public.h"
 
 /* A request being answered. */
 struct asked {

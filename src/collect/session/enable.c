@@ -17,7 +17,7 @@
 #include "rules/rules.h"
 #include "collect/session/programs.h"
 #include "collect/session/selectors.h"
-#include "ctf/write/schema.h"
+#include "ctf/write/public.h"
 
 enum { EVENT_NAME_BYTES = 512 };
 

@@ -11,7 +11,7 @@
 
 #include "base/atomic.h"
 #include "collect/session/programs.h"
-#include "ctf/write/schema.h"
+#include "ctf/write/public.h"
 #include "filter/compile.h"
 #include "filter/payload.h"
 

@@ -33,7 +33,7 @@
 #include "collect/session/programs.h"
 #include "collect/tenant/discover.h"
 #include "collect/tenant/worker.h"
-#include "net/send/sender.h"
+#include "net/send/public.h"
 
 #define SCAN_NS 1000000000ull
 #define RETRY_NS 5000000000ull

@@ -17,8 +17,7 @@
 #include "collect/tenant/sandbox.h"
 #include "collect/handover.h"
 #include "collect/tenant/supervisor.h"
-#include "net/send/sender.h"
-#include "net/send/spool.h"
+#include "net/send/public.h"
 
 bool tenant_worker_path(char path[PATH_MAX], const char *recording, const struct tenant *t)
 {

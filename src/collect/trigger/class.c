@@ -15,7 +15,7 @@
 
 #include "base/hash.h"
 #include "rules/rules.h"
-#include "ctf/write/schema.h"
+#include "ctf/write/public.h"
 
 enum { NAME_BYTES = 512 };
 /* The contexts that the scan can supply to a filter. */

@@ -12,7 +12,7 @@
 
 #include "abi/clock.h"
 #include "base/diag.h"
-#include "ctf/write/writer.h"
+#include "ctf/write/public.h"
 #include "kernel/convert/class.h"
 #include "kernel/threads/contexts.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctf/write/recover.h"
+#include "ctf/write/public.h"
 #include "net/send/scheduler.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef TRACE_FILTER_MATCH_FIELD_H
 #define TRACE_FILTER_MATCH_FIELD_H
 
-#include "ctf/decode/decode.h"
+#include "ctf/decode/public.h"
 #include "filter/filter.h"
 
 enum { MATCH_PATH_MAX = 16 };

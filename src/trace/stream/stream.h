@@ -14,7 +14,7 @@
 #define TRACE_STREAM_STREAM_H
 
 #include "ctf/compressed/compressed.h"
-#include "ctf/decode/next.h"
+#include "ctf/decode/public.h"
 #include "trace/stream/info.h"
 
 enum { STREAM_KEEP_MIN = 1 << 16, STREAM_KEEP_MAX = 4 << 20 };

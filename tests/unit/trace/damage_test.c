@@ -35,7 +35,7 @@ static uint64_t draw(uint64_t below)
 	return below ? seed % below : 0;
 }
 
-static void load(const char *path)
+static void load_trace(const char *path)
 {
 	DIR *d = opendir(path);
 	struct dirent *e;
@@ -249,7 +249,7 @@ static void make(void)
 int main(int argc, char **argv)
 {
 	if (argc > 1)
-		load(argv[1]);
+		load_trace(argv[1]);
 	else
 		make();
 	if (argc > 2)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/public.h - what other rooms may use of this one. */
+#ifndef ANALYSIS_PUBLIC_H
+#define ANALYSIS_PUBLIC_H
+
+#include "analysis/pass.h"
+#include "analysis/recent.h"
+#include "analysis/samples.h"
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/tracefs/public.h - what other rooms may use of this one. */
+#ifndef KERNEL_TRACEFS_PUBLIC_H
+#define KERNEL_TRACEFS_PUBLIC_H
+
+#include "kernel/tracefs/broker.h"
+#include "kernel/tracefs/syscalls.h"
+
+#endif
