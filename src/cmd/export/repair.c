@@ -14,8 +14,8 @@
 
 static const char usage[] =
 	"usage: duet repair TRACE NEW\n\n"
-	"Writes all that is sound of TRACE as NEW, which every reader of CTF opens,\n"
-	"and says what is not.  TRACE stays as it is.\n";
+	"Writes the undamaged parts of TRACE as NEW, which every CTF reader opens,\n"
+	"and reports the damage.  TRACE is not changed.\n";
 
 static void warn(void *context, const char *text)
 {
@@ -53,8 +53,8 @@ static int write_repaired(const char *from, const char *to)
 	       cmd_count_text(r.n_traces, "trace", text[3]));
 	n = r.n_cut + r.n_left_out + r.n_retimed + r.n_gaps;
 	if (n)
-		printf("mended: %s shortened to the sound beginning, %" PRIu64 " left out, %" PRIu64
-		       " whose end was too late; %s of metadata left out\n",
+		printf("repaired: %s shortened to the undamaged beginning, %" PRIu64
+		       " left out, %" PRIu64 " with a wrong end; %s of metadata left out\n",
 		       cmd_count_text(r.n_cut, "packet", text[0]), r.n_left_out, r.n_retimed,
 		       cmd_count_text(r.n_gaps, "place", text[1]));
 	return 0;
@@ -74,6 +74,6 @@ int cmd_repair(int argc, char **argv)
 		return 0;
 	}
 	if (argc - optind != 2)
-		return cmd_usage("repair", "a recording and where to write a whole one are needed");
+		return cmd_usage("repair", "give a recording and a new directory");
 	return write_repaired(argv[optind], argv[optind + 1]);
 }

@@ -263,7 +263,7 @@ static int run_live(struct strace *s)
 	return status ? status : ended;
 }
 
-/* ---------------------------------------------------------------- the whole */
+/* ---------------------------------------------------------------- the command */
 
 static int open_output(struct strace *s)
 {

@@ -25,8 +25,8 @@ enum view_address_kind {
 	VIEW_ADDRESS_EXACT,  /* in the function */
 };
 
-/* view_address_kind_of - the kind of addresses in field @name or its elements.  @is_context: it is a
- * context, not an event's own field.  @is_kernel: the event is a kernel event. */
+/* view_address_kind_of - the kind of addresses in field @name or its elements.  @is_context: it is
+ * a context, not an event's own field.  @is_kernel: the event is a kernel event. */
 enum view_address_kind view_address_kind_of(const char *name, size_t size, bool is_context,
 					    bool is_kernel);
 

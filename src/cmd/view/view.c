@@ -256,7 +256,7 @@ static void report_followed(const struct view *v)
 		fprintf(stderr, "duet %s: the recording has ended\n", v->verb);
 }
 
-/* ---------------------------------------------------------------- the whole */
+/* ---------------------------------------------------------------- the command */
 
 /* Reports losses, and events that are hidden by default. */
 static void report_missing(const struct view *v)

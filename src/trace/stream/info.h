@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/stream/info.h - traces, streams and options: the types that streams share with trace/trace.h.
+ * trace/stream/info.h - traces, streams and options: types shared with trace/trace.h.
  *
  * They are here, below the trace, so that src/trace/stream includes nothing of the directory that
  * uses it.

@@ -20,8 +20,8 @@ void stream_release_behind(struct stream *s, uint64_t read);
 int stream_read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info *info,
 		       struct ctf_fault *f);
 
-/* index.c: add the packets from s->indexed on to the list.  A packet that reaches beyond the file is
- * the last one and is read as far as it goes; if the file still grows, it is left for later. */
+/* index.c: add the packets from s->indexed on to the list.  A packet that reaches beyond the file
+ * is the last one and is read as far as it goes; if the file still grows, it is left for later. */
 void stream_index_packets(struct stream *s);
 
 #endif

@@ -94,7 +94,7 @@ struct stream {
 	bool is_part;	  /* map and path belong to another stream */
 	uint32_t n_warnings;
 	uint64_t n_damages;
-	bool has_failed; /* report_damage and is_strict, or `progress` asked to stop */
+	bool has_failed; /* damaged and is_strict, or `progress` asked to stop */
 	struct diag damage;
 };
 

@@ -152,10 +152,10 @@ def main():
                         old = a.read()
                 with open(same, "rb") as b:
                     if old is not None and old != b.read():
-                        print("%s: changed though sound" % f)
+                        print("%s: changed though undamaged" % f)
                         bad += 1
-            if b"mended" in r.stdout + r.stderr:
-                print("%s: mended though sound: %s" % (o, r.stdout))
+            if b"repaired:" in r.stdout + r.stderr:
+                print("%s: changed though undamaged: %s" % (o, r.stdout))
                 bad += 1
         copy = os.path.join(directory, "copy")
         for lost in (("major = 1", "mbjor = 1"), ("minor = 8", "minop = 8")):

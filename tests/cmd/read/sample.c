@@ -53,8 +53,8 @@ static const int colours[] = { 0, 1, 10, 15, 20, 21, -3, -2, 99 };
 	TINY(t##d##0)                                                                              \
 	TINY(t##d##1)                                                                              \
 	TINY(t##d##2)                                                                              \
-	TINY(t##d##3) TINY(t##d##4) TINY(t##d##5) TINY(t##d##6) TINY(t##d##7) TINY(t##d##8)        \
-		TINY(t##d##9)
+	TINY(t##d##3)                                                                              \
+	TINY(t##d##4) TINY(t##d##5) TINY(t##d##6) TINY(t##d##7) TINY(t##d##8) TINY(t##d##9)
 
 static void one_round(long i)
 {
