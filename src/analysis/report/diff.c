@@ -69,7 +69,9 @@ static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const cha
 
 static uint32_t slice_at(const struct reading *r, int64_t time_ns)
 {
-	int64_t i = time_ns > r->begin_ns ? (time_ns - r->begin_ns) / r->slice_ns : 0;
+	/* The times of a damaged packet may lie further apart than an int64_t counts. */
+	uint64_t since_ns = time_ns > r->begin_ns ? (uint64_t)time_ns - (uint64_t)r->begin_ns : 0;
+	uint64_t i = since_ns / (uint64_t)r->slice_ns;
 
 	return i < DIFF_SLICES ? (uint32_t)i : DIFF_SLICES - 1;
 }

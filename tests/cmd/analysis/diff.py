@@ -3,12 +3,14 @@
 """diff.py DUET - `duet diff` on recordings made by hand, compared with the same test over all pairs."""
 import math
 import random
+import struct
 import sys
 
 sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, check, near, row, run_all
-from make import LOST, kernel, switch, ust
+from make import EPOCH, LOST, kernel, switch, ust
 
+BEGIN_BYTE = 24  # of timestamp_begin in a packet of make.py
 A, IDLE = ("a", 7), ("swapper/0", 0)
 
 
@@ -118,6 +120,15 @@ def losses_are_reported_and_nothing_spans_them(duet, where):
     r = diff(duet, where, [a, LOST(1050, 0, 5), b], calls([100] * 10))
     check((r["lost_a"], r["lost_b"], row(r["syscalls"], call="read")["n_a"]), (5, 0, 0))
     check("counts are low" in duet.text("diff", path, where + "/b"), True)
+
+
+def a_packet_with_an_absurd_begin_is_survived(duet, where):
+    """Its time to the events is more than an int64_t counts: the slices were counted beyond their array."""
+    path = kernel(where + "/a", calls([100] * 20) + [(3 * 10**7, 1, 7, "beat", dict(n=1))])
+    with open(path + "/cpu_1", "r+b") as f:
+        f.seek(BEGIN_BYTE)
+        f.write(struct.pack("<Q", 2**63 - EPOCH))
+    duet.json("diff", path, kernel(where + "/b", calls([100] * 20)))
 
 
 def two_recordings_are_needed(duet, where):
