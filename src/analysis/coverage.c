@@ -7,6 +7,7 @@
  */
 #include "analysis/coverage.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,7 @@ static void on_switch(struct coverage *f, struct pass *r, uint32_t cpu, int64_t 
 	struct coverage_cpu *c = &f->cpus[cpu];
 	struct coverage_thread *out = thread_at(f, r, prev), *in = thread_at(f, r, next), *before;
 
+	assert(cpu < f->n_cpus);
 	if (c->thread && c->thread - 1 != prev) {
 		before = thread_at(f, r, c->thread - 1);
 		f->n_contradictions++;
@@ -126,6 +128,7 @@ static void on_switch(struct coverage *f, struct pass *r, uint32_t cpu, int64_t 
 		in->cpu = cpu + 1;
 		in->waits = false;
 	}
+	assert(!in || (in->cpu == cpu + 1 && !in->waits));
 	c->thread = next >= 0 ? (uint32_t)next + 1 : 0;
 }
 
@@ -212,6 +215,7 @@ static bool has_strangers(const struct coverage *f)
 
 void coverage_finalize(struct coverage *f)
 {
+	assert(f->reported || !f->is_followed);
 	if (f->reported) {
 		f->is_partial = f->is_followed;
 		return;

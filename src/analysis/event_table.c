@@ -2,6 +2,7 @@
 /* analysis/event_table.c - matches each event class of a recording with a list of kinds, once. */
 #include "analysis/event_table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		i++;
 	if (i == m->n)
 		return;
+	assert(m->kinds[i].role); /* 0 means: not read */
 	m->plans[number].role = m->kinds[i].role;
 	for (int k = 0; k < EVENT_TABLE_FIELDS && m->kinds[i].fields[k]; k++)
 		m->plans[number].field[k] = ctf_class_find(c, CTF_PAYLOAD, m->kinds[i].fields[k]);

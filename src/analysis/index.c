@@ -5,6 +5,7 @@
  */
 #include "analysis/index.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ int64_t index_find(struct index *k, uint64_t a, uint64_t b, uint64_t c, bool may
 
 	if (k->n >= k->n_buckets && rehash(k))
 		return -ENOMEM;
+	assert(k->n < k->n_buckets && !(k->n_buckets & (k->n_buckets - 1)));
 	bucket = &k->buckets[hash(of) & (k->n_buckets - 1)];
 	for (i = *bucket; i; i = k->at[i - 1].next)
 		if (k->at[i - 1].of[0] == a && k->at[i - 1].of[1] == b && k->at[i - 1].of[2] == c)
@@ -58,6 +60,7 @@ int64_t index_find(struct index *k, uint64_t a, uint64_t b, uint64_t c, bool may
 	if (k->n == KEYS_MAX || pass_grow(&k->at, &k->n_rooms, k->n, sizeof *k->at))
 		return -ENOMEM;
 	k->at[k->n] = (struct index_key){ { a, b, c }, 0, *bucket };
+	assert(k->n < k->n_rooms);
 	*bucket = ++k->n;
 	return k->n - 1;
 }

@@ -2,6 +2,7 @@
 /* analysis/irq_stack.c - keeps a stack of interrupts for each CPU, and a list of their sources. */
 #include "analysis/irq_stack.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,7 @@ static void begin(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t ti
 		s->n_left += c->depth;
 		c->depth = 0;
 	}
+	assert(c->depth < IRQS_NESTED_MAX);
 	c->stack[c->depth++] = (struct irq_frame){ .source = source, .begin_ns = time_ns };
 }
 
@@ -150,6 +152,7 @@ static void end(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time
 	uint32_t i = c->depth;
 	struct irq_frame *f;
 
+	assert(i <= IRQS_NESTED_MAX);
 	while (i && c->stack[i - 1].source != source)
 		i--;
 	if (!i) {
@@ -164,6 +167,7 @@ static void end(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time
 	what->begin_ns = f->begin_ns;
 	what->ns = time_ns > f->begin_ns ? (uint64_t)(time_ns - f->begin_ns) : 0;
 	what->own_ns = what->ns > f->inner_ns ? what->ns - f->inner_ns : 0;
+	assert(what->own_ns <= what->ns);
 	if (c->depth)
 		c->stack[c->depth - 1].inner_ns += what->ns;
 }

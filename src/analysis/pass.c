@@ -3,6 +3,7 @@
  * needs. */
 #include "analysis/pass.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *con
 	struct trace_event e;
 	int item, err = 0;
 
+	assert(r->threads && on_event);
 	while (!err && (item = trace_next(r->trace, &e, d)) != TRACE_END) {
 		if (item < 0)
 			return item;
@@ -78,6 +80,7 @@ int pass_run(struct pass *r, struct trace *trace, const struct pass_range *range
 {
 	int err = pass_init(r, trace, range, d);
 
+	assert(a->about && a->on_event);
 	if (err)
 		return err;
 	r->is_seen_before = a->is_seen_before;
@@ -138,12 +141,14 @@ int pass_grow_to(void *array, uint32_t *n, uint32_t i, size_t size)
 
 	while (more <= i)
 		more = more < UINT32_MAX / 2 ? more * 2 : UINT32_MAX;
+	assert(i >= *n && size);
 	bigger = realloc(*at, more * size);
 	if (!bigger)
 		return -ENOMEM;
 	memset(bigger + *n * size, 0, (more - *n) * size);
 	*at = bigger;
 	*n = more;
+	assert(i < *n);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "analysis/recent.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -81,6 +82,8 @@ static struct recent_program *program_of(struct recent *r, int64_t pid)
 	for (uint32_t k = r->n_programs++; k > i; k--)
 		more[k] = more[k - 1];
 	more[i] = (struct recent_program){ .pid = pid };
+	assert(!i || more[i - 1].pid < pid); /* the order recent_find() needs */
+	assert(i + 1 == r->n_programs || more[i + 1].pid > pid);
 	return &more[i];
 }
 

@@ -5,6 +5,7 @@
  */
 #include "analysis/samples.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,12 +80,14 @@ int samples_add(struct samples *s, uint64_t value)
 
 	if (err)
 		return err;
+	assert(s->buckets ? !s->at : s->n < s->capacity && s->n < SAMPLES_EXACT);
 	if (s->buckets)
 		s->buckets[bucket_of(value)]++;
 	else
 		s->at[s->n] = value;
 	s->is_sorted = false;
 	count(s, 1, value, value, value);
+	assert(s->min <= value && value <= s->max);
 	return 0;
 }
 
@@ -130,6 +133,7 @@ uint64_t samples_percentile(struct samples *s, double percent)
 	double exact = (double)s->n * percent / 100;
 	uint64_t rank = (uint64_t)exact, seen = 0;
 
+	assert(percent > 0 && percent <= 100);
 	if (!s->n)
 		return 0;
 	rank += (double)rank < exact;
@@ -231,6 +235,7 @@ void slowest_add(struct slowest *s, const struct slow *one)
 {
 	uint32_t i = s->n;
 
+	assert(s->n <= s->max);
 	if (!s->max || (s->n == s->max && !is_shorter(&s->at[0], one)))
 		return;
 	if (s->n == s->max) {

@@ -7,6 +7,7 @@
  */
 #include "analysis/threads.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,7 @@ static int64_t add(struct threads *t, uint32_t host, int32_t tid)
 		return THREAD_UNKNOWN;
 	if (t->n == t->capacity && grow(t))
 		return -ENOMEM;
+	assert(t->n < t->capacity && t->capacity < t->n_slots); /* slots are never full */
 	number = t->n++;
 	t->at[number] = (struct thread){ .host = host, .tid = tid, .pid = -1 };
 	*slot_of(t, key_of(host, tid)) = number;
@@ -411,6 +413,7 @@ int threads_finalize(struct threads *t)
 		/* A leader without events of its own takes the name of its threads. */
 		if (!t->at[process].name_size)
 			set_name(&t->at[process], t->at[i].name, t->at[i].name_size);
+		assert((uint64_t)process < t->n);
 		t->at[i].process = (uint32_t)process;
 	}
 	return 0;
@@ -423,5 +426,6 @@ uint32_t threads_n(const struct threads *t)
 
 const struct thread *threads_at(const struct threads *t, uint32_t number)
 {
+	assert(number < t->n);
 	return &t->at[number];
 }

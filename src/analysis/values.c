@@ -3,6 +3,7 @@
  * each. */
 #include "analysis/values.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,6 +77,7 @@ int64_t values_of(struct values *v, const struct trace_event *e, const struct th
 			       type == FILTER_INTEGER ? value.more : 0, true);
 	if (i < 0 || pass_grow(&v->texts, &v->n_rooms, (uint32_t)i + 1, sizeof *v->texts))
 		return -ENOMEM;
+	assert((uint64_t)i < v->keys.n);
 	if (!v->texts[i + 1])
 		v->texts[i + 1] = text_of(type, &value);
 	return v->texts[i + 1] ? i + 1 : -ENOMEM;
@@ -83,5 +85,6 @@ int64_t values_of(struct values *v, const struct trace_event *e, const struct th
 
 const char *values_text(const struct values *v, uint32_t number)
 {
+	assert(number <= v->keys.n);
 	return number == VALUE_NONE ? NULL : v->texts[number];
 }

@@ -5,6 +5,7 @@
  */
 #include "analysis/report/count.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,7 @@ static void join_equal_names(struct count_table *t)
 		else
 			t->at[kept++] = t->at[i];
 	}
+	assert(kept <= t->n);
 	t->n = kept;
 }
 

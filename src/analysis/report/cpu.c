@@ -7,6 +7,7 @@
  */
 #include "analysis/report/cpu.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,7 @@ static int add_share(struct reading *r, struct cpu_row *row, uint32_t cpu_state,
 			(struct share){ .cpu_state = cpu_state, .next = row->first_share };
 		i = row->first_share = r->n_shares;
 	}
+	assert(r->shares[i - 1].cpu_state == cpu_state);
 	r->shares[i - 1].ns += ns;
 	return 0;
 }
@@ -190,6 +192,7 @@ static int on_exit_event(struct reading *r, struct cpu_state *p, bool is_soft, i
 		depth--;
 	if (!depth)
 		return 0;
+	assert(depth <= p->depth);
 	err = charge_irq(r, p, now_ns);
 	p->depth = depth - 1;
 	return err;

@@ -5,6 +5,7 @@
  */
 #include "analysis/report/diff.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const cha
 
 	if (i < 0 || pass_grow(&d->rows, r->n_row_rooms, (uint32_t)i, sizeof *d->rows))
 		return NULL;
+	assert(i <= d->n_rows);
 	if (i == d->n_rows) {
 		d->rows[i].kind = kind;
 		d->rows[i].name = strndup(name, size);
@@ -414,6 +416,7 @@ static int correct(struct diff *d)
 	for (uint32_t i = 0; i < d->n_rows; i++)
 		if (d->rows[i].is_tested)
 			tested[n++] = &d->rows[i];
+	assert(n == d->n_tested);
 	qsort(tested, n, sizeof *tested, least_p_first);
 	for (uint32_t i = 0; i < n; i++) {
 		double p = tested[i]->p * (double)(n - i);
@@ -422,6 +425,7 @@ static int correct(struct diff *d)
 		tested[i]->p = before < 1 ? before : 1;
 		d->n_significant += tested[i]->p < DIFF_LEVEL;
 	}
+	assert(d->n_significant <= d->n_tested);
 	free(tested);
 	return 0;
 }

@@ -8,6 +8,7 @@
  */
 #include "analysis/report/heap.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,7 @@ static uint32_t *bucket_of(const struct reading *r, uint32_t process, uint64_t a
 {
 	uint64_t h = (address ^ (uint64_t)process << 47) * 0x9E3779B97F4A7C15u;
 
+	assert(r->n_buckets && !(r->n_buckets & (r->n_buckets - 1)));
 	return &r->buckets[(h >> 32) & (r->n_buckets - 1)];
 }
 
@@ -192,6 +194,7 @@ static void add_to_slices(struct heap *h, int64_t now_ns)
 		halve_slices(h);
 	if (i < 0)
 		i = 0;
+	assert(i < HEAP_SLICES);
 	s = &h->slices[i];
 	if (!s->is_seen || h->all.live_bytes > s->peak_bytes)
 		s->peak_bytes = h->all.live_bytes;
@@ -441,6 +444,8 @@ static int finalize(void *context)
 		slowest_add(&h->oldest, &(struct slow){ (uint64_t)(end_ns - b->time_ns), b->time_ns,
 							b->thread, b->process, (int64_t)b->size });
 	}
+	assert(h->all.n_given ==
+	       h->all.n_taken + h->all.n_live + h->all.n_at_exec + h->all.n_unseen_ends);
 	slowest_sort(&h->oldest);
 	h->processes = calloc(r->n_process_rooms + (size_t)1, sizeof *h->processes);
 	if (!h->processes)

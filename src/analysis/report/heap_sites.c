@@ -5,6 +5,7 @@
  */
 #include "analysis/report/heap_sites.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,6 +234,7 @@ void heap_sites_give(struct heap_sites *s, uint32_t site, uint64_t bytes, int64_
 
 void heap_sites_take(struct heap_sites *s, uint32_t site, uint64_t bytes)
 {
+	assert(site < s->numbers.n && s->sites[site].n_live);
 	s->sites[site].n_live--;
 	s->sites[site].live_bytes -= bytes;
 }
@@ -260,5 +262,6 @@ const struct heap_site *heap_sites_sort(struct heap_sites *s, uint32_t *n)
 
 const struct heap_frame *heap_sites_frame(const struct heap_sites *s, uint32_t number)
 {
+	assert(number && number <= s->n_frames);
 	return &s->frames[number - 1].frame;
 }

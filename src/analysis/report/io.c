@@ -5,6 +5,7 @@
  */
 #include "analysis/report/io.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,7 @@ static int change_depth(struct reading *r, uint64_t number, int by, int64_t time
 	if (by > 0 || d->now)
 		d->now += (uint32_t)by;
 	d->max = d->now > d->max ? d->now : d->max;
+	assert(d->now <= d->max);
 	return 0;
 }
 
@@ -278,6 +280,7 @@ static int issue(struct reading *r, const struct event_table *p, const struct tr
 		}
 	if (err)
 		return err;
+	assert(r->n_in_flight < IN_FLIGHT_MAX);
 	r->in_flight[r->n_in_flight++] = q;
 	return change_depth(r, q.device, 1, e->time_ns);
 }

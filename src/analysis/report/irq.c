@@ -5,6 +5,7 @@
  */
 #include "analysis/report/irq.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -72,6 +73,7 @@ static int on_end(struct reading *r, const struct irq_stack_event *what,
 
 	if (!row)
 		return -ENOMEM;
+	assert(what->is == IRQS_END && what->own_ns <= what->ns);
 	row->own_ns += what->own_ns;
 	r->q->own_ns += what->own_ns;
 	r->q->n++;

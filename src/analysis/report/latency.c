@@ -2,6 +2,7 @@
 /* analysis/report/latency.c - keeps one open A for each key, in a hash table with chains. */
 #include "analysis/report/latency.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,8 @@ static int finish(void *context)
 
 	for (uint32_t i = 0; i < r->l->n_keys; i++)
 		r->l->n_pending += r->opens[i].is_open;
+	assert(r->l->n_a == r->l->time.n + r->l->n_abandoned + r->l->n_pending);
+	assert(r->l->n_b == r->l->time.n + r->l->n_without_a);
 	slowest_sort(&r->l->slowest);
 	return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "analysis/report/locks.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -146,6 +147,7 @@ static int end_wait(struct reading *r, struct lock_row *row, uint32_t thread, in
 		row->n_changed++;
 		return 0;
 	}
+	assert(row->n_timed_out + row->n_interrupted <= row->waits.n);
 	row->n_timed_out += result == -ETIMEDOUT;
 	row->n_interrupted += result < 0 && result != -ETIMEDOUT;
 	row->is_pi |= st->is_pi;

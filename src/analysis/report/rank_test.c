@@ -3,6 +3,7 @@
  * analysis/report/rank_test.c - the rank test that decides whether a difference is more than
  * chance: see diff.h.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "analysis/report/diff.h"
@@ -46,6 +47,7 @@ double diff_compare(struct samples *a, struct samples *b, double *superiority)
 		return -1;
 	r = rank(a, b);
 	*superiority = r.wins / (n * m);
+	assert(r.wins >= 0 && r.wins <= n * m);
 	variance = n * m / 12 * (all + 1 - r.ties / (all * (all - 1)));
 	if (variance <= 0)
 		return 1;

@@ -2,6 +2,7 @@
 /* analysis/report/sched.c - one state for each thread: it runs, waits for a CPU, or neither. */
 #include "analysis/report/sched.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ static int end_wait(struct reading *r, uint32_t thread, const struct trace_event
 	uint64_t duration_ns =
 		e->time_ns > st->since_ns ? (uint64_t)(e->time_ns - st->since_ns) : 0;
 
+	assert(!(st->runs && st->waits));
 	if (!st->waits)
 		return 0;
 	st->waits = false;

@@ -5,6 +5,7 @@
  */
 #include "analysis/report/syscalls.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -337,6 +338,7 @@ static int finish(void *context)
 
 	for (uint32_t i = 0; i < r->n_states && i < threads_n(r->s->run.threads) && !err; i++)
 		err = leave_open(r, i, r->s->run.epoch[TRACE_KERNEL]);
+	assert(r->s->n_open <= r->s->n_entries && r->s->n_headless <= r->s->n_exits);
 	return err ? err : finalize(r);
 }
 

@@ -5,8 +5,11 @@
  */
 #include "analysis/stacks/function_graph.h"
 
+#include <assert.h>
+
 void graph_enter(struct graph_thread *t, uint64_t function, uint32_t node)
 {
+	assert(t->n_open <= GRAPH_DEPTH_MAX);
 	if (t->n_open < GRAPH_DEPTH_MAX)
 		t->open[t->n_open++] = (struct graph_call){ .function = function, .node = node };
 }
@@ -51,5 +54,6 @@ uint64_t graph_leave(struct graph_thread *t, uint64_t function, int64_t depth, u
 		t->open[i - 2].inner_ns += duration_ns;
 	else if (!i && t->n_open)
 		t->open[t->n_open - 1].inner_ns += duration_ns;
+	assert(own_ns <= duration_ns);
 	return own_ns;
 }

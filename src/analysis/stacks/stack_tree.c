@@ -8,6 +8,7 @@
  */
 #include "analysis/stacks/stack_tree.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,6 +91,7 @@ static struct slot *table_find(struct table *t, uint64_t a, uint64_t b)
 
 static void fill(struct table *t, struct slot *p, uint32_t value)
 {
+	assert(!p->value && t->n < t->n_slots);
 	p->value = value + 1;
 	t->n++;
 }
@@ -307,6 +309,7 @@ static int64_t child_of(struct stacks *s, uint32_t parent, int64_t frame)
 		return slot->value - 1;
 	if (pass_grow(&s->nodes, &p->n_node_rooms, s->n_nodes, sizeof *s->nodes))
 		return -ENOMEM;
+	assert(parent < s->n_nodes && frame < (int64_t)s->n_frames);
 	s->nodes[s->n_nodes] = (struct stacks_node){ parent, (uint32_t)frame, 0 };
 	fill(&p->children, slot, s->n_nodes);
 	return s->n_nodes++;
@@ -353,6 +356,7 @@ static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_s
 
 static void add_weight(struct stacks *s, uint32_t node, uint64_t weight)
 {
+	assert(node < s->n_nodes);
 	s->nodes[node].self += weight;
 	s->total += weight;
 }

@@ -5,6 +5,7 @@
  */
 #include "analysis/syscalls/calls.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static uint32_t call_of(struct calls *c, const char *name)
 	for (uint32_t i = 0; i < c->n; i++)
 		if (!strcmp(c->names[i], name))
 			return i;
+	assert(c->n < c->n_classes);
 	c->names[c->n] = name;
 	return c->n++;
 }
@@ -140,6 +142,7 @@ void calls_fini(struct calls *c)
 
 void calls_read(const struct call_class *class, const struct trace_event *e, struct call_made *m)
 {
+	assert(class->is == CALL_ENTRY && class->n_fields <= CALL_ARGS);
 	*m = (struct call_made){ .class = class, .call = class->call + 1 };
 	for (uint32_t i = 0; i < class->n_fields; i++)
 		m->args[i] = pass_number(e, class->field[i], 0);

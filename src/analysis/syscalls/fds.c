@@ -2,6 +2,7 @@
 /* analysis/syscalls/fds.c - tables of descriptors by process, and the calls that change them. */
 #include "analysis/syscalls/fds.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -185,6 +186,7 @@ int64_t fds_find(struct fds *f, uint32_t process, int64_t fd)
 {
 	const struct fd_file *known = fds_look(f, process, fd);
 
+	assert(!known || known < f->files + f->n_files);
 	return known ? known - f->files : set_unnamed(f, process, fd, false, NULL);
 }
 

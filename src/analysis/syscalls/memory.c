@@ -7,6 +7,7 @@
  */
 #include "analysis/syscalls/memory.h"
 
+#include <assert.h>
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <linux/netlink.h>
@@ -81,6 +82,7 @@ const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *r
 {
 	room->size = read_row(e, ABI_CAPTURE_LATE, 1, room->bytes, sizeof room->bytes - 1);
 	room->bytes[room->size] = 0;
+	assert(room->size < sizeof room->bytes);
 	return room->size ? (const char *)room->bytes : NULL;
 }
 
@@ -346,6 +348,7 @@ static bool add_length(struct text *t, const struct call_memory *m, const struct
 
 bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
+	assert(m->what && m->size <= sizeof m->bytes);
 	switch ((enum abi_capture_kind)m->what->kind) {
 	case ABI_CAPTURE_ADDRESS:
 		return add_sockaddr(t, m->bytes, m->size);

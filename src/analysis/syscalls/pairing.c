@@ -7,6 +7,7 @@
  */
 #include "analysis/syscalls/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread,
 	const struct pairing_state *st = &j->states[thread];
 	bool is_call = kind == PAIRING_CALL || kind == PAIRING_LASTING;
 
+	assert(thread < j->n_states && (!is_call || st->made.call));
 	return (struct pairing_item){ .kind = kind,
 				      .thread = thread,
 				      .begin_ns = is_call ? st->begin_ns : time_ns,
@@ -89,6 +91,7 @@ static int enter(struct pairing *j, const struct call_class *c, const struct tra
 {
 	struct pairing_state *st = &j->states[thread];
 
+	assert(c->is == CALL_ENTRY);
 	pairing_give_open(j, thread, e->time_ns, "");
 	calls_read(c, e, &st->made);
 	st->class = trace_class_number(e);
@@ -143,6 +146,7 @@ static int leave(struct pairing *j, const struct call_class *c, const struct tra
 	struct pairing_item item;
 	int err = 0;
 
+	assert(c->is == CALL_EXIT);
 	if (!st->made.call && !result && makes_child(name))
 		return 0; /* the first exit of a new child */
 	if (!is_pair) {

@@ -8,6 +8,7 @@
  */
 #include "analysis/syscalls/text.h"
 
+#include <assert.h>
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -346,6 +347,7 @@ uint32_t call_operand(const struct call_plan *p, uint32_t i)
 {
 	uint32_t place = 0;
 
+	assert(i < CALL_ARGS);
 	while (at_place(p, place) != i)
 		place++;
 	return place;
@@ -378,6 +380,7 @@ void call_join(struct text *t, const struct call_plan *p, const struct call_part
 {
 	const char *before = "";
 
+	assert(from <= n);
 	for (uint32_t i = 0; i < CALL_ARGS; i++) {
 		uint32_t argument = at_place(p, i);
 		const struct text *part = &parts->part[argument];

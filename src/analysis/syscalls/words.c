@@ -5,6 +5,7 @@
  */
 #include "analysis/syscalls/words.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -68,6 +69,7 @@ static bool add_flags(struct text *t, const struct call_name *names, uint64_t va
 			found[i] = found[i - 1];
 		found[i] = f;
 	}
+	assert(n <= 64); /* each name takes at least one bit */
 	for (int i = 0; i < n; i++) {
 		add(t, before);
 		add(t, found[i]->name);

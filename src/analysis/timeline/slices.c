@@ -6,6 +6,7 @@
  * Each row has a stack of open slices. An end closes the innermost slice of its pair and all slices
  * above it.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,7 @@ int timeline_open_slice(struct timeline *t, const struct timeline_current *n)
 		return 0;
 	if (!row)
 		return -ENOMEM;
+	assert(row->n_open <= DEPTH_MAX);
 	if (row->n_open == DEPTH_MAX)
 		return timeline_instant(t, n, 0);
 	if (pass_grow(&row->open, &row->n_rooms, row->n_open, sizeof *row->open))
@@ -119,6 +121,7 @@ static int close_above(struct timeline *t, struct timeline_row *row, uint32_t ke
 {
 	int err = 0;
 
+	assert(keep <= row->n_open);
 	item->kind = TIMELINE_END;
 	while (row->n_open > keep && !err) {
 		item->event = --row->n_open == keep ? event : NULL;

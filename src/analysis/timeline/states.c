@@ -4,6 +4,7 @@
  *
  * A state is reported when it ends. One that a loss or an unselected event interrupts is dropped.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include "analysis/timeline/internal.h"
@@ -33,6 +34,7 @@ static int end_state(struct timeline *t, uint32_t thread, const struct timeline_
 				      .begin_ns = s->since_ns,
 				      .time_ns = n->e->time_ns };
 
+	assert(thread < t->n_states);
 	if (s->state == TIMELINE_UNKNOWN || !n->is_chosen || s->since_ns >= n->e->time_ns)
 		return 0;
 	return timeline_report(t, &item);

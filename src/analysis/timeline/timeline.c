@@ -7,6 +7,7 @@
  */
 #include "analysis/timeline/timeline.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,7 @@ int timeline_run(struct timeline *t, struct trace *second, const struct timeline
 {
 	int err;
 
+	assert(o->take && t->run.threads); /* after the first pass */
 	end_second(t);
 	t->o = o;
 	t->trace = second;

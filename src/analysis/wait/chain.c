@@ -5,6 +5,7 @@
  * The path is built from its end. Depth and number of slices are bounded, so a cycle of wakeups
  * ends too.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ void wait_keep(struct wait_thread *t, const struct wait_segment *s)
 	uint32_t room = t->room ? t->room * 2 : 16;
 	struct wait_segment *bigger;
 
+	assert(t->n_history <= t->room && t->room <= WAIT_KEPT);
+	assert(s->begin_ns < s->end_ns);
 	if (t->n_history == t->room && t->room < WAIT_KEPT) {
 		bigger = realloc(t->history, room * sizeof *bigger); /* it has not wrapped yet:
 								   * first is 0 */
@@ -114,6 +117,8 @@ static void put(struct walk *w, const struct wait_slice *one)
 		last->begin_ns = one->begin_ns;
 		return;
 	}
+	assert(w->n < WAIT_SLICES_MAX);
+	assert(!last || last->begin_ns == one->end_ns); /* no gap */
 	w->slices[w->n++] = *one;
 }
 
@@ -159,6 +164,8 @@ uint32_t wait_chain(const struct wait_thread *threads, uint32_t n_threads, uint3
 {
 	struct walk w = { threads, n_threads, slices, 0 };
 
+	assert(begin_ns < end_ns);
 	resolve(&w, waker, begin_ns, end_ns, 1);
+	assert(w.n && slices[0].end_ns == end_ns && slices[w.n - 1].begin_ns == begin_ns);
 	return w.n;
 }

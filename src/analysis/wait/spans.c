@@ -3,6 +3,7 @@
  * analysis/wait/spans.c - spans of time between two events of a thread: sums of all, and the
  * longest ones.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -40,6 +41,7 @@ static void keep_span(struct wait_reading *r, struct wait_thread *t)
 	for (; i && w->slowest[i - 1].ns < t->span.ns; i--)
 		w->slowest[i] = w->slowest[i - 1];
 	w->slowest[i] = t->span;
+	assert(w->n_slowest <= max && (!i || w->slowest[i - 1].ns >= w->slowest[i].ns));
 	t->span = (struct wait_span){ 0 };
 	t->is_in_span = false;
 }

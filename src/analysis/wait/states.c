@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/wait/states.c - states of threads, and the accounts of their time. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -71,6 +72,7 @@ static int charge(struct wait_reading *r, uint32_t thread, int64_t begin_ns, int
 	if (state >= WAIT_STATES || begin_ns >= end_ns ||
 	    !(wait_is_overview(r) || wait_is_asked(r, thread)))
 		return 0;
+	assert(begin_ns < end_ns);
 	ns = (uint64_t)(end_ns - begin_ns);
 	t->account.ns[state] += ns;
 	t->account.n[state]++;
@@ -87,6 +89,7 @@ int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64
 	struct wait_thread *t = &r->threads[thread];
 	int err = charge(r, thread, t->now.begin_ns, time_ns, t->now.state);
 
+	assert(thread && thread < r->n_threads && to <= WAIT_GONE);
 	if (t->now.state != WAIT_GONE && time_ns > t->now.begin_ns) {
 		t->now.end_ns = time_ns;
 		wait_keep(t, &t->now);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/wait/waits.c - open waits, and the thread or interrupt that ends each. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static void keep_wait(struct wait_interval *at, uint32_t *n, uint32_t max,
 	for (; i && length_of(&at[i - 1]) < length_of(one); i--)
 		at[i] = at[i - 1];
 	at[i] = *one;
+	assert(*n <= max && (!i || length_of(&at[i - 1]) >= length_of(&at[i])));
 }
 
 void wait_begin_wait(struct wait_thread *t, uint32_t thread, bool is_blocked, int64_t time_ns)

@@ -3,6 +3,7 @@
  * cmd/report/heap.c - `duet report heap`: a chart of live bytes, and tables by process, call site,
  * size and age.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -223,6 +224,7 @@ static void draw(struct page *p, const struct heap *h)
 
 	if (p->is_json || n < 2 || !h->all.peak_bytes)
 		return;
+	assert(n <= CHART_COLUMNS);
 	page_line(p, "%s", "");
 	for (int row = CHART_ROWS - 1; row >= 0; row--) {
 		char *at = line + snprintf(line, sizeof line, "  %9s |",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/report/histogram.c - a distribution as a table with bars: one row for each power of two. */
+#include <assert.h>
 #include <string.h>
 
 #include "cmd/report/table.h"
@@ -14,6 +15,7 @@ static const char *bar(uint64_t n, uint64_t most, char text[BAR_CHARACTERS * 3 +
 	uint64_t length = (uint64_t)((double)n / (double)most * BAR_CHARACTERS * 8 + 0.5);
 	char *at = text;
 
+	assert(n <= most && length <= BAR_CHARACTERS * 8);
 	if (n && !length)
 		length = 1;
 	for (uint64_t i = 0; i < length / 8; i++)

@@ -7,6 +7,7 @@
 #include "cmd/report/report.h"
 #include "cmd/progress.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -84,6 +85,7 @@ int report_run(const struct report *r, const struct report_kind *kind)
 	struct page p;
 	int status;
 
+	assert(kind->pass + sizeof(struct pass) <= kind->size);
 	if (!analysis || kind->read(analysis, r, &d)) {
 		free(analysis);
 		return cmd_error("report", "%s", *d.text ? d.text : "no memory");

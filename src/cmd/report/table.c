@@ -198,6 +198,7 @@ static void show_cut(struct out *o, const char *text, int width)
 {
 	int head = (width - 2) / 3, tail = width - 2 - head;
 
+	assert(width > 2);
 	show_part(o, text, (size_t)(character(text, head) - text));
 	out_literal(o, "..");
 	show(o, character(text, show(NULL, text) - tail));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/report/why.c - `duet report why`: how the time of a thread was spent, and what it waited
  * for. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ static const char *state_name(const struct wait_analysis *w, int state)
 		[WAIT_BLOCKED] = "blocked",
 	};
 
+	assert(state >= 0 && state < WAIT_STATES); /* no time is charged to WAIT_GONE */
 	return state == WAIT_USER && !w->calls.has_entries ? "running" : names[state];
 }
 
