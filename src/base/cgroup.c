@@ -44,7 +44,7 @@ int cgroup_find(struct cgroup *c, const char *name, struct diag *d)
 
 	if (!find_mount(mount))
 		return diag_fail(d, -ENOENT,
-				 "cgroup %s: the unified hierarchy is mounted nowhere\n"
+				 "cgroup %s: the unified hierarchy is not mounted\n"
 				 "  mount -t cgroup2 cgroup2 /sys/fs/cgroup",
 				 name);
 	n = strlen(mount);
@@ -62,15 +62,14 @@ int cgroup_find(struct cgroup *c, const char *name, struct diag *d)
 		return diag_fail(d, -ENAMETOOLONG, "cgroup %s: the path is too long", name);
 	snprintf(procs, sizeof procs, "%s/cgroup.procs", c->dir);
 	if (strstr(c->path, "/..") || access(procs, R_OK))
-		return diag_fail(
-			d, -ENOENT,
-			"cgroup %s: there is no such in the unified hierarchy, which is at %s",
-			name, mount);
+		return diag_fail(d, -ENOENT,
+				 "cgroup %s: the unified hierarchy at %s has no such cgroup", name,
+				 mount);
 	assert(c->path[0] == '/');
 	if (io_read_file(procs, resolved, sizeof resolved) == -EOPNOTSUPP)
 		return diag_fail(d, -EOPNOTSUPP,
-				 "cgroup %s: it is threaded, and has no processes of its own\n  "
-				 "name the one above that has them",
+				 "cgroup %s: it is threaded and has no processes of its own\n  "
+				 "name the cgroup above it that has them",
 				 name);
 	return 0;
 }

@@ -101,8 +101,8 @@ int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d)
 	if (kind == ABI_CLOCK_TSC)
 		return diag_fail(
 			d, -ENOTSUP,
-			"the time stamp counter is no clock on this machine: its kernel does "
-			"not trust it either (--clock mono)");
+			"the kernel of this machine does not trust the time stamp counter as a "
+			"clock\n  use --clock mono");
 	return 0;
 }
 

@@ -157,8 +157,8 @@ void count_lost(uint32_t session_slot) HIDDEN;
 /* sessions_forget - in a child of fork: no session is attached, whatever sites remember. */
 void sessions_forget(void) HIDDEN;
 
-/* runtime_read_environment - store the runtime directory and the sessions that the environment names.
- * False if the path does not fit. */
+/* runtime_read_environment - store the runtime directory and the sessions that the environment
+ * names.  False if the path does not fit. */
 bool runtime_read_environment(void) HIDDEN;
 /* runtime_file - the path of @name in the stored directory.  False if it does not fit. */
 bool runtime_file(char *path, size_t size, const char *name) HIDDEN;

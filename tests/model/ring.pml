@@ -9,12 +9,12 @@
  * migration, and a signal: its handler writes while the one below it in the same thread stands still.
  *
  * A chunk has CELLS cells, an event is two halves of a cell.  A state word is (state, owner, order),
- * always changed as one.  Simpler than in C: one or two places of the X path per CPU instead of four; a
+ * always changed as one.  Simpler than in C: one or two places of the exclusive path per CPU instead of four; a
  * claim is one step (its exchange fails if anything changed since the search); time and sizes are left
  * out; memory is seen by all in one order (what is not: weak.pml).
  *
  * -DFLIGHT: claims take the oldest FULL chunk, and a reader copies chunks instead of draining them.
- * -DX=0, 1, 2, 3: no writer, the second thread, both threads, the first and its handlers use the X path.
+ * -DX=0, 1, 2, 3: no writer, the second thread, both threads, the first and its handlers use the exclusive path.
  * -DSIGNALS=n: handlers in the first thread, each may interrupt the one before.
  * -DBUG=n: mutants, each with one check or ordering taken out; ./run tells which and why.
  */
@@ -38,7 +38,7 @@
 #endif
 #ifndef QUICK
 #define QUICK 0 /* 1: reclaim and pass are one step, so that more events can be tried; 2: all but
-		  the places of the X path; 3: the pass is one */
+		  the places of the exclusive path; 3: the pass is one */
 #endif
 #ifndef COPIES
 #define COPIES 3 /* of the reader */
@@ -193,7 +193,7 @@ inline find(n)
 
 #define LAST(me) ((me) < THREADS -> EVENTS : HANDLER_EVENTS)
 
-/* The exchanges of the X path with a place. */
+/* The exchanges of the exclusive path with a place. */
 #define TAKE(i)                                                                              \
 	if                                                                                   \
 	:: place[i] != NONE && (holder[i] == 0 || BUG == 10) ->                              \

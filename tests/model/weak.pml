@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model/weak.pml - what the X path's memory orders are for, where stores are not seen in their order (aarch64).
+ * model/weak.pml - what the exclusive path's memory orders are for, where stores are not seen in their order (aarch64).
  *
  * One chunk of a flight recorder, FULL with two events of its first life.  A claims it, writes, and puts it
  * into a place; B takes it from there and goes on; a reader copies it, as collect/drain/overwrite.c does (collect/

@@ -191,7 +191,7 @@ static void *write_many(void *index)
 	sigsetjmp(self.again, 1);
 	self.depth = 0;
 	/*
-	 * A jump out of the X path keeps a chunk from all others until the process ends.  A
+	 * A jump out of the exclusive path keeps a chunk from all others until the process ends.  A
 	 * recorder may then have one FULL chunk left, which who claims it and dies empties: the
 	 * newest event need not be there.
 	 */

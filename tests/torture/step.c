@@ -392,7 +392,7 @@ static void try_all(enum situation s, const struct way *w, int stride)
 
 	overwrite = s == ALL_FULL; /* the other situations are the same code there */
 	if (s == EMPTY_TOO_OLD && (w->form == LEDGER_PLACED || w->form == LEDGER_ABANDONED))
-		return; /* the X path has no such chunks */
+		return; /* the exclusive path has no such chunks */
 	step_through(s, w);
 	if (total.wrong != wrong)
 		printf("# %s, %s: while looking\n", w->name, situation_names[s]);

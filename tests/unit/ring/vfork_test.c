@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/ring/vfork_test.c - who has a thread's memory but not its registration keeps off the W path.
+ * unit/ring/vfork_test.c - who has a thread's memory but not its registration keeps off the rseq path.
  *
  * A child of vfork sees the rseq area of its parent, which tells the parent's CPU.  Here it runs,
  * by its affinity, on another one.

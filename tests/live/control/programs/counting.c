@@ -19,7 +19,7 @@ static volatile sig_atomic_t stop;
 static int first; /* of our numbers of threads */
 static uint64_t counts[THREADS];
 static int n_begun;
-static char large[2000]; /* of every 100th event: the X path */
+static char large[2000]; /* of every 100th event: the exclusive path */
 
 static void *count(void *arg)
 {
