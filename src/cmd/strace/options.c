@@ -41,7 +41,7 @@ static const char help[] =
 	"  -y           print the files of descriptors;  -Y: the names of processes\n"
 	"  -o, --output FILE  print there, not to standard error (-i: standard output);  -A: "
 	"append\n"
-	"  -E VAR=VALUE, -E VAR  the command's environment has this, or has it not\n"
+	"  -E VAR=VALUE, -E VAR  set, or unset, a variable of the command\n"
 	"  -s, --string-limit N  N bytes of buffers and texts (32)\n"
 	"  -n, --limit N  at most N lines;  -a N: results begin in column N (40)\n"
 	"  -p, --pid PID,...  -i, --input RECORDING: see above; both: of the recording only these\n"

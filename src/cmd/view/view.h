@@ -10,7 +10,7 @@
 	"  -f EXPR      only events for which this is true: 'size > 4096 && name ~ \"tmp*\"' "     \
 	"(duet-filter(7))\n"                                                                       \
 	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], seconds since\n" \
-	"               1970, or +2.5s (ms, us, ns, m, h): so long after its beginning, --to: "    \
+	"               1970, or +2.5s (ms, us, ns, m, h): after the beginning; with --to: "       \
 	"after --from\n"                                                                           \
 	"  --to T       up to this time\n"                                                         \
 	"  --limit N    at most N events\n"                                                        \
