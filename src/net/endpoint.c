@@ -66,7 +66,7 @@ static int refuse_elsewhere(const struct endpoint *p, struct diag *d)
 {
 	return diag_fail(d, -EACCES,
 			 "%s:%s: --plain is only for this machine's own addresses (127.0.0.1, "
-			 "::1): what crosses a network needs --psk or --cert",
+			 "::1): a connection over a network needs --psk or --cert",
 			 *p->host ? p->host : "*", p->port);
 }
 

@@ -224,9 +224,10 @@ static int key_error(struct tls *t, struct diag *d)
 		return diag_fail(d, -EKEYREJECTED, "its certificate is not accepted: %s",
 				 X509_verify_cert_error_string(verify));
 	if (t->psk && !t->is_server)
-		return diag_fail(d, -EKEYREJECTED,
-				 "it does not accept the key %s: both sides need the same one (%s)",
-				 t->psk, why);
+		return diag_fail(
+			d, -EKEYREJECTED,
+			"the relay does not accept the key %s: both sides need the same one (%s)",
+			t->psk, why);
 	return diag_fail(d, -EKEYREJECTED, "TLS: %s", why);
 }
 
@@ -243,7 +244,7 @@ static long tls_result(struct tls *t, int result, struct diag *d)
 	ERR_clear_error();
 	if (e == SSL_ERROR_SYSCALL && saved)
 		return diag_fail(d, -saved, "%s", strerror(saved));
-	return diag_fail(d, -EPIPE, "it closed the connection");
+	return diag_fail(d, -EPIPE, "the peer closed the connection");
 }
 
 static int shake(struct tls *t, struct diag *d)
@@ -256,7 +257,7 @@ static int shake(struct tls *t, struct diag *d)
 	if (r != 1)
 		return (int)tls_result(t, r, d);
 	if (t->psk && !SSL_session_reused(t->ssl))
-		return diag_fail(d, -EKEYREJECTED, "it did not use the key %s", t->psk);
+		return diag_fail(d, -EKEYREJECTED, "the peer did not use the key %s", t->psk);
 	return 0;
 }
 
@@ -438,7 +439,7 @@ static long plain_outcome(ssize_t n, struct diag *d)
 	if (n > 0)
 		return n;
 	if (!n)
-		return diag_fail(d, -EPIPE, "it closed the connection");
+		return diag_fail(d, -EPIPE, "the peer closed the connection");
 	if (errno == EAGAIN || errno == EINTR)
 		return -EAGAIN;
 	return diag_fail(d, -errno, "%s", strerror(errno));

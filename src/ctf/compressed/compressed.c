@@ -93,7 +93,7 @@ static int list_frames(struct compressed_file *p, uint64_t size, struct diag *d)
 		frame_size = ZSTD_getFrameContentSize(p->bytes + at, size - at);
 		if (ZSTD_isError(n) || frame_size > FRAME_MAX || plain + frame_size > PLAIN_MAX) {
 			diag_fail(d, -EINVAL,
-				  "no whole frame of compressed bytes at byte %llu\n"
+				  "no complete compressed frame at byte %llu\n"
 				  "  all before it is shown",
 				  (unsigned long long)at);
 			break;
@@ -256,7 +256,7 @@ int compressed_open(struct compressed_file **p, const uint8_t *bytes, uint64_t s
 	*p = NULL;
 	return diag_fail(
 		d, -ENOTSUP,
-		"it is compressed, and this duet was built without libzstd: `zstd -d` first");
+		"the file is compressed, and this duet was built without libzstd: `zstd -d` first");
 }
 
 void compressed_close(struct compressed_file *p)

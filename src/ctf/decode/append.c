@@ -76,7 +76,7 @@ static int parse_blocks(struct ctf_meta *m, const char *path, const char *bytes,
 	err = tsdl_parse(m->parser, bytes, size, &why);
 	m->n_read_bytes += size;
 	if (!err && (!m->has_trace || !m->streams))
-		return diag_fail(d, -EAGAIN, "%s: nothing is described yet", path);
+		return diag_fail(d, -EAGAIN, "%s: no trace and stream is described yet", path);
 	if (!err)
 		err = ctf_meta_link(m, &why);
 	return err ? diag_fail(d, err, "%.400s: %.600s", path, why.text) : 1;
@@ -122,7 +122,7 @@ int ctf_meta_append(struct ctf_meta *m, const char *path, struct diag *d)
 	if (whole)
 		err = parse_blocks(m, path, bytes, whole, d);
 	else if (!is_usable)
-		err = diag_fail(d, -EAGAIN, "%s: nothing is described yet", path);
+		err = diag_fail(d, -EAGAIN, "%s: no trace and stream is described yet", path);
 	free(bytes);
 	return err;
 }

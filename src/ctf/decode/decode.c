@@ -94,10 +94,10 @@ void vm_explain(const struct ctf_walk *w, struct ctf_fault *f)
 		f->what = "a number without end";
 		break;
 	case OP_CHOICE:
-		f->what = "a tag that chooses nothing";
+		f->what = "a tag that selects no option";
 		break;
 	default:
-		f->what = "an array without bits that does not end";
+		f->what = "an endless array of elements without bits";
 	}
 }
 

@@ -127,7 +127,7 @@ static int link_all(struct ctf_meta *m, struct diag *d)
 int ctf_meta_link(struct ctf_meta *m, struct diag *d)
 {
 	if (!m->has_trace || !m->streams)
-		return diag_fail(d, -EINVAL, "it describes no %s",
+		return diag_fail(d, -EINVAL, "the metadata describes no %s",
 				 m->has_trace ? "stream" : "trace");
 	return link_all(m, d);
 }
@@ -147,7 +147,7 @@ int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d)
 	damage = ctf_meta_read(m, text, size, &why);
 	free(text);
 	if (!damage && is_cut)
-		damage = diag_fail(&why, -EINVAL, "a packet of it is not whole");
+		damage = diag_fail(&why, -EINVAL, "a packet of it is incomplete");
 	err = damage && !(m->has_trace && m->streams) ? damage : ctf_meta_link(m, &why);
 	if (m->n_gaps > 1)
 		diag_fail(d, err, "%.400s: %.500s, and %u more places", path, why.text,

@@ -39,7 +39,7 @@ static void preamble(struct json_meta *j, const struct json *v)
 	if (json_number(j, v, "version", 0, UINT32_MAX) != 2)
 		return json_fail(j, "a version other than 2");
 	if (extensions && extensions->first)
-		return json_fail(j, "it needs an extension of the format, none of which is read");
+		return json_fail(j, "it needs an extension of the format, and duet reads none");
 	take_uuid(j, json_get(v, "uuid"), j->meta);
 	if (j->err)
 		return;
@@ -158,7 +158,7 @@ static void data_stream_class(struct json_meta *j, const struct json *v)
 	s->event_header = scope(j, v, "event-record-header-field-class");
 	s->event_context = scope(j, v, "event-record-common-context-field-class");
 	if (!j->err && m->n_streams >= STREAMS_MAX)
-		json_fail(j, "more than %d kinds of stream", STREAMS_MAX);
+		json_fail(j, "more than %d stream classes", STREAMS_MAX);
 	if (!j->err && ctf_meta_stream(m, s->id))
 		json_fail(j, "a second data stream class with id %u", s->id);
 	if (j->err)

@@ -230,7 +230,7 @@ static void stream_block(struct tsdl *p)
 	if (!s)
 		return;
 	if (p->meta->n_streams >= STREAMS_MAX)
-		return tsdl_fail(p, "more than %d kinds of stream", STREAMS_MAX);
+		return tsdl_fail(p, "more than %d stream classes", STREAMS_MAX);
 	tsdl_block(p, assign_stream, s);
 	if (!p->err && ctf_meta_stream(p->meta, s->id))
 		tsdl_fail(p, "a second stream with id %u", s->id);
@@ -273,7 +273,7 @@ static void event_block(struct tsdl *p)
 	if (!p->err && !e->name)
 		tsdl_fail(p, "an event without name");
 	if (!p->err && !e->has_stream_id && m->n_streams > 1)
-		tsdl_fail(p, "an event that does not say of which stream it is");
+		tsdl_fail(p, "an event without stream_id beside several streams");
 	if (p->err)
 		return;
 	e->from = (size_t)(p->block.begin - p->text);

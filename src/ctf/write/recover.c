@@ -131,7 +131,7 @@ int ctf_recover(const char *path, void (*each)(void *arg, const struct ctf_recov
 		close(index_dir);
 	if (dir >= 0)
 		close(dir);
-	return err ? diag_fail(d, err, "%s: cannot put right what was half-written: %s", path,
+	return err ? diag_fail(d, err, "%s: cannot remove incomplete data: %s", path,
 			       strerror(-err))
 		   : 0;
 }

@@ -91,13 +91,14 @@ static int process(struct copier *c, struct receiver *receiver, size_t n, struct
 		else if (e == RECEIVER_NO_MORE)
 			return report_no_match(c, d);
 		else if (e == RECEIVER_REFUSED)
-			return diag_fail(d, -EACCES, "it refuses: %s", receiver->message.text);
+			return diag_fail(d, -EACCES, "the relay refuses: %s",
+					 receiver->message.text);
 		else if (e == RECEIVER_WELCOME)
 			note_welcome(c, receiver);
 	}
 	if (receiver->is_over && !receiver->store.has_ended)
 		return diag_fail(d, -EPROTO,
-				 "no relay answers there, or the copy cannot be written");
+				 "the peer is not a duet relay, or the copy cannot be written");
 	return receiver->store.has_ended;
 }
 
@@ -169,8 +170,8 @@ static void report_pause(struct copier *c, struct receiver *receiver)
 	if (now_ns < c->pause_due_ns)
 		return;
 	c->pause_due_ns = now_ns + PAUSE_NS;
-	receiver_trouble(receiver, receiver->is_stalled ? "the disk of who follows is full"
-							: "who follows is slow");
+	receiver_trouble(receiver, receiver->is_stalled ? "the follower's disk is full"
+							: "the follower is slow");
 }
 
 /* 0; 1: everything has arrived; or -errno. */
@@ -193,7 +194,7 @@ static int do_turn(struct copier *c, struct tls *tls, struct receiver *receiver,
 	if (*is_paused)
 		report_pause(c, receiver);
 	if (!err && monotonic_ns() - c->last_read_ns > SILENCE_NS)
-		err = diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s",
+		err = diag_fail(d, -ETIMEDOUT, "nothing was received from it for %d s",
 				(int)(SILENCE_NS / 1000000000));
 	return err;
 }

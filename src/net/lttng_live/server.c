@@ -151,7 +151,7 @@ static int open_sockets(struct live_server *s, const struct live_options *o, str
 	n = endpoint_listen(&p, !o->allows_remote, s->listeners, LISTENERS, d);
 	if (n == -EACCES && !o->allows_remote)
 		return diag_fail(d, n,
-				 "%s: lttng-live knows neither keys nor encryption: other "
+				 "%s: lttng-live has neither keys nor encryption: other "
 				 "addresses than 127.0.0.1 "
 				 "and ::1 need --anywhere",
 				 p.host);

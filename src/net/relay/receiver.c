@@ -116,12 +116,12 @@ static void on_file(struct receiver *r, const struct message *m)
 	struct diag d = { "" };
 
 	if (m->file.number != r->store.n_files)
-		return receiver_refuse(r, "a file out of its turn");
+		return receiver_refuse(r, "a file number out of order");
 	if (store_add(&r->store, m->file.name, &d))
 		return receiver_refuse(r, d.text);
 	if (r->store.files[m->file.number].size == MESSAGE_UNWANTED && r->version < 2)
-		return receiver_refuse(r, "it has a piece that was received before, and removed: "
-					  "its duet is too old to be told");
+		return receiver_refuse(r, "a trace chunk was received before and removed here: the "
+					  "sender needs a newer duet to skip it");
 	acknowledge(r);
 	r->to_acknowledge = m->file.number + 1;
 }
@@ -149,7 +149,7 @@ static bool on_data(struct receiver *r, const struct message *m)
 	long n;
 
 	if (m->data.plain && !net_decompress(plain, size, m->data.bytes, m->data.n)) {
-		receiver_refuse(r, "compressed bytes that are damaged");
+		receiver_refuse(r, "damaged compressed bytes");
 		return true;
 	}
 	n = store_append(&r->store, m->data.number, m->data.offset + r->written, bytes + r->written,
@@ -255,7 +255,7 @@ static bool handle(struct receiver *r, const struct message *m, enum receiver_ev
 		on_end(r);
 		return true;
 	default:
-		receiver_refuse(r, "not for a relay");
+		receiver_refuse(r, "not a message for a relay");
 		return true;
 	}
 }
@@ -271,7 +271,7 @@ static enum receiver_event process(struct receiver *r)
 				      r->store.dir < 0 ? MESSAGE_FIRST_MAX : MESSAGE_MAX);
 
 		if (n < 0)
-			receiver_refuse(r, "not the protocol of a relay");
+			receiver_refuse(r, "not the protocol of a duet relay");
 		if (n <= 0 || !handle(r, &m, &e))
 			break;
 		at += (uint32_t)n;

@@ -74,7 +74,7 @@ static struct relay_client *find_slot(struct relay *r)
 	}
 	assert(!oldest || oldest->tls.fd >= 0);
 	if (oldest)
-		relay_drop(r, oldest, "others came, and it had said nothing");
+		relay_drop(r, oldest, "closed for a new connection: it had sent no hello");
 	return oldest;
 }
 
@@ -84,7 +84,7 @@ static void name_address(struct relay_client *c, const struct sockaddr_storage *
 
 	if (getnameinfo((const struct sockaddr *)a, size, host, sizeof host, port, sizeof port,
 			NI_NUMERICHOST | NI_NUMERICSERV))
-		snprintf(c->from, sizeof c->from, "somebody");
+		snprintf(c->from, sizeof c->from, "an unknown address");
 	else
 		snprintf(c->from, sizeof c->from, "%s:%s", host, port);
 }
@@ -135,7 +135,7 @@ static void take_over(struct relay *r, struct relay_client *c)
 		if (o != c && o->tls.fd >= 0 && o->is_welcome &&
 		    !strcmp(o->receiver.store.path, c->receiver.store.path)) {
 			resumes = true;
-			relay_drop(r, o, "it came again");
+			relay_drop(r, o, "the sender connected again");
 		}
 	}
 	c->is_welcome = true;
@@ -275,7 +275,7 @@ static void on_tick(struct relay *r)
 		if (c->tls.fd < 0)
 			continue;
 		if (c->is_leaving && now - c->active_ns > LEAVING_LIMIT_NS) {
-			relay_drop(r, c, "it does not leave");
+			relay_drop(r, c, "it does not close the connection");
 		} else if (c->receiver.is_stalled) {
 			receiver_retry(&c->receiver);
 			c->active_ns = now; /* the relay did not read */
@@ -284,7 +284,7 @@ static void on_tick(struct relay *r)
 			continue; /* its connection checks the silence itself */
 		} else if (now - c->active_ns >
 			   (c->is_welcome ? SILENCE_LIMIT_NS : HELLO_LIMIT_NS)) {
-			relay_drop(r, c, "it said nothing");
+			relay_drop(r, c, "it sent nothing");
 		}
 	}
 }

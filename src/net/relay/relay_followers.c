@@ -17,8 +17,8 @@ enum { FOLLOWERS_MAX = 32 };
 static const char *refusal(const struct relay *r)
 {
 	if (!r->o.allows_followers)
-		return "this relay lets nobody follow: it was not started with --watch";
-	return r->n_followers >= FOLLOWERS_MAX ? "as many follow as may at once" : NULL;
+		return "this relay accepts no followers: it was not started with --watch";
+	return r->n_followers >= FOLLOWERS_MAX ? "too many followers at once" : NULL;
 }
 
 void relay_begin_follower(struct relay *r, struct relay_client *c)

@@ -278,7 +278,7 @@ static int open_number(struct store *s, uint32_t number, struct diag *d)
 		return diag_fail(d, fd, "cannot write %s: %s", f->name, strerror(-fd));
 	keep_open(s, fd, number);
 	if ((uint64_t)st.st_size != f->size)
-		return diag_fail(d, -EIO, "%s was changed by another", f->name);
+		return diag_fail(d, -EIO, "another process changed %s", f->name);
 	return 0;
 }
 
@@ -292,7 +292,7 @@ long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8
 	assert(s->dir >= 0);
 	if (number >= s->n_files ||
 	    (s->files[number].size != offset && !(s->is_copy && !s->files[number].size)))
-		return diag_fail(d, -EPROTO, "bytes that do not follow those that are here");
+		return diag_fail(d, -EPROTO, "bytes that do not follow those on disk");
 	f = &s->files[number];
 	if (s->most_bytes &&
 	    n > s->most_bytes - (s->bytes < s->most_bytes ? s->bytes : s->most_bytes))

@@ -65,7 +65,7 @@ static void note_offset(struct connection *c)
 static int on_timed(struct connection *c, const struct message *m, struct diag *d)
 {
 	if (!c->awaits_time || m->timed[0] != c->times[0])
-		return diag_fail(d, -EPROTO, "the relay answers what it was not asked");
+		return diag_fail(d, -EPROTO, "the relay answered a request that was not sent");
 	c->times[1] = m->timed[1];
 	c->times[2] = m->timed[2];
 	c->times[3] = wall_ns();
@@ -77,10 +77,9 @@ static int on_timed(struct connection *c, const struct message *m, struct diag *
 static int on_welcome(struct connection *c, const struct message *m, struct diag *d)
 {
 	if (c->version || !m->welcome.version || m->welcome.version > MESSAGE_VERSION)
-		return diag_fail(
-			d, -EACCES,
-			"the relay speaks version %u of the protocol, this duet version %d",
-			m->welcome.version, MESSAGE_VERSION);
+		return diag_fail(d, -EACCES,
+				 "the relay uses version %u of the protocol, this duet version %d",
+				 m->welcome.version, MESSAGE_VERSION);
 	c->version = c->status->version = m->welcome.version;
 	snprintf(c->status->path, sizeof c->status->path, "%s", m->welcome.path);
 	c->status->n_connections++;
@@ -102,7 +101,7 @@ static int on_message(struct connection *c, const struct message *m, struct diag
 	if (m->type == MESSAGE_REFUSED)
 		return diag_fail(d, -EACCES, "the relay refuses: %s", m->text);
 	if (!c->version && m->type != MESSAGE_WELCOME)
-		return diag_fail(d, -EPROTO, "no relay answers there");
+		return diag_fail(d, -EPROTO, "the peer is not a duet relay");
 	switch (m->type) {
 	case MESSAGE_WELCOME:
 		return on_welcome(c, m, d);
@@ -118,7 +117,7 @@ static int on_message(struct connection *c, const struct message *m, struct diag
 		c->has_ended = c->end_is_sent;
 		return 0;
 	default:
-		return diag_fail(d, -EPROTO, "no relay answers there");
+		return diag_fail(d, -EPROTO, "the peer is not a duet relay");
 	}
 }
 
@@ -137,7 +136,7 @@ static int read_answers(struct connection *c, struct diag *d)
 
 		n = message_read(&m, c->in + at, c->n_in - at, MESSAGE_FIRST_MAX);
 		if (n < 0)
-			return diag_fail(d, -EPROTO, "no relay answers there");
+			return diag_fail(d, -EPROTO, "the peer is not a duet relay");
 		if (!n)
 			break;
 		at += (uint32_t)n;
@@ -288,7 +287,7 @@ static int check_silence(const struct connection *c, struct diag *d)
 	uint64_t silent = monotonic_ns() - c->last_read_ns;
 
 	if (silent > (c->is_in_trouble ? TROUBLE_NS : SILENCE_NS))
-		return diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s",
+		return diag_fail(d, -ETIMEDOUT, "nothing was received from it for %d s",
 				 (int)(silent / (1000 * MS)));
 	return 0;
 }

@@ -251,16 +251,16 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d)
 	struct spool_file *f;
 
 	if (number >= s->n_announced)
-		return diag_fail(d, -EPROTO, "the relay speaks of files it was not told of");
+		return diag_fail(d, -EPROTO, "the relay names a file that was not announced");
 	f = &s->files[number];
 	if (size == MESSAGE_UNWANTED && !f->is_known)
 		size = size_now(s, number);
 	if (size > (f->is_known ? f->sent : size_now(s, number)))
-		return diag_fail(d, -EPROTO, "%s/%s: the relay has more of it than there is",
+		return diag_fail(d, -EPROTO, "%s/%s: the relay has more bytes than the file",
 				 s->path, f->name);
 	if (f->is_known && size < f->acknowledged)
-		return diag_fail(d, -EPROTO, "%s/%s: the relay takes back what it had", s->path,
-				 f->name);
+		return diag_fail(d, -EPROTO, "%s/%s: the relay reports fewer bytes than before",
+				 s->path, f->name);
 	if (!f->is_known) {
 		f->sent = size;
 		s->n_known++;
