@@ -146,14 +146,17 @@ static bool has_packets(int trace)
 }
 
 /* A trace without a packet: if its collector dies, the successor removes it. */
-static bool may_vanish(struct spool *s, int dir, const char *path)
+static bool may_vanish(const struct spool *s, int trace)
+{
+	return !s->is_final && !s->is_for_follower && !has_packets(trace);
+}
+
+static bool is_new_trace(struct spool *s, int dir, const char *path)
 {
 	char metadata[MESSAGE_NAME + 32];
 
-	if (s->is_final || s->is_for_follower || faccessat(dir, "metadata", F_OK, 0))
-		return false;
 	snprintf(metadata, sizeof metadata, "%s/metadata", path);
-	return find(s, metadata) == NONE && !has_packets(dir);
+	return !faccessat(dir, "metadata", F_OK, 0) && find(s, metadata) == NONE;
 }
 
 /* Another tenant's recording, or a trace chunk that has arrived. */
@@ -181,7 +184,8 @@ static int scan_entry(struct spool *s, int dir, const char *path, const char *na
 		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (sub < 0)
 			return 0;
-		if (may_vanish(s, sub, whole) || (!depth && is_skipped(s, name))) {
+		if ((is_new_trace(s, sub, whole) && may_vanish(s, sub)) ||
+		    (!depth && is_skipped(s, name))) {
 			close(sub);
 			return 0;
 		}
@@ -189,6 +193,9 @@ static int scan_entry(struct spool *s, int dir, const char *path, const char *na
 	}
 	if (!S_ISREG(st.st_mode) || !message_is_path(whole, s->is_for_follower) ||
 	    find(s, whole) != NONE || spool_is_before(s, whole))
+		return 0;
+	/* Again: it may have been created after its directory was checked. */
+	if (spool_is_metadata(name) && may_vanish(s, dir))
 		return 0;
 	return add(s, whole);
 }

@@ -165,6 +165,52 @@ static void the_clock_is_not_sent_before_what_it_speaks_of(void)
 	spool_close(&s);
 }
 
+static void (*after_check)(void);
+
+/* In place of libc's: another process acts just after ust-3 was found without metadata. */
+int faccessat(int dir, const char *name, int mode, int flags)
+{
+	int (*real)(int, const char *, int, int) =
+		(int (*)(int, const char *, int, int))dlsym(RTLD_NEXT, "faccessat");
+	int result = real(dir, name, mode, flags);
+	void (*then)(void) = after_check;
+	char path[PATH_MAX];
+	struct stat a, b;
+
+	snprintf(path, sizeof path, "%s/ust-3", work);
+	if (then && result && !strcmp(name, "metadata") && !fstat(dir, &a) && !stat(path, &b) &&
+	    a.st_ino == b.st_ino) {
+		after_check = NULL;
+		then();
+	}
+	return result;
+}
+
+static void begin_trace(void)
+{
+	put("ust-3/metadata", "", 0);
+}
+
+/* A collector creates a trace while the sender is in its directory, and is killed before the first
+ * packet: its successor removes the trace. */
+static void a_trace_without_a_packet_is_not_announced(void)
+{
+	struct diag d = { "" };
+	struct spool s;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/ust-3/index", work);
+	is(io_make_dirs(path), 0);
+	is(spool_open(&s, work, 0, false, NULL, &d), 0);
+	spool_begin_connection(&s);
+	after_check = begin_trace;
+	rounds(&s, 2);
+	ok(!after_check); /* the metadata appeared during the scan */
+	for (uint32_t i = 0; i < s.n; i++)
+		ok(strncmp(s.files[i].name, "ust-3/", 6));
+	spool_close(&s);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
 {
 	(void)st, (void)type, (void)f;
@@ -176,6 +222,7 @@ int main(void)
 	if (!mkdtemp(work))
 		return 1;
 	run(the_clock_is_not_sent_before_what_it_speaks_of);
+	run(a_trace_without_a_packet_is_not_announced);
 	run(a_piece_with_an_empty_stream_arrives_whole);
 	run(a_piece_has_not_arrived_before_what_finishes_it);
 	nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
