@@ -175,7 +175,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* From the begin of the first to the end of the last. */
+/* From the start of the first to the end of the last. */
 static double wall_ns(const struct worker *w, int n, int batch)
 {
 	double begin = w[0].begin[batch], end = w[0].end[batch];

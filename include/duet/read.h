@@ -212,7 +212,7 @@ const struct duet_read_class *duet_read_class_info(const struct duet_read *r,
  * @stream: one stream, or DUET_READ_ALL_STREAMS.
  *
  * The new reader begins at the beginning.  With all streams each thread can read one part of the
- * time: it calls duet_read_seek() to the begin of its part and stops at the begin of the next one.
+ * time: it calls duet_read_seek() to the start of its part and stops at the start of the next one.
  * All parts one after the other are all events in order.
  *
  * The new reader borrows the mappings and descriptions of @r: close it before @r.  `damage` is

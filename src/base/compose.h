@@ -17,7 +17,7 @@
 
 enum { DECIMAL_BYTES = 24 };
 
-/* decimal - write @v in decimal to the end of @digits.  Returns the begin of the string. */
+/* decimal - write @v in decimal to the end of @digits.  Returns the start of the string. */
 static inline char *decimal(char digits[DECIMAL_BYTES], unsigned long v)
 {
 	char *p = digits + DECIMAL_BYTES - 1;

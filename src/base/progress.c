@@ -31,7 +31,7 @@ static int open_below(const char *dir, int length, const char *name)
 	return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Reads the last @size - 1 bytes at most, from the begin of a line; "" if it is no regular file. */
+/* Reads the last @size - 1 bytes at most, from the start of a line; "" if it is no regular file. */
 static void read_tail(int fd, char *text, size_t size)
 {
 	struct stat st;

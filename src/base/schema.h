@@ -33,8 +33,7 @@ struct schema_text {
 enum schema_shape { SCHEMA_ONE, SCHEMA_ARRAY, SCHEMA_SEQUENCE, SCHEMA_ENUM };
 
 struct schema_type {
-	char base; /* 'i' signed, 'u', 'x' hexadecimal, 'p' address, 'f', 's' string, 'c' characters
-		    */
+	char base;    /* i, u, x (hexadecimal), p (address), f, s (string), c (characters) */
 	uint8_t bits; /* for i u x p f */
 	enum schema_shape shape;
 	uint32_t count;		   /* SCHEMA_ARRAY: elements */

@@ -34,7 +34,7 @@ const char *symbols_find(struct symbols *s, const char *path, const char *build_
 /*
  * symbols_locate - the same, with the position.
  *
- * @into: receives the bytes from the function's begin; 0 if there is no function.
+ * @into: receives the bytes from the function's start; 0 if there is no function.
  * @address: receives the address in the file's own numbering, as addr2line takes it; @offset if the
  * file has none.
  */

@@ -23,7 +23,7 @@ enum token {
 struct lexer {
 	const char *text; /* all of it */
 	const char *p;	  /* after the token */
-	const char *at;	  /* begin of the token */
+	const char *at;	  /* start of the token */
 	enum token token;
 	enum abi_filter_op op;
 	uint64_t value;

@@ -197,7 +197,7 @@ static bool reserve(struct abi_control *c, uint32_t begin, uint32_t end)
 	       errno == EINVAL;
 }
 
-/* The same for bytes that follow others in an area: if @begin is not at the begin of a page, that
+/* The same for bytes that follow others in an area: if @begin is not at the start of a page, that
  * page is reserved already. */
 static bool reserve_next(struct abi_control *c, uint32_t begin, uint32_t end)
 {

@@ -81,7 +81,7 @@ static struct schema_text fields_of(const struct duet_i_site *site)
 	return words;
 }
 
-/* Returns the incarnation at the begin of the call. */
+/* Returns the incarnation at the start of the call. */
 static uint32_t begin_call(struct probe *p)
 {
 	uint64_t seen = load(&p->calls), next;

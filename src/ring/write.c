@@ -14,7 +14,7 @@
  *   (4) a chunk that was replaced in its slot is final: the replacing store is itself such a
  *       sequence, and it has sent every other one on this CPU back
  *   (5) only a chunk that holds an event is replaced, so an empty chunk outside was never in one.
- *       An empty chunk that has become too old gets a new begin time instead
+ *       An empty chunk that has become too old gets a new start time instead
  *
  * There is no LOCK prefix, and no state between reserve and commit that a death could leave open.
  * After MAX_ABORTS (a debugger stepping, a storm of signals) the exclusive path takes the event.
