@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/cmd.h - the verbs of `duet`, and what they share.
+ * cmd/cmd.h - the verbs of `duet`, and their common helpers.
  *
- * A verb returns the exit status: 0 done, 1 done with a finding worth a status, 2 not done.
- * Whatever cannot be done is one line on standard error: what, where, and what to do.
+ * A verb returns the exit status: 0 done, 1 done with a finding worth a status, 2 not done.  A
+ * failure is one line on standard error: the failure, the object, and the remedy.
  */
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
@@ -42,10 +42,10 @@ int cmd_view(int argc, char **argv);
 /* cmd_error - print "duet VERB: ..." and return CMD_FAILED. */
 int cmd_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* cmd_usage - what a wrong option is answered with.  Returns CMD_FAILED. */
+/* cmd_usage - print @what and a hint to --help.  Returns CMD_FAILED. */
 int cmd_usage(const char *verb, const char *what);
 
-/* Growing lists for repeated options. */
+/* Lists that grow, for repeated options. */
 struct cmd_strings {
 	const char **at;
 	int n;
@@ -54,45 +54,63 @@ struct cmd_pids {
 	pid_t *at;
 	int n;
 };
-/* Room for one more than @n; ends the program, with a message, if there is no memory. */
+/* cmd_grow - make room for one more than @n.  Without memory it prints that and exits. */
 void *cmd_grow(void *at, int n, size_t size);
 void cmd_add_string(struct cmd_strings *s, const char *text);
-/* Parses and checks that the process exists; prints why not and returns false. */
+/*
+ * cmd_add_pid - parse a pid and check that the process exists.  Returns false after it printed why
+ * not.
+ */
 bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text);
-/* "64M", "1G", "512K" or bytes; prints why not and returns false. */
+/* cmd_parse_size - parse "64M", "1G", "512K" or bytes.  Returns false after it printed why not. */
 bool cmd_parse_size(const char *verb, const char *text, uint64_t *bytes);
 
-/* "500ms", "5s", "2m" or "2min", "1h", "7d"; prints why not and returns false. */
+/*
+ * cmd_parse_time - parse "500ms", "5s", "2m" or "2min", "1h", "7d".  Returns false after it printed
+ * why not.
+ */
 bool cmd_parse_time(const char *verb, const char *text, uint64_t *ns);
-/* Adds contexts, "ip" or "ip,callstack", to @mask; prints why not and returns false. */
+/*
+ * cmd_add_contexts - add contexts, "ip" or "ip,callstack", to @mask.  Returns false after it
+ * printed why not.
+ */
 bool cmd_add_contexts(const char *verb, const char *names, uint64_t *mask);
 
 struct abi_session;
-/* The session @wanted, or the only one that records if that is NULL.  Returns 0; 1 if nothing
- * records; CMD_FAILED, having said why, if @wanted does not, or there are several. */
+/*
+ * cmd_select_session - find session @wanted, or the only one that records if @wanted is NULL.
+ *
+ * Returns 0; 1 if nothing records; CMD_FAILED, after a message, if @wanted does not record or
+ * several sessions do.
+ */
 int cmd_select_session(const char *verb, int dir, const char *wanted, struct abi_session *session);
 
-/* Session @session and its parts, each a tenant's: "default", "default@1000", ... */
+/* cmd_list_tenant_sessions - @session and its tenants' parts: "default", "default@1000", ... */
 void cmd_list_tenant_sessions(int dir, const char *session, struct cmd_strings *names);
-/* The names of all that record, in order. */
+/* cmd_list_sessions - the names of all sessions that record, in order. */
 void cmd_list_sessions(int dir, struct cmd_strings *names);
 
-/* What trace_hosts says, if it says anything. */
+/* cmd_report_hosts - print the text of trace_hosts unless it is empty. */
 void cmd_report_hosts(const char *verb, const char *text);
 
-/* Whether there is such a command, looked up before anything is made, so that a typing error leaves
- * nothing behind: 0, or CMD_FAILED having said why not. */
+/*
+ * cmd_check_command - check that the command exists before any file is made, so that a typing error
+ * leaves nothing behind.  Returns 0, or CMD_FAILED after a message.
+ */
 int cmd_check_command(const char *verb, const char *file);
 
-/* "1.5 MB" for a person. */
+/* cmd_size_text - "1.5 MB". */
 const char *cmd_size_text(uint64_t bytes, char buffer[32]);
 
 /* cmd_count_text - "1 event", "2 events". */
 const char *cmd_count_text(uint64_t n, const char *noun, char buffer[64]);
-/* "3 events", "3 events and 1 packet", "1 packet". */
+/* cmd_lost_text - "3 events", "3 events and 1 packet", "1 packet". */
 const char *cmd_lost_text(uint64_t events, uint64_t packets, char buffer[160]);
 
-/* The directory where @file of this installation (or build) lies, or NULL; @path gets it all. */
+/*
+ * cmd_find_library - find @file of this installation or build.  Returns its path, in @path, or
+ * NULL.
+ */
 const char *cmd_find_library(const char *file, char *path, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/common.c - see cmd.h. */
+/* cmd/common.c - messages, option values, sizes and counts, which several verbs use. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -206,7 +206,10 @@ const char *cmd_lost_text(uint64_t events, uint64_t packets, char buffer[160])
 
 const char *cmd_find_library(const char *file, char *path, size_t size)
 {
-	/* In a build tree it lies beside the other sources; an installation may have been moved. */
+	/*
+	 * The library's directory in a build tree, and in an installation, which may have been
+	 * moved.
+	 */
 	static const char *const places[] = { "../inproc", "../" DUET_LIBDIR_IN_PREFIX };
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);

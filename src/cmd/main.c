@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/main.c - duet VERB: the table of verbs. */
+/*
+ * cmd/main.c - duet VERB: the table of verbs.
+ *
+ * A verb is one function of one file.  A new verb is a row here, a declaration in cmd.h, and a
+ * manual page.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/nearest.c - see nearest.h. */
+/* cmd/nearest.c - the name with the smallest edit distance to one that does not exist. */
 #include "cmd/nearest.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Both shorter than NEAREST_MAX. */
+/* Both are shorter than NEAREST_MAX. */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned rows[3][NEAREST_MAX + 1], *two = rows[0], *one = rows[1], *now = rows[2];

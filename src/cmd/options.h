@@ -4,7 +4,7 @@
  *
  * One row has an option's names, its help, the verbs that accept it, and the field that it sets or
  * the function that takes its value.  getopt_long's arrays and the help text come from the rows.
- * What always holds:
+ * Invariants:
  *
  *   (1) of the rows that one verb accepts, no two have the same name or letter
  *   (2) a field that a row sets has the type of the row's kind: the macros below check it
@@ -69,7 +69,7 @@ struct options {
 	unsigned bit;	   /* of this verb in option_row.verbs */
 	const char *usage; /* the help above the options */
 	const char *notes; /* the help below them; or NULL */
-	bool has_command;  /* what follows the first argument is a command's, not ours */
+	bool has_command;  /* options end at the first argument, which is a command */
 	const struct option_table *tables[OPTIONS_TABLES]; /* in the order of the help; or NULL */
 	void *parts[OPTIONS_PARTS]; /* the structures whose fields are set; lent */
 };

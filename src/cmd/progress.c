@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/progress.c - see progress.h. */
+/* cmd/progress.c - the progress line, and signals that end reading cleanly. */
 #include "cmd/progress.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 enum { FIRST_NS = 1000000000, PERIOD_NS = 200000000 };
 
 static struct {
-	const char *verb; /* NULL: nothing is being read */
+	const char *verb; /* NULL: no reading is under way */
 	uint64_t begin_ns, next_ns;
 	uint64_t done, total; /* bytes */
 	bool is_shown;
@@ -41,13 +41,13 @@ static void stop(int signal)
 	stopped_by = signal;
 }
 
-/* The first time; then the signal does what it does elsewhere. */
+/* Handles the first signal only; the next one has its default effect. */
 static void catch (int signal)
 {
 	struct sigaction act;
 
 	if (sigaction(signal, NULL, &act) || act.sa_handler != SIG_DFL)
-		return; /* of a command in the background, ignored; or caught already */
+		return; /* ignored, as in a background job; or caught already */
 	act = (struct sigaction){ .sa_handler = stop, .sa_flags = SA_RESETHAND | SA_RESTART };
 	sigaction(signal, &act, NULL);
 }

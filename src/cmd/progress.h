@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/progress.h - how far reading has come, on a terminal, once it takes longer than a second.
+ * cmd/progress.h - the progress of reading, on a terminal, if it takes longer than a second.
  *
- * One line on standard error, which goes before anything else is written there.  One at a time.
+ * One line on standard error; it is removed before other output.  One reading at a time.
  *
- * And how it is ended: the first Ctrl-C (SIGTERM, SIGHUP) only says that it is wanted.  Reading
- * ends with the packet, with the error "interrupted": so what was found is written, and files that
- * are not whole are removed, as with any error.  Then progress_status() lets the signal end the
- * program.  A second one ends it at once.
+ * Signals: the first SIGINT, SIGTERM or SIGHUP only requests the end.  Reading stops after the
+ * current packet with the error "interrupted": results so far are printed, and incomplete files are
+ * removed, as after any error.  Then progress_status lets the signal end the program.  A second
+ * signal ends it at once.
  */
 #ifndef CMD_PROGRESS_H
 #define CMD_PROGRESS_H
 
 #include "trace/public.h"
 
-/* progress_hook - what trace_open() is to be given; and progress_catch(). */
+/* progress_hook - set the callback of trace_open, and call progress_catch. */
 void progress_hook(struct trace_options *o);
-/* progress_catch - from now on these signals only say that an end is wanted.  Those that are
- * ignored stay so. */
+/*
+ * progress_catch - from now on these signals only request the end.  Those that are ignored stay
+ * ignored.
+ */
 void progress_catch(void);
-/* progress_is_stopped - such a signal came. */
+/* progress_is_stopped - whether such a signal came. */
 bool progress_is_stopped(void);
-/* progress_made - so many bytes more.  True: progress_is_stopped(). */
+/* progress_made - add @bytes that were read.  Returns progress_is_stopped(). */
 bool progress_made(uint64_t bytes);
-/* progress_status - the last thing a program does: @status, if it was not stopped; else the signal
- * ends it. */
+/* progress_status - the last call of a program: returns @status, or lets the signal end it. */
 int progress_status(int status);
-/* progress_begin - reading of @t begins; @verb is lent. */
+/* progress_begin - reading of @t begins.  @verb is borrowed. */
 void progress_begin(const char *verb, const struct trace *t);
-/* progress_begin_bytes - the same of what has so many bytes. */
+/* progress_begin_bytes - the same for a source of @bytes. */
 void progress_begin_bytes(const char *verb, uint64_t bytes);
-/* progress_also - and then of this one. */
+/* progress_also - @t is read after the one before. */
 void progress_also(const struct trace *t);
-/* progress_hide - the line goes; it comes again if reading goes on. */
+/* progress_hide - remove the line; it comes back if reading goes on. */
 void progress_hide(void);
-/* progress_end - and it does not come again. */
+/* progress_end - remove the line for good. */
 void progress_end(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/selection.c - see selection.h. */
+/* cmd/selection.c - parse --from, --to and -e of the verbs that read recordings. */
 #include "cmd/selection.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "analysis/public.h"
 #include "cmd/nearest.h"
 
-/* ".5" is 500000000 ns; false if there is something else. */
+/* Parse ".5" as 500000000 ns.  False if it is something else. */
 static bool parse_fraction(const char *s, int64_t *ns)
 {
 	int64_t unit = 100000000;
@@ -25,7 +25,7 @@ static bool parse_fraction(const char *s, int64_t *ns)
 	return !*s;
 }
 
-/* "2.5s" */
+/* Parse "2.5s". */
 static bool parse_duration(const char *s, int64_t *ns)
 {
 	static const struct {
@@ -75,7 +75,7 @@ bool moment_parse(const char *s, struct moment *m)
 	return true;
 }
 
-/* When the first packet begins; 0 if there is none. */
+/* The time of the first packet; 0 if there is none. */
 static int64_t first_ns(const struct trace *t)
 {
 	int64_t begin_ns = INT64_MAX;
@@ -89,7 +89,7 @@ static int64_t first_ns(const struct trace *t)
 	return begin_ns == INT64_MAX ? 0 : begin_ns;
 }
 
-/* Midnight, local time, of the day on which it does. */
+/* The midnight before it, in local time. */
 static int64_t midnight_ns(const struct trace *t)
 {
 	time_t s = (time_t)(first_ns(t) / 1000000000);

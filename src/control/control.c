@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control/control.c - the calls of duet/control.h that are one question and one answer.
+ * control/control.c - the calls of duet/control.h that are one request and one answer.
  *
- * A library of its own, not part of libduet: that one is mapped into every traced program, where
- * each page costs every start, while few programs steer; and who steers need not be traced.  It
- * needs libc alone.
+ * They are a library of their own, not a part of libduet.  libduet is mapped into every traced
+ * program, where each page costs every start, while few programs control a recording; and a program
+ * that does need not be traced.  It needs libc alone.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ static uint64_t number_in(const struct client_answer *answer, const char *key)
 	return n;
 }
 
-/* A verb that is all there is to say. */
+/* Send a verb without members. */
 static int just(struct duet_control *c, const char *verb)
 {
 	struct client_answer answer;
@@ -173,7 +173,7 @@ int duet_sessions(struct duet_control *c, int (*each)(void *arg, const char *ses
 	DIR *list = NULL;
 	int result;
 
-	any.session = "any"; /* nobody's: only the directory is asked for */
+	any.session = "any"; /* a placeholder: only the directory is used */
 	result = client_begin(&a, &any, CLIENT_LIMIT_NS);
 	if (!result)
 		list = opendir(a.directory);

@@ -2,11 +2,10 @@
 /*
  * control/start.c - duet_start: run `duet start`, which returns when the session records.
  *
- * There is one way to begin a session, and it is the command's: what a collector needs (limits, a
- * keeper, a place for its files) is said once.  The program notices nothing of it: no SIGCHLD,
- * nothing for its wait(2), no descriptor that goes on elsewhere.  A child that runs another program
- * raises SIGCHLD in any case, so there is one between, made with no signal for its end, which waits
- * for that one.
+ * The command is the only way to begin a session, so limits, supervisor and files are set up in one
+ * place.  The program does not notice the child: no SIGCHLD, no status for its wait(2), no
+ * inherited descriptor.  A process that executes another program raises SIGCHLD in any case.  So a
+ * process stands between; it is made without an exit signal, and waits for the command.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +38,7 @@ struct command {
 static void add(struct command *c, const char *argument)
 {
 	if (c->n < ARGUMENTS)
-		c->argv[c->n++] = argument; /* the last is kept for NULL: is_too_long() */
+		c->argv[c->n++] = argument; /* the last one stays NULL: is_too_long() */
 }
 
 static bool is_too_long(const struct command *c)
@@ -65,7 +64,10 @@ static bool find_program(struct command *c)
 	return false;
 }
 
-/* A collector is not to be traced as the program is: nothing of ours but where the sessions are. */
+/*
+ * Whether the child inherits @variable.  A collector must not be traced as the program is, so it
+ * gets none of our variables but the runtime directory.
+ */
 static bool is_for_the_child(const char *variable)
 {
 	return strncmp(variable, "LD_PRELOAD=", 11) && strncmp(variable, "DUET_", 5);
@@ -91,13 +93,13 @@ static char **make_environment(const char *directory)
 	return env;
 }
 
-/* A child without memory in common; @signal is raised at its end.  libc does not know of it. */
+/* Fork without libc's knowledge; @signal is raised when the child ends. */
 static pid_t split(int signal)
 {
 	return (pid_t)syscall(SYS_clone, (long)signal, 0L, 0L, 0L, 0L);
 }
 
-/* System calls alone: the program's locks may be held by threads that are not here. */
+/* Only system calls: threads that do not exist in the child may hold the program's locks. */
 static void become_command(const struct command *c)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -106,13 +108,13 @@ static void become_command(const struct command *c)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (null < 0 || dup2(c->errors, 2) < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
 		return;
-	syscall(SYS_close_range, 3u, ~0u, 0u); /* on an old kernel the program's lie open there */
+	syscall(SYS_close_range, 3u, ~0u, 0u); /* before Linux 5.9 the program's files stay open */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execve(c->path, (char *const *)c->argv, c->env);
 }
 
-/* Runs the command, and ends as it does. */
+/* Run the command, and end with its status. */
 static void stand_between(const struct command *c)
 {
 	static const uint64_t by_default[4]; /* struct sigaction, as the kernel has it */
@@ -120,7 +122,7 @@ static void stand_between(const struct command *c)
 	pid_t pid;
 
 	syscall(SYS_rt_sigaction, SIGCHLD, by_default, NULL,
-		8); /* ignored, it would take the status away */
+		8); /* if SIGCHLD were ignored, there would be no status */
 	pid = split(SIGCHLD);
 	if (!pid) {
 		become_command(c);
@@ -131,7 +133,10 @@ static void stand_between(const struct command *c)
 	syscall(SYS_exit_group, WIFEXITED(status) ? WEXITSTATUS(status) : 127);
 }
 
-/* Its pid, or -errno.  All signals are blocked: the child must not run the program's handlers. */
+/*
+ * Returns the child's pid or -errno.  All signals are blocked, because the child must not run the
+ * program's handlers.
+ */
 static pid_t run(const struct command *c)
 {
 	sigset_t all, old;
@@ -147,7 +152,7 @@ static pid_t run(const struct command *c)
 	return pid;
 }
 
-/* Its status as waitpid gives it, or -ETIMEDOUT: then it is no more. */
+/* Returns the status as of waitpid(2), or -ETIMEDOUT after it killed the child. */
 static int await(struct client_call *a, pid_t pid)
 {
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
@@ -166,7 +171,7 @@ static int await(struct client_call *a, pid_t pid)
 	return p.fd >= 0 && !n ? -ETIMEDOUT : status;
 }
 
-/* What it wrote to standard error: why it did not begin. */
+/* Its standard error has the reason why the session did not begin. */
 static int report_refusal(struct client_call *a, int errors)
 {
 	char text[DUET_WHY_BYTES];
@@ -201,7 +206,7 @@ static int run_and_wait(struct client_call *a, struct command *c)
 	return status;
 }
 
-/* Only the name may be missing in what client_begin wants: there need not be anything yet. */
+/* Like client_begin, but the directory need not exist yet. */
 static int begin(struct client_call *a, struct duet_control *c, const struct duet_start_options *o)
 {
 	char pid[DECIMAL_BYTES];

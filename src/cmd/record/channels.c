@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/record/channels.c - see channels.h. */
+/* cmd/record/channels.c - parse `--channel NAME:KEY=VALUE,...`. */
 #include "cmd/record/channels.h"
 
 #include <limits.h>
@@ -14,7 +14,10 @@ void cmd_channels_begin(struct cmd_channels *c)
 	strcpy(c->at[0].channel.name, "default");
 }
 
-/* The channel of that name, a new one if need be; -1, having said why, if it cannot be. */
+/*
+ * Find the channel, or add it.  Returns its index; -1 after a message if the name is not valid or
+ * there are too many.
+ */
 static int find_or_add(const char *verb, struct cmd_channels *c, const char *name, size_t size)
 {
 	static const char letters[] =

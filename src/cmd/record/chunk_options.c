@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/record/chunk_options.c - see chunk_options.h. */
+/* cmd/record/chunk_options.c - parse and check --rotate, --keep-last, --compress and --sync. */
 #include "cmd/record/chunk_options.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "ctf/compressed/compressed.h"
 
-/* A number with a unit of time: "10min" is none of size, "10M" none of time. */
+/* Whether it is a number with a unit of time: "10min" is not a size, "10M" is not a time. */
 static bool is_time(const char *text)
 {
 	size_t n = strspn(text, "0123456789");
@@ -111,8 +111,8 @@ int trace_chunks_check(const char *verb, struct recorder_options *r, struct send
 {
 	struct trace_chunks_options *o = &r->trace_chunks;
 
-	if (s->to) { /* what is compressed then is the link; the sender needs what lies here as it
-			is */
+	/* With --to the link is compressed, not the files: the sender reads them as they are. */
+	if (s->to) {
 		s->o.compression_level = o->pack_level;
 		o->pack_level = 0;
 	}
@@ -127,7 +127,7 @@ int trace_chunks_check(const char *verb, struct recorder_options *r, struct send
 		return cmd_error(
 			verb,
 			"--rotate: a flight recorder writes only when asked: `duet snapshot`");
-	/* What is here for the network alone goes when it has arrived. */
+	/* Files that exist only to be sent are removed when they have arrived. */
 	o->remove_all = o->rotate && s->to && !s->keeps;
 	return 0;
 }

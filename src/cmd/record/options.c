@@ -9,8 +9,8 @@
  *	ALIAS(name, verbs, help)	another name for the option above
  *
  * The target is a field - FLAG, TEXT, SIZE, TIME or STRINGS(part, struct, member) - or a function:
- * TAKE(part, function, detail).  MANUAL has, as mdoc(7), what follows the option's names in the
- * manual, and the text below them.  manual.c reads the same files, so duet does not contain it.
+ * TAKE(part, function, detail).  MANUAL has, as mdoc(7), the arguments that follow the option's names in
+ * the manual, and the text below them.  manual.c reads the same files, so duet does not contain it.
  */
 #include "cmd/record/options.h"
 

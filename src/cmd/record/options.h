@@ -24,7 +24,7 @@ enum {
 	RECORDING_VERBS = VERB_RECORD | VERB_START | VERB_COLLECT
 };
 
-/* Indices in options.parts, and what lies there. */
+/* Indices in options.parts. */
 enum {
 	PART_OWN,	/* the verb's own structure */
 	PART_RECORDING, /* struct recording */

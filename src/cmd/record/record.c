@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/record/record.c - duet record, and duet collect, which is the same without a command. */
+/*
+ * cmd/record/record.c - duet record, and duet collect: the same without a command.
+ *
+ * duet record decides by its arguments whether it records a command, processes, or all programs.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +37,10 @@ static const char collect_usage[] =
 	"SIGTERM.\n"
 	"`duet enable` and `duet disable` change what is recorded meanwhile.\n\n";
 
-/* Whether a pattern means malloc and its like: then they are put into the command.  "*" does not:
- * nobody who asks for all events of a program asks for those. */
+/*
+ * Whether a pattern names malloc or its relatives: then libduet-libc is preloaded into the command.
+ * "*" does not name them: a user who asks for all events of a program rarely wants these.
+ */
 static bool wants_libc(const struct recording *a)
 {
 	static const char *const names[] = { "malloc",	 "calloc",	   "realloc",	   "free",
@@ -52,7 +58,7 @@ static bool wants_libc(const struct recording *a)
 	return false;
 }
 
-/* Whether somebody has the usual session: then ours is one beside it. */
+/* Whether a session "default" records already: then ours gets another name. */
 static bool others_record(void)
 {
 	int dir = runtime_dir_open(false);
@@ -107,12 +113,12 @@ int cmd_record(int argc, char **argv)
 	return recording_run(&a);
 }
 
-/* systemd waits for it: Type=notify. */
+/* For systemd units of Type=notify. */
 static int report_manager(void *arg, struct diag *d)
 {
 	(void)arg;
 	(void)d;
-	service_notify("READY=1"); /* who does not hear it gives up on us */
+	service_notify("READY=1"); /* if this fails, systemd times out by itself */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/record/recording.c - see recording.h. */
+/* cmd/record/recording.c - resolve the options of a recording, run it, report its result. */
 #include "cmd/record/recording.h"
 
 #include <stdio.h>

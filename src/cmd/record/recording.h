@@ -3,8 +3,8 @@
  * cmd/record/recording.h - one recording that a verb makes, from its options to its end.
  *
  * duet record, collect, start and strace share it.  A verb calls recording_begin, parses its options
- * (recording_options_parse, or it sets fields itself), calls recording_resolve, sets in `o` what is
- * its own, and calls recording_run.
+ * (recording_options_parse, or it sets fields itself), calls recording_resolve, changes `o` for
+ * its own purpose, and calls recording_run.
  */
 #ifndef CMD_RECORD_RECORDING_H
 #define CMD_RECORD_RECORDING_H

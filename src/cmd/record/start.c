@@ -2,9 +2,10 @@
 /*
  * cmd/record/start.c - duet start: a session in the background.
  *
- * What goes on there is duet collect: a keeper and a worker of their own for each session, so that
- * one that ends or fails does not touch the others (docs/design/sessions.md).  We wait until it
- * records, or has said why it does not.
+ * The background process works as duet collect.  Each session has a supervisor and a
+ * collector of its own, so that one that ends or fails does not affect the others
+ * (docs/design/sessions.md).  The command waits until the session records, or has printed why it
+ * does not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +36,10 @@ static const char notes[] =
 
 struct ready {
 	const struct recording *recording;
-	int socket; /* to who started us; closed: it has gone, and so do we */
+	int socket; /* to the command; if the command ends, the session ends too */
 };
 
-/* What is said later is kept with the recording: nobody is there to read it. */
+/* Later messages go to a file of the recording: no terminal shows them. */
 static int open_log(const struct recording *a, struct diag *d)
 {
 	char path[PATH_MAX];
@@ -65,10 +66,10 @@ static int report_ready(void *arg, struct diag *d)
 	return 0;
 }
 
-/* Nothing of the caller's is kept: a pipe's other end would wait for us. */
+/* Inherit no descriptor of the caller: the other end of a pipe would wait for us. */
 static int run_session(struct recording *a, int socket, int messages)
 {
-	/* Clear of 0 to 2, which the caller may have closed. */
+	/* Above 0 to 2, which the caller may have closed. */
 	int kept = fcntl(socket, F_DUPFD_CLOEXEC, 3), said = fcntl(messages, F_DUPFD_CLOEXEC, 3);
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct ready ready = { .recording = a, .socket = kept };
@@ -80,7 +81,7 @@ static int run_session(struct recording *a, int socket, int messages)
 	if (kept > 3)
 		close_range(3, (unsigned)kept - 1, 0);
 	close_range((unsigned)kept + 1, ~0u, 0);
-	a->quiet = true; /* who stops it is told */
+	a->quiet = true; /* duet stop prints the summary */
 	a->o.on_ready = report_ready;
 	a->o.on_ready_arg = &ready;
 	return recording_run(a);
@@ -88,7 +89,7 @@ static int run_session(struct recording *a, int socket, int messages)
 
 /* ---------------------------------------------------------------- the caller's side */
 
-/* Hands on what the session says of its start. */
+/* Copy the messages of the session's start to standard error. */
 static bool pass_message(int messages)
 {
 	char text[4096];
@@ -97,7 +98,7 @@ static bool pass_message(int messages)
 	return n > 0 && write(STDERR_FILENO, text, (size_t)n) == n;
 }
 
-/* Until it records (true) or has ended. */
+/* Wait until the session records (true) or has ended (false). */
 static bool wait_until_ready(int socket, int messages)
 {
 	struct pollfd p[] = { { .fd = messages, .events = POLLIN },
@@ -154,7 +155,7 @@ static int start(struct recording *a)
 	return 0;
 }
 
-/* Where we are now may not be where it is looked for later. */
+/* Make the path absolute: other commands run in other directories. */
 static int make_path_whole(struct recording *a, char whole[PATH_MAX])
 {
 	char here[PATH_MAX];

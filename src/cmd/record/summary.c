@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/record/summary.c - see summary.h. */
+/*
+ * cmd/record/summary.c - print the summary of a recording.
+ *
+ * Events are counted by reading the recording, which shows that it can be read.
+ */
 #include "cmd/record/summary.h"
 
 #include <stdio.h>
@@ -34,7 +38,7 @@ static void print_missing(const struct recorder_result *r, const char *hint)
 		print_lost(r->app_lost, hint);
 }
 
-/* The most frequent events of one side, in a line or two. */
+/* Print the most frequent events of one domain, in a line or two. */
 static void print_names(const struct summary *s, enum trace_domain domain)
 {
 	uint64_t n = 0;
@@ -63,7 +67,7 @@ static uint64_t count_domain(const struct summary *s, enum trace_domain domain)
 	return n;
 }
 
-/* With one channel all is said already. */
+/* A single channel lost what the line above says. */
 static void print_channels_lost(const struct recording_summary *a, const struct recorder_result *r)
 {
 	for (int i = 0; i < a->n_channels && a->n_channels > 1; i++)
@@ -117,8 +121,10 @@ static void print_incarnations(const struct recorder_result *r)
 			r->n_incarnations - 1, plural(r->n_incarnations - 1));
 }
 
-/* What was recorded goes away as it is sent, or has gone on for weeks: what the recorder counted,
- * not what lies here. */
+/*
+ * For recordings that are sent, or that have trace chunks: print the recorder's own counters.  The
+ * data may not be here, or may be weeks long.
+ */
 static void print_counts(const struct recording_summary *a, const struct recorder_result *r)
 {
 	char size[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/record/summary.h - what duet record and duet stop say at the end of a recording. */
+/* cmd/record/summary.h - the summary that duet record and duet stop print at the end. */
 #ifndef CMD_RECORD_SUMMARY_H
 #define CMD_RECORD_SUMMARY_H
 
@@ -10,12 +10,12 @@ struct recording_summary {
 	const char *channels[ABI_CHANNELS]; /* their names */
 	int n_channels;
 	bool wants_kernel;
-	bool is_verbose; /* say what recorded the kernel, too */
-	bool is_gone;	 /* sent to another host: nothing is left to look at */
+	bool is_verbose; /* print which kernel backend recorded, too */
+	bool is_gone;	 /* sent to another host; no data is left here */
 	struct recorder_result result;
 };
 
-/* summary_print - on standard error: standard output is the command's. */
+/* summary_print - print to standard error: standard output belongs to the command. */
 void summary_print(const struct recording_summary *r);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/remote/live_at.c - duet live --at HOST: recordings that another host's relay receives. */
+/*
+ * cmd/remote/live_at.c - duet live --at HOST: show recordings that a relay on another host
+ * receives.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +20,7 @@ struct following {
 	int n;
 };
 
-/* What has been shown is not needed any more. */
+/* Free the local copy of packets that were shown. */
 static void give_back(const struct following *f, const struct trace *t)
 {
 	for (uint32_t i = 0; i < trace_n_streams(t); i++) {
@@ -30,7 +33,7 @@ static void give_back(const struct following *f, const struct trace *t)
 	}
 }
 
-/* A cut link is told once, and that it is there again. */
+/* Report once that the link is cut, and once that it is there again. */
 static int report_link(struct following *f, int i, struct diag *d)
 {
 	enum replica_state now = replica_state(f->replica[i], d), before = f->reported[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/remote/live_serve.c - duet live --serve: Babeltrace attaches to recordings. */
+/* cmd/remote/live_serve.c - duet live --serve: Babeltrace attaches to recordings here. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 enum { TICK_MS = 500 };
 
-/* It ends by itself when nothing grows any more and nobody looks any more. */
+/* Run until a signal comes, or until no recording grows and no viewer is attached. */
 static void run(struct live_server *s, int signals)
 {
 	struct pollfd p[2] = { { .fd = live_fd(s), .events = POLLIN },

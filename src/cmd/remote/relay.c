@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/remote/relay.c - duet relay: receives the recordings of other hosts. */
+/* cmd/remote/relay.c - duet relay: receive the recordings of other hosts. */
 #include "net/relay/relay.h"
 
 #include <getopt.h>
@@ -14,7 +14,7 @@
 #include "cmd/remote/send.h"
 #include "collect/chunks/public.h"
 
-/* Who reads what we tell, and who removes what is old. */
+/* State of the log and of retention. */
 struct log {
 	bool is_quiet;
 	uint64_t n_unreported;
@@ -77,8 +77,10 @@ static const struct option_table first_options = { first_rows,
 						   sizeof first_rows / sizeof *first_rows };
 static const struct option_table last_options = { last_rows, sizeof last_rows / sizeof *last_rows };
 
-/* Whether a short line can be written without waiting: nobody who does not read what is told stops
- * the relay. */
+/*
+ * Whether a short line can be written without waiting: a reader that does not read must not stop
+ * the relay.
+ */
 static bool can_report(void)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
@@ -86,7 +88,7 @@ static bool can_report(void)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* One line an event, for a log.  Texts from the network are without control characters. */
+/* Print one line for each event, for a log.  Texts from the network have no control characters. */
 static void report(void *context, enum relay_event what, const char *who, const char *text)
 {
 	static const char *const words[] = { "begins", "goes on", "is complete",
@@ -135,7 +137,10 @@ static int run(const struct relay_options *o, struct log *l)
 int cmd_relay(int argc, char **argv)
 {
 	struct relay_command c = {
-		.o = { .output = ".", .on_event = report, .tick = look_after_old, .context = &c.log },
+		.o = { .output = ".",
+		       .on_event = report,
+		       .tick = look_after_old,
+		       .context = &c.log },
 		.log = { .retention = RETENTION_NONE },
 		.listen = ":" ENDPOINT_PORT,
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/remote/send.c - duet send, and what record and collect share with it: see send.h. */
+/* cmd/remote/send.c - send a recording to a relay: duet send, and record, start, collect --to. */
 #include "cmd/remote/send.h"
 
 #include <dirent.h>
@@ -196,14 +196,16 @@ int send_finish(const char *verb, struct send *s, bool is_quiet)
 	return status;
 }
 
-/* The last component of what the path means, also for "." and "dir/". */
+/* The last component of the real path, also for "." and "dir/". */
 static const char *base_name(const char *path, char whole[PATH_MAX])
 {
 	return realpath(path, whole) && whole[1] ? strrchr(whole, '/') + 1 : "recording";
 }
 
-/* A recording without parts of others, or such a part: @within is its path when rights are its
- * owner's. */
+/*
+ * Send one recording, or one tenant's part of it.  @within is its path for a process with the
+ * rights of the owner.
+ */
 static int send_one(struct send *s, const char *path, const char *within, const char *session,
 		    bool is_quiet)
 {
@@ -232,8 +234,10 @@ static int take_owners_rights(void *arg, struct diag *d)
 	return 0;
 }
 
-/* In his part its owner may do what he likes, now as well: nothing is read or removed there that he
- * could not. */
+/*
+ * The owner may change its part at any time.  So the part is read and removed with the owner's
+ * rights.
+ */
 static int send_part(struct send *s, const char *path, const char *session, bool is_quiet)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), status;
@@ -256,7 +260,7 @@ static int send_part(struct send *s, const char *path, const char *session, bool
 	return status;
 }
 
-/* Those of other users (docs/design/tenants.md), each a recording of its own. */
+/* Send the tenants' parts (docs/design/tenants.md), each as a separate recording. */
 static int send_parts(struct send *s, const char *path, const char *session, bool is_quiet, int *n)
 {
 	char part[PATH_MAX], name[PATH_MAX];
@@ -283,7 +287,7 @@ static int send_all(struct send *s, const char *path, bool is_quiet)
 	const char *session = base_name(path, whole);
 	int n_parts, status = send_parts(s, path, session, is_quiet, &n_parts);
 
-	/* The rest may have arrived before, and be gone. */
+	/* The main part may have been sent and removed before. */
 	snprintf(own, sizeof own, "%s/.duet", path);
 	if (!status && (!n_parts || !access(own, F_OK)))
 		return send_one(s, path, path, session, is_quiet);

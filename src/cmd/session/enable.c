@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/session/enable.c - duet enable and duet disable: in running programs, without their help.
+ * cmd/session/enable.c - duet enable and duet disable: change the events of running programs.
  *
- * The collector does it (collect/request/dispatch.h); where nothing records, we switch off what a
- * dead one left on.
+ * The programs need not cooperate.  The collector does it (collect/request/dispatch.h).  Where
+ * nothing records, duet disable itself switches off the events that a dead session left enabled.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -54,18 +54,18 @@ static uint32_t number_in(const struct cmd_answer *answer, const char *key)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* A request, and what came of it so far. */
-struct asking {
+/* A request to all collectors of a session, and the result so far. */
+struct switch_request {
 	const struct arguments *a;
 	const char *pattern;
 	pid_t pid; /* 0: all */
 	struct enable_result *total;
 };
 
-/* The collector does it.  1 if nothing can pass the filter. */
+/* Ask one collector.  Returns 1 if no event can pass the filter. */
 static int client_one(void *arg, const char *session)
 {
-	const struct asking *q = arg;
+	const struct switch_request *q = arg;
 	const struct arguments *a = q->a;
 	struct cmd_answer answer;
 	struct text t = { 0 };
@@ -100,9 +100,11 @@ static int client_one(void *arg, const char *session)
 	return 1;
 }
 
-/* Other users' programs are in the hands of collectors of their own.  What the whole session
- * refuses is asked of none. */
-static int ask(struct asking *q)
+/*
+ * Other users' programs belong to tenant collectors.  If the main collector refuses, no tenant
+ * collector is asked.
+ */
+static int ask(struct switch_request *q)
 {
 	const struct arguments *a = q->a;
 	int status = client_one(q, a->session.name), others;
@@ -113,7 +115,7 @@ static int ask(struct asking *q)
 	return others > status ? others : status;
 }
 
-/* Nothing records: what is left of dead sessions is switched off by ourselves. */
+/* No session records: switch off events that dead sessions left enabled, without a collector. */
 static void switch_off(const struct arguments *a, const char *pattern, pid_t pid,
 		       struct enable_result *total)
 {
@@ -156,7 +158,7 @@ static int switch_pattern(const struct arguments *a, const char *pattern)
 		pid_t pid = a->pids.n ? a->pids.at[i] : 0;
 
 		if (a->session.epoch)
-			status = ask(&(struct asking){ a, pattern, pid, &total });
+			status = ask(&(struct switch_request){ a, pattern, pid, &total });
 		else
 			switch_off(a, pattern, pid, &total);
 		filter_mismatch |= status == 1;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/lend.c - duet lend: lets the members of a group record the kernel:
- * kernel/tracefs/broker.h. */
+/*
+ * cmd/session/lend.c - duet lend: let the members of a group record the kernel.
+ *
+ * kernel/tracefs/broker.h does it; this file makes the socket, which only root and the group may
+ * use.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -43,7 +47,7 @@ static void on_signal(int s)
 	is_asked_to_stop = 1;
 }
 
-/* For root and the group alone from the moment it is there. */
+/* Bind so that at no moment anyone but root and the group may connect. */
 static int bind_for(const struct arguments *a, int fd, const struct group *g)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -59,7 +63,7 @@ static int bind_for(const struct arguments *a, int fd, const struct group *g)
 	return err;
 }
 
-/* A socket that another lender has left is taken away; one that lives is not. */
+/* Remove the socket of a broker that ended; leave that of one that runs. */
 static bool is_in_use(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -86,7 +90,7 @@ static void make_parent(const char *path)
 	}
 }
 
-/* The descriptor, or CMD_FAILED below zero, having said why. */
+/* Returns the descriptor, or -CMD_FAILED after it printed why. */
 static int open_socket(const struct arguments *a)
 {
 	struct group *g = getgrnam(a->group);

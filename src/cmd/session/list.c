@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/list.c - duet list: what can be traced, and what is. */
+/*
+ * cmd/session/list.c - duet list: the programs and events that are traced, and those that can be.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -36,7 +38,7 @@ struct listing {
 	uint32_t programs;
 };
 
-/* "  (default, web)": the sessions that record it. */
+/* The sessions that record the program, as "  (default, web)". */
 static void print_sessions(const struct listing *l, const struct program *a,
 			   const struct program_event *e)
 {
@@ -58,7 +60,7 @@ static void print_sessions(const struct listing *l, const struct program *a,
 		putchar(')');
 }
 
-/* "13 shop:order i32 id str item" as name and fields. */
+/* Print the line "13 shop:order i32 id str item" as name and fields. */
 static void print_event(const struct listing *l, const struct program *a,
 			const struct program_event *e)
 {

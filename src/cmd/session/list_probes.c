@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/list_probes.c - duet list -u, --usdt: where in a file the kernel may set a probe. */
+/*
+ * cmd/session/list_probes.c - duet list -u and --usdt: places in a file where a probe can be set.
+ */
 #include "cmd/session/list_probes.h"
 
 #include <limits.h>
@@ -16,7 +18,7 @@ static int print_function(void *arg, const struct elf_function *f)
 	return 0;
 }
 
-/* The arguments as the note has them, and as the kernel fetches them. */
+/* Print the arguments as the ELF note describes them, and as the kernel fetches them. */
 static int print_marker(void *arg, const struct elf_marker *m)
 {
 	struct text fetch = { 0 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/list_probes.h - see list_probes.c. */
+/* cmd/session/list_probes.h - list the functions or markers of a file, for -u and --usdt. */
 #ifndef CMD_SESSION_LIST_PROBES_H
 #define CMD_SESSION_LIST_PROBES_H
 
 #include <stdbool.h>
 
-/* list_probes - the functions, or markers, of @file; the exit status. */
+/* list_probes - print the functions, or the markers, of @file.  Returns the exit status. */
 int list_probes(const char *file, bool is_usdt);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/rotate.c - duet rotate: a running recording ends one piece and begins the next. */
+/*
+ * cmd/session/rotate.c - duet rotate: end one trace chunk of a running recording, begin the next.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -26,7 +28,7 @@ enum { BUSY_WAIT_MS = 20 };
 
 static int ask(const char *session, struct cmd_answer *answer)
 {
-	/* It may take a while; a part that ends meanwhile has nothing to rotate any more. */
+	/* No time limit.  A tenant collector that ends meanwhile has no chunk to rotate. */
 	const struct cmd_asking how = { .passed = -1, .may_end = tenant_session_label(session) };
 	struct text t = { 0 };
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/session.c - which of the running sessions a command is about. */
+/* cmd/session/session.c - find the running sessions, and the one that a command is about. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>

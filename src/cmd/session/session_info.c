@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/session_info.c - see session_info.h. */
+/* cmd/session/session_info.c - ask a collector, measure its files and list its programs. */
 #include "cmd/session/session_info.h"
 
 #include <ftw.h>
@@ -32,7 +32,7 @@ const char *session_info_text(const struct cmd_answer *a, const char *key, char 
 
 /* ---------------------------------------------------------------- the collector */
 
-/* @channel: its number, or -1 for the session. */
+/* @channel: its number, or -1 to ask about the session. */
 static int ask(const char *session, int channel, struct cmd_answer *answer)
 {
 	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = true };
@@ -46,7 +46,7 @@ static int ask(const char *session, int channel, struct cmd_answer *answer)
 	return status ? status : cmd_refused("status", session, answer);
 }
 
-/* One after the other, by number. */
+/* Ask for the triggers one by one, in the order of their numbers. */
 static int client_triggers(struct session_info *l, const char *name)
 {
 	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = true };
@@ -54,7 +54,8 @@ static int client_triggers(struct session_info *l, const char *name)
 	int status = 0;
 
 	l->triggers =
-		cmd_grow(NULL, TRIGGERS_MAX, sizeof *l->triggers); /* answers stay where they are */
+		cmd_grow(NULL, TRIGGERS_MAX,
+			 sizeof *l->triggers); /* allocated once: an answer points into itself */
 	while (l->n_triggers < TRIGGERS_MAX) {
 		struct text t = { 0 };
 
@@ -82,7 +83,7 @@ static void note_room(struct session_info *l, int i)
 	l->lost += l->rooms[i].lost;
 }
 
-/* The session's losses are those of its channels and of who never joined. */
+/* The session's lost events are those of its channels and those of programs that never joined. */
 static int client_all(struct session_info *l, const char *name)
 {
 	int status = ask(name, -1, &l->session);
@@ -100,7 +101,7 @@ static int client_all(struct session_info *l, const char *name)
 
 /* ---------------------------------------------------------------- the disk */
 
-static uint64_t counted; /* nftw has no argument for us */
+static uint64_t counted; /* nftw passes no argument to its callback */
 
 static int count_file(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
@@ -125,14 +126,14 @@ static void inspect_disk(struct session_info *l)
 
 /* ---------------------------------------------------------------- programs */
 
-struct looking {
-	struct session_info *look;
+struct program_scan {
+	struct session_info *info;
 	const struct recent *recent;
 	const struct abi_session *session;
 	uint32_t namespace; /* our mount namespace */
 };
 
-/* What a rate is in a second, from what was in the time looked at. */
+/* @n in the period of @r, as a rate per second. */
 static uint64_t per_second(const struct recent *r, uint64_t n)
 {
 	int64_t ns = r->end_ns - r->begin_ns;
@@ -140,9 +141,9 @@ static uint64_t per_second(const struct recent *r, uint64_t n)
 	return ns > 0 ? (uint64_t)((double)n * 1e9 / (double)ns + 0.5) : 0;
 }
 
-static void add_program(struct looking *g, const struct program *a)
+static void add_program(struct program_scan *g, const struct program *a)
 {
-	struct session_info *l = g->look;
+	struct session_info *l = g->info;
 	const struct recent_program *rate = recent_find(g->recent, a->page.pid);
 	struct selector_program c;
 	struct session_info_program p = {
@@ -164,7 +165,7 @@ static void add_program(struct looking *g, const struct program *a)
 
 static int visit(void *arg, struct program *a)
 {
-	struct looking *g = arg;
+	struct program_scan *g = arg;
 
 	if (program_is_of(a, g->session))
 		add_program(g, a);
@@ -178,7 +179,7 @@ static int compare(const void *a, const void *b)
 	return (p->pid > q->pid) - (p->pid < q->pid);
 }
 
-/* Then all is in memory, and a snapshot would be needed to see it. */
+/* A flight recorder's events are in memory; only a snapshot would show them. */
 static bool is_flight_recorder(const struct session_info *l)
 {
 	char mode[32];
@@ -194,7 +195,7 @@ static void inspect_programs(struct session_info *l, int dir, const struct tenan
 {
 	struct recent r;
 	struct abi_session session;
-	struct looking g = { .look = l, .recent = &r, .session = &session };
+	struct program_scan g = { .info = l, .recent = &r, .session = &session };
 	struct stat st;
 
 	l->has_rates =
@@ -241,7 +242,7 @@ void session_info_fini(struct session_info *l)
 
 /* ---------------------------------------------------------------- for machines */
 
-/* All that the collector told, but that it was well. */
+/* Add all members of the answer but "ok". */
 static void add_answer(struct text *t, const struct cmd_answer *a)
 {
 	static const char well[] = "{\"ok\":true,";

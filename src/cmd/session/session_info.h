@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/session_info.h - all that duet status tells of one session, from its collector, its
- * programs and its files. */
+/* cmd/session/session_info.h - the state of one session: its collector, programs and files. */
 #ifndef CMD_SESSION_SESSION_INFO_H
 #define CMD_SESSION_SESSION_INFO_H
 
@@ -12,19 +11,18 @@
 #include "cmd/session/tenant_sessions.h"
 
 struct session_info_program {
-	pid_t pid; /* as we see it */
+	pid_t pid; /* in this pid namespace */
 	char name[ABI_NAME_BYTES];
-	char container[80]; /* "": it sees what we see */
-	uint64_t lost;	    /* events that found no way to the session's memory */
+	char container[80]; /* "": in no other namespace than this process */
+	uint64_t lost;	    /* events that did not reach the session's memory */
 	uint64_t events_per_s, bytes_per_s;
 };
 
-/* Of a channel. */
 struct session_info_channel {
 	uint64_t memory, limit, used, waited, lost;
 };
 
-/* Of one session, or one part of it (cmd/session/tenant_sessions.h). */
+/* One session, or one tenant's part of it (cmd/session/tenant_sessions.h). */
 struct session_info {
 	char name[ABI_NAME_BYTES];
 	struct cmd_answer session, channels[ABI_CHANNELS]; /* docs/formats/control.md */
@@ -32,31 +30,34 @@ struct session_info {
 	struct cmd_answer *triggers;
 	int n_triggers;
 	struct session_info_channel rooms[ABI_CHANNELS];
-	uint64_t lost; /* of applications: in all channels and outside */
+	uint64_t lost; /* of applications: in all channels, and outside them */
 	char path[4096];
 
 	bool has_disk;
-	uint64_t disk_used, disk_free; /* bytes: by the recording, in its file system */
+	uint64_t disk_used, disk_free; /* bytes: used by the recording; free in its file system */
 
-	bool has_rates; /* analysis/recent.h; not of what stays in memory or is sent away */
+	bool has_rates; /* analysis/recent.h; false if events stay in memory or are sent away */
 	uint64_t events_per_s, bytes_per_s, kernel_events_per_s, kernel_bytes_per_s;
-	struct session_info_program *programs; /* that run, by pid */
+	struct session_info_program *programs; /* those that run, ordered by pid */
 	int n_programs;
 };
 
-/* session_info_read - at session @name; @dir: our runtime directory; @places: of its programs, if
- * it is a tenant's.  Returns 0, or CMD_ENDED, or CMD_FAILED having said why; session_info_fini in
- * any case. */
+/*
+ * session_info_read - read the state of session @name.
+ *
+ * @dir: our runtime directory.  @places: where its programs are, if it is a tenant's.  Returns 0;
+ * CMD_ENDED if it ended; CMD_FAILED after it printed why.  Call session_info_fini in each case.
+ */
 int session_info_read(struct session_info *l, int dir, const char *name,
 		      const struct tenant_dirs *places);
 void session_info_fini(struct session_info *l);
 
-/* A member of an answer; 0 or "?" if it is not there. */
+/* session_info_number, session_info_text - a member of an answer; 0 or "?" if it is missing. */
 uint64_t session_info_number(const struct cmd_answer *a, const char *key);
 const char *session_info_text(const struct cmd_answer *a, const char *key, char *value,
 			      size_t size);
 
-/* session_info_json - the members of its object (duet-status(1)). */
+/* session_info_json - add the members of the session's JSON object (duet-status(1)). */
 void session_info_json(struct text *t, const struct session_info *l);
 
 #endif

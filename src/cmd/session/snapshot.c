@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/snapshot.c - duet snapshot: a running flight recorder writes what it holds. */
+/*
+ * cmd/session/snapshot.c - duet snapshot: a running flight recorder writes the events it holds.
+ *
+ * The command opens the output directory and passes the descriptor: the collector may belong to
+ * another user, and follows no path.  A session with tenants writes one snapshot with a part for
+ * each.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -44,7 +50,7 @@ struct arguments {
 	uint64_t last_ns, max_bytes; /* 0: all */
 };
 
-/* Ours to make and to open: the collector gets the open directory, and follows no path. */
+/* Make the directory and open it.  The collector gets the descriptor and follows no path. */
 static int open_output(const char *path, char shown[PATH_MAX])
 {
 	int err = io_make_dirs(path), fd;
@@ -66,7 +72,7 @@ static int open_output(const char *path, char shown[PATH_MAX])
 static int ask(const char *session, const struct arguments *a, int directory, const char *shown,
 	       struct cmd_answer *answer)
 {
-	const struct cmd_asking how = { .passed = directory }; /* it may take long */
+	const struct cmd_asking how = { .passed = directory }; /* no limit: writing takes long */
 	struct text t = { 0 };
 
 	json_line_add_text(&t, "verb", "snapshot");
@@ -91,7 +97,10 @@ static uint64_t count_domain(const struct summary *s, enum trace_domain domain)
 	return n;
 }
 
-/* Where it is and how much it holds; counted by reading it, so that it is known to be readable. */
+/*
+ * Print where it is and its size.  Its events are counted by reading it, which shows that it can be
+ * read.
+ */
 static int report(const struct json_line *answer, uint64_t more_bytes)
 {
 	const char *paths[1];
@@ -125,23 +134,22 @@ static int report(const struct json_line *answer, uint64_t more_bytes)
 	return 0;
 }
 
-/* Answered when it is written; @directory: -1, or where it goes. */
+/* The answer comes when the snapshot is written.  @directory: where to, or -1. */
 static int request(const char *session, const struct arguments *a, int directory, const char *shown,
 		   struct cmd_answer *answer)
 {
 	int status = ask(session, a, directory, shown, answer);
 
 	while (!status && json_line_is_true(&answer->line, "busy")) {
-		usleep(BUSY_WAIT_MS * 1000); /* one at a time */
+		usleep(BUSY_WAIT_MS * 1000); /* a collector writes one snapshot at a time */
 		status = ask(session, a, directory, shown, answer);
 	}
 	return status ? status : cmd_refused("snapshot", session, answer);
 }
 
-/* ---------------------------------------------------------------- parts */
+/* ---------------------------------------------------------------- tenants */
 
-/* The directory @path in which a part of another user may write, as he may write to that of his
- * part of the recording. */
+/* Make directory @path, in which a tenant collector may write as in its part of the recording. */
 static int open_for(const char *part, const char *path)
 {
 	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = true };
@@ -171,21 +179,27 @@ static int open_for(const char *part, const char *path)
 	return fd;
 }
 
-/* Hidden, and beside the whole until that is written: there it must find nothing. */
+/*
+ * A tenant's part is written to a hidden directory beside the snapshot, until the main collector
+ * has written: it requires an empty directory.
+ */
 static bool path_beside(char path[PATH_MAX], const char *whole, const char *part)
 {
-	const char *name = strrchr(whole, '/') + 1; /* it is absolute */
+	const char *name = strrchr(whole, '/') + 1; /* an absolute path */
 
 	return snprintf(path, PATH_MAX, "%.*s.%s.%s", (int)(name - whole), whole, name,
 			tenant_session_label(part)) < PATH_MAX;
 }
 
 struct part {
-	pid_t pid;	/* who asks it */
-	uint64_t bytes; /* that it has written; in memory that is shared with him */
+	pid_t pid;	/* of the process that asks */
+	uint64_t bytes; /* that it wrote; in memory shared with that process */
 };
 
-/* A process for each, so that all are asked at the same time; what it says goes where ours does. */
+/*
+ * Start a process for each tenant, so that all are asked at the same time.  Its messages go to our
+ * standard error.
+ */
 static void begin_part(struct part *p, const struct arguments *a, const char *part,
 		       const char *whole)
 {
@@ -209,7 +223,7 @@ static void begin_part(struct part *p, const struct arguments *a, const char *pa
 	_exit(status);
 }
 
-/* Where it was written, into the whole. */
+/* Move the tenant's part into the snapshot. */
 static int end_part(pid_t pid, const char *part, const char *whole)
 {
 	char from[PATH_MAX], to[PATH_MAX];
@@ -225,7 +239,7 @@ static int end_part(pid_t pid, const char *part, const char *whole)
 	return 0;
 }
 
-/* A directory for all of it; where one alone is asked, its collector finds one. */
+/* Make one directory for all parts.  Without tenants the collector chooses one itself. */
 static int open_whole(const struct arguments *a, const char *session, char shown[PATH_MAX])
 {
 	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S };
@@ -251,7 +265,7 @@ static int open_whole(const struct arguments *a, const char *session, char shown
 	return open_output(path, shown);
 }
 
-/* @bytes: what the parts but the first have written. */
+/* @bytes: becomes the size that the tenants' parts have. */
 static int request_parts(const struct arguments *a, const struct cmd_strings *parts, int directory,
 			 const char *shown, struct cmd_answer *answer, uint64_t *bytes)
 {
@@ -289,7 +303,7 @@ static int take(const struct arguments *a, const struct cmd_strings *parts)
 	if (directory >= 0)
 		close(directory);
 	if (status && whole)
-		rmdir(shown); /* if nothing came to be there */
+		rmdir(shown); /* if it is empty */
 	if (!json_line_is_true(&answer.line, "ok"))
 		return status;
 	reported = report(&answer.line, bytes);

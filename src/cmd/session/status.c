@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/status.c - duet status: what the sessions have done and hold, and which programs are
- * in them. */
+/* cmd/session/status.c - duet status: the sessions that record, their counters and programs. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -73,7 +72,7 @@ static void print_json(struct text *t, const struct session_status *w)
 
 /* ---------------------------------------------------------------- sessions */
 
-struct looking {
+struct status_reader {
 	int dir;
 	struct session_status *whole;
 	struct tenant_dirs places;
@@ -81,7 +80,7 @@ struct looking {
 
 static int inspect_part(void *arg, const char *part)
 {
-	struct looking *g = arg;
+	struct status_reader *g = arg;
 	struct session_status *w = g->whole;
 	struct session_info *l = w->n < TENANT_SESSIONS_MAX ? malloc(sizeof *l) : NULL;
 	int status = l ? session_info_read(l, g->dir, part, &g->places)
@@ -91,7 +90,7 @@ static int inspect_part(void *arg, const char *part)
 		w->at[w->n++] = l;
 		return 0;
 	}
-	if (status == CMD_FAILED && w->n) /* else it is all that was asked for */
+	if (status == CMD_FAILED && w->n) /* else this session is the only output */
 		cmd_add_string(&w->silent, part);
 	if (l)
 		session_info_fini(l);
@@ -108,8 +107,8 @@ static void forget(struct session_status *w)
 	w->n = 0;
 }
 
-/* One that ends while it is asked is as if it had ended before. */
-static int show(const struct arguments *a, struct looking *g, const char *name, struct text *json,
+/* A session that ends while it is asked is skipped, as if it had ended before. */
+static int show(const struct arguments *a, struct status_reader *g, const char *name, struct text *json,
 		int *n_shown)
 {
 	static struct session_status w;
@@ -129,7 +128,7 @@ static int show(const struct arguments *a, struct looking *g, const char *name, 
 	return status;
 }
 
-/* Whether its line is another one's: its session is among them. */
+/* Whether it is a tenant's part of a session that is listed too. */
 static bool is_shown_with(const char *name, const struct cmd_strings *names)
 {
 	const char *label = tenant_session_label(name);
@@ -144,7 +143,7 @@ static bool is_shown_with(const char *name, const struct cmd_strings *names)
 static int show_all(const struct arguments *a, int dir)
 {
 	struct cmd_strings names = { 0 };
-	struct looking g = { .dir = dir };
+	struct status_reader g = { .dir = dir };
 	struct text json = { 0 };
 	int status = 0, one, n_shown = 0;
 	bool any_part = false;
@@ -193,8 +192,7 @@ static int run(const struct arguments *a)
 	return status;
 }
 
-/* On a terminal each look takes the place of the one before; else there is an empty line between.
- */
+/* On a terminal each output replaces the one before; else an empty line separates them. */
 static int watch(const struct arguments *a)
 {
 	const struct timespec pause = { (time_t)a->watch_s,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/status_print.c - duet status for people: see status_print.h. */
+/* cmd/session/status_print.c - print a session and its parts as aligned text. */
 #include "cmd/session/status_print.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static void print_rates(bool has_rates, uint64_t events, uint64_t bytes)
 		printf(", now %" PRIu64 " events/s, %s/s", events, cmd_size_text(bytes, size));
 }
 
-/* "since 14:05:09", with the day if that is not today. */
+/* "since 14:05:09", with the date if the session did not start today. */
 static const char *since(uint64_t duration_ns, char text[40])
 {
 	time_t now = time(NULL), begin = now - (time_t)(duration_ns / 1000000000);
@@ -132,7 +132,8 @@ static void print_troubles(const struct session_status *w)
 		printf("  trouble       %s does not answer\n", w->silent.at[i]);
 }
 
-/* What is read of the recording is read of all of it; of a session with parts, that is all parts.
+/*
+ * A reader reads the whole recording.  For a session with tenants, that is the sum over all parts.
  */
 static void print_link(const struct session_info *l)
 {
@@ -180,9 +181,9 @@ static void print_session(const struct session_status *w)
 	print_troubles(w);
 }
 
-/* ---------------------------------------------------------------- parts */
+/* ---------------------------------------------------------------- tenants */
 
-/* Of which user it is, if he has a name here. */
+/* The name of the tenant's user, if it has one on this machine. */
 static const char *user_of(const char *label)
 {
 	struct passwd *p = strchr(label, ':') ? NULL : getpwuid((uid_t)strtoul(label, NULL, 10));
@@ -241,7 +242,7 @@ static void print_mode(const struct cmd_answer *c)
 	printf("  %-14s", shown);
 }
 
-/* All parts have the same channels, each in memory of its own. */
+/* All parts have the same channels, each in separate memory. */
 static void print_channel(const struct session_status *w, int number)
 {
 	const struct cmd_answer *c = &w->at[0]->channels[number];
@@ -282,7 +283,10 @@ static void print_trigger(const struct cmd_answer *a, const char *label)
 		printf("           ERROR: %s\n", error);
 }
 
-/* Each part has its own; those of others that have nothing to tell are as ours. */
+/*
+ * Each part has separate triggers.  Those of tenants are omitted while they neither fired nor
+ * failed.
+ */
 static void print_triggers(const struct session_status *w)
 {
 	bool any = false;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/status_print.h - all that duet status tells of a session with its parts
- * (cmd/session/tenant_sessions.h), and how. */
+/*
+ * cmd/session/status_print.h - a session with its tenants' parts, summed and printed.
+ *
+ * Parts: cmd/session/tenant_sessions.h.
+ */
 #ifndef CMD_SESSION_STATUS_PRINT_H
 #define CMD_SESSION_STATUS_PRINT_H
 
@@ -9,18 +12,21 @@
 
 enum { TENANT_SESSIONS_MAX = TENANTS_MAX + 1 };
 
-/* A session, and its parts if it has some. */
+/* A session, and its tenants' parts. */
 struct session_status {
-	struct session_info *at[TENANT_SESSIONS_MAX]; /* the first is the session's own */
+	struct session_info *at[TENANT_SESSIONS_MAX]; /* the first is the main collector's */
 	int n;
-	struct cmd_strings silent; /* parts that do not answer */
+	struct cmd_strings silent; /* names of parts that do not answer */
 };
 
-/* session_status_sum - the sum of a number that all parts tell.  session_status_lost - of what they
- * have lost. */
+/*
+ * session_status_sum - the sum of one number over all parts.
+ *
+ * session_status_lost - the lost events of all parts.
+ */
 uint64_t session_status_sum(const struct session_status *w, const char *key);
 uint64_t session_status_lost(const struct session_status *w);
-/* session_status_print - for people. */
+/* session_status_print - print it as text for the user. */
 void session_status_print(const struct session_status *w);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/stop.c - duet stop: end sessions, and say what they recorded. */
+/* cmd/session/stop.c - duet stop: end sessions, and print their summaries. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -36,7 +36,9 @@ static bool is_live(const char *session)
 	return live;
 }
 
-/* Asked again if its collector is killed over it: the next one has not heard of it. */
+/*
+ * Ask again if the collector is killed meanwhile: the next collector did not receive the request.
+ */
 static int ask(const char *session, struct cmd_answer *answer)
 {
 	const struct cmd_asking how = { .passed = -1, .may_end = true };
@@ -91,11 +93,11 @@ static bool is_among(const struct cmd_strings *names, const char *name)
 	return false;
 }
 
-/* Which of those that @live; CMD_FAILED, having said why, if one is not there. */
+/* Choose the sessions to stop among @live.  CMD_FAILED, after a message, if one does not exist. */
 static int select_events(const struct arguments *a, const struct cmd_strings *live, int n,
 			 char **wanted, struct cmd_strings *chosen)
 {
-	struct cmd_strings whole = { 0 }; /* parts end with what they are parts of */
+	struct cmd_strings whole = { 0 }; /* without tenants' parts: those end with their session */
 
 	for (int i = 0; i < n; i++) {
 		if (!is_among(live, wanted[i]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/tenant_sessions.c - see tenant_sessions.h. */
+/* cmd/session/tenant_sessions.c - send one request to each collector of a session; find tenants. */
 #include "cmd/session/tenant_sessions.h"
 
 #include <fcntl.h>
@@ -18,24 +18,24 @@ const char *tenant_session_label(const char *session)
 }
 
 int tenant_sessions_each_other(int dir, const char *session,
-			       int (*what)(void *arg, const char *part), void *arg)
+			       int (*call)(void *arg, const char *part), void *arg)
 {
 	struct cmd_strings parts = { 0 };
 	int status = 0, one;
 
 	cmd_list_tenant_sessions(dir, session, &parts);
 	for (int i = 1; i < parts.n; i++) {
-		one = what(arg, parts.at[i]);
+		one = call(arg, parts.at[i]);
 		status = one > status ? one : status;
 	}
 	return status;
 }
 
-int tenant_sessions_each(int dir, const char *session, int (*what)(void *arg, const char *part),
+int tenant_sessions_each(int dir, const char *session, int (*call)(void *arg, const char *part),
 			 void *arg)
 {
-	int status = what(arg, session),
-	    others = tenant_sessions_each_other(dir, session, what, arg);
+	int status = call(arg, session),
+	    others = tenant_sessions_each_other(dir, session, call, arg);
 
 	return others > status ? others : status;
 }

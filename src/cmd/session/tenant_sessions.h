@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/session/tenant_sessions.h - the parts of a session of many users: root's own, "default", and
- * each tenant's, "default@1000".
+ * cmd/session/tenant_sessions.h - the collectors of a session of several users.
  *
- * Each has a collector of its own, which answers for itself (docs/design/tenants.md).  What
- * concerns the whole session is asked of all of them; one that does not answer is named, and keeps
- * the others from nothing.
+ * The main collector serves "default"; each tenant collector serves a part, such as "default@1000"
+ * (docs/design/tenants.md).  Each answers for its own part.  A request for the session goes to all
+ * of them; if one does not answer, its name is printed and the others are still asked.
  */
 #ifndef CMD_SESSION_TENANT_SESSIONS_H
 #define CMD_SESSION_TENANT_SESSIONS_H
@@ -15,25 +14,33 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 
-/* tenant_session_label - of a part, "1000"; NULL: @session is a whole one. */
+/* tenant_session_label - the "1000" of a tenant's part; NULL if @session is a main session. */
 const char *tenant_session_label(const char *session);
 
-/* tenant_sessions_each - do @what with @session, and then, if it is a whole one, with each of its
- * parts; stops for nothing.  Returns the worst status. tenant_sessions_each_other - with its parts
- * alone.  What changes the session is asked of the whole one before: parts are looked for now, and
- * those that begin from now on take over what the whole one knows (collect/tenant/catch_up.h). */
-int tenant_sessions_each(int dir, const char *session, int (*what)(void *arg, const char *part),
+/*
+ * tenant_sessions_each - call @call for @session, then for each of its tenants' parts.
+ *
+ * tenant_sessions_each_other - only for the parts.
+ *
+ * A failure stops neither.  Both return the worst status.  The main collector is asked first: a
+ * tenant collector that starts later takes over its state (collect/tenant/catch_up.h), so none is
+ * missed.
+ */
+int tenant_sessions_each(int dir, const char *session, int (*call)(void *arg, const char *part),
 			 void *arg);
 int tenant_sessions_each_other(int dir, const char *session,
-			       int (*what)(void *arg, const char *part), void *arg);
+			       int (*call)(void *arg, const char *part), void *arg);
 
-/* tenant_session_request - cmd_ask of what is answered at once.  CMD_ENDED, silently: @session is a
- * part, and has ended meanwhile, as they do when their users are gone. */
+/*
+ * tenant_session_request - cmd_ask for a request that is answered at once.
+ *
+ * Returns CMD_ENDED, without a message, if @session is a tenant's part and has ended, as it does
+ * when its user's programs have.
+ */
 int tenant_session_request(const char *verb, int dir, const char *session, struct text *request,
 			   struct cmd_answer *answer);
 
-/* Where tenants' programs are: their runtime directories, by the epochs of the sessions that serve
- * there. */
+/* The runtime directories of tenants' programs, by the epoch of the session that serves there. */
 struct tenant_dirs {
 	struct tenant_dir {
 		uint64_t epoch;
@@ -41,10 +48,10 @@ struct tenant_dirs {
 	} * at;
 	int n;
 };
-/* tenant_dirs_find - by a look at all users and containers; root only, else there are none. */
+/* tenant_dirs_find - search all users and containers.  Only root finds any. */
 void tenant_dirs_find(struct tenant_dirs *p);
 void tenant_dirs_close(struct tenant_dirs *p);
-/* tenant_dir_of - the directory in which the session of @epoch serves; -1 if it was not found. */
+/* tenant_dir_of - the directory in which the session of @epoch serves; -1 if there is none. */
 int tenant_dir_of(const struct tenant_dirs *p, uint64_t epoch);
 
 #endif

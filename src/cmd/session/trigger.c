@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/trigger.c - duet trigger: what a running recording does by itself, and when. */
+/* cmd/session/trigger.c - duet trigger: actions that a running recording takes on conditions. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static const char help[] =
 
 struct arguments {
 	const char *session_wanted;
-	uint64_t count; /* 0: until it ends */
+	uint64_t count; /* 0: no limit */
 	int dir;
 	struct abi_session session;
 };
@@ -62,16 +62,16 @@ static unsigned long long number_in(const struct cmd_answer *answer, const char 
 	return n;
 }
 
-/* What is said to a session, and then to its parts. */
-struct saying {
+/* A request to the main collector and then to tenant collectors. */
+struct trigger_request {
 	const struct arguments *a;
 	const char *text;
-	uint64_t number; /* the trigger's, which it has in all parts; 0: the next */
+	uint64_t number; /* of the trigger, the same in all parts; 0: the next free one */
 };
 
 static int add_one(void *arg, const char *session)
 {
-	struct saying *s = arg;
+	struct trigger_request *s = arg;
 	struct cmd_answer answer;
 	struct text t = { 0 };
 	int status;
@@ -89,7 +89,7 @@ static int add_one(void *arg, const char *session)
 	return 0;
 }
 
-/* Events of the kernel only the whole session's collector sees. */
+/* Only the main collector reads kernel events, so tenants get no trigger on them. */
 static bool is_for_parts(const char *text)
 {
 	struct trigger t;
@@ -99,7 +99,7 @@ static bool is_for_parts(const char *text)
 
 static int add(const struct arguments *a, const char *text)
 {
-	struct saying s = { .a = a, .text = text };
+	struct trigger_request s = { .a = a, .text = text };
 	int status = add_one(&s, a->session.name);
 
 	return status || !is_for_parts(text)
@@ -113,10 +113,10 @@ static void request_removal(struct text *t, uint64_t number)
 	json_line_add_number(t, "remove", number);
 }
 
-/* A part that did not have it, as one that has begun just now, need not be told. */
+/* A tenant collector that started just now may not have the trigger; that is no error. */
 static int remove_from_part(void *arg, const char *part)
 {
-	const struct saying *s = arg;
+	const struct trigger_request *s = arg;
 	struct cmd_answer answer;
 	struct text t = { 0 };
 	int status;
@@ -128,7 +128,7 @@ static int remove_from_part(void *arg, const char *part)
 
 static int remove_one(const struct arguments *a, const char *text)
 {
-	struct saying s = { .a = a };
+	struct trigger_request s = { .a = a };
 	struct cmd_answer answer;
 	struct text t = { 0 };
 	char *end;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/session/trigger_watch.c - see trigger.h.
+ * cmd/session/trigger_watch.c - one connection to each collector of a session.
  *
- * A connection to each part, as each has triggers of its own.  Parts come and go, and a collector
- * that is killed has a successor: both show in the runtime directory, so what is there is compared
- * with who is listened to whenever something changes there, or somebody hangs up.
+ * Each tenant collector has its own triggers.  Tenants come and go, and a killed collector is
+ * replaced: both change the runtime directory.  So the sockets there are compared with the
+ * connections whenever the directory changes or a connection is closed.
  */
 #include "cmd/session/trigger.h"
 
@@ -23,23 +23,23 @@
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/public.h"
 
-enum { LOOK_MS = 1000 }; /* should inotify not be had */
+enum { LOOK_MS = 1000 }; /* if inotify is not available */
 
 struct source {
-	char *name; /* of the part */
-	int fd;	    /* -1: it did not answer, which was said, and is not asked again */
+	char *name; /* of the main session or of a tenant's part */
+	int fd;	    /* -1: it did not answer; that was printed, and it is not asked again */
 };
 
 struct listening {
 	int dir, inotify;
 	const char *session;
-	uint64_t n, count;	/* lines told; 0: no limit */
-	struct source *sources; /* the whole session's is the first, if it is there */
+	uint64_t n, count;	/* lines printed; their limit, 0: none */
+	struct source *sources; /* the main collector's is the first, if it runs */
 	int n_sources;
-	struct pollfd *polled; /* of the sources, and inotify */
+	struct pollfd *polled; /* of the sources, and of inotify */
 };
 
-/* 0; 1: it has ended; CMD_FAILED, having said why. */
+/* Returns 0; 1 if the session ended; CMD_FAILED after a message. */
 static int ask(const struct listening *l, const char *session, int *fd)
 {
 	struct timeval block_timeout = { .tv_sec = CMD_TIMEOUT_S };
@@ -102,7 +102,7 @@ static void forget(struct listening *l, int i)
 	l->sources[i] = l->sources[--l->n_sources];
 }
 
-/* False: it has hung up. */
+/* Returns false if the connection is closed. */
 static bool report(struct listening *l, const struct source *s)
 {
 	char line[SESSION_REQUEST_BYTES];
@@ -121,7 +121,9 @@ static bool is_full(const struct listening *l)
 	return l->count && l->n >= l->count;
 }
 
-/* Waits, and tells what has come.  Whether it is to be looked who is there. */
+/*
+ * Wait, and print the notifications that arrived.  Returns whether the sessions may have changed.
+ */
 static bool read_requests(struct listening *l)
 {
 	char changes[4096];
@@ -145,7 +147,7 @@ static bool read_requests(struct listening *l)
 	return has_changed;
 }
 
-/* 1: the session has ended. */
+/* Returns 1 if the session has ended. */
 static int look(struct listening *l)
 {
 	int status = listen_to(l, l->session);
