@@ -123,14 +123,17 @@ static void print(struct page *p, void *analysis, const struct report *r)
 			  cmd_count_text(devices_packages(&c->machine), "package", packages),
 			  *c->machine.model ? ": " : "", c->machine.model);
 	if (c->is_partial)
-		page_line(p, "only some processes were followed; --all-kernel records the others");
+		page_line(p,
+			  "only some processes were followed: record with --all-kernel to see all");
 	else if (c->n_unseen)
 		page_line(p,
-			  "times are low: the kernel did not tell of at least %" PRIu64
-			  " switches (of %" PRIu64 "), see unknown",
+			  "times are low: at least %" PRIu64 " of %" PRIu64
+			  " switches are missing; their time is unknown",
 			  c->n_unseen, c->n_unseen + c->n_switches);
 	if (!c->n_irqs)
-		page_line(p, "interrupts are in the time of whom they met: -k irq records them");
+		page_line(p,
+			  "the time of interrupts counts for the interrupted thread: record with "
+			  "-k irq to see it");
 	print_cpus(p, c);
 	print_rows(p, c, r);
 }

@@ -23,11 +23,11 @@ struct arguments {
 
 static const char usage[] =
 	"usage: duet diff [OPTIONS] A B\n\n"
-	"What changed from recording A to recording B: system calls, CPU time, events; "
+	"Shows the changes from recording A to recording B: system calls, CPU time, events; "
 	"significant\n"
 	"changes first (Mann-Whitney, corrected for their number by Holm).\n\n"
 	"  --pair X Y  also the time from an event like X to the next like Y of a thread\n"
-	"  --all       what did not change significantly as well\n"
+	"  --all       also the rows without a significant change\n"
 	"  --limit N   at most N lines in a table (default: 30)\n"
 	"  --json      one JSON object, for programs\n";
 
@@ -239,8 +239,7 @@ static int print_all(struct diff *d, const struct arguments *a, char **paths)
 	page_number(&p, "n_tested", d->n_tested);
 	page_number(&p, "n_significant", d->n_significant);
 	page_line(&p,
-		  "%u of %u lines that could be tested changed significantly (p < 0.05, for all of "
-		  "them together)",
+		  "%u of %u tested rows changed significantly (p < 0.05 over all of them together)",
 		  d->n_significant, d->n_tested);
 	print_kind(&p, d, DIFF_PAIR, a);
 	print_kind(&p, d, DIFF_CALL, a);

@@ -20,9 +20,9 @@ static void print_processes(struct page *p, const struct heap *h, const struct r
 	const struct column columns[] = {
 		{ "process", "process", CELL_TEXT },
 		{ "pid", NULL, CELL_COUNT },
-		{ "n_given", "blocks given", CELL_COUNT },
+		{ "n_given", "blocks allocated", CELL_COUNT },
 		{ "given_bytes", "bytes", CELL_BYTES },
-		{ "n_taken", "taken back", CELL_COUNT },
+		{ "n_taken", "freed", CELL_COUNT },
 		{ "peak_bytes", "peak", CELL_BYTES },
 		{ "peak_n", NULL, CELL_COUNT },
 		{ "peak_ns", "at", CELL_TIME },
@@ -105,11 +105,11 @@ static void print_sites(struct page *p, const struct heap *h, const struct repor
 	static const struct column columns[] = {
 		{ "live_bytes", "live at the end", CELL_BYTES },
 		{ "n_live", "blocks", CELL_COUNT },
-		{ "given_bytes", "given in all", CELL_BYTES },
+		{ "given_bytes", "allocated in all", CELL_BYTES },
 		{ "n_given", "blocks", CELL_COUNT },
 		{ "peak_bytes", "peak", CELL_BYTES },
 		{ "peak_ns", NULL, CELL_TIME },
-		{ "site", "asked for by", CELL_TEXT },
+		{ "site", "allocated by", CELL_TEXT },
 		{ "file", "in", CELL_TEXT },
 		{ "for", "for", CELL_TEXT },
 		{ "address", NULL, CELL_TEXT },
@@ -120,8 +120,8 @@ static void print_sites(struct page *p, const struct heap *h, const struct repor
 
 	if (!heap_sites_any(h->sites)) {
 		page_line(p, "%s", "");
-		page_line(p, "who asked for it is not recorded: `duet record -c callstack -e "
-			     "'lttng_ust_libc:*' -- COMMAND` records call sites");
+		page_line(p, "the recording has no call sites: `duet record -c callstack -e "
+			     "'lttng_ust_libc:*' -- COMMAND` records them");
 		return;
 	}
 	sites = heap_sites_sort(h->sites, &n);
@@ -134,7 +134,7 @@ static void print_classes(struct page *p, const struct heap *h)
 {
 	static const struct column columns[] = {
 		{ "up_to_bytes", "bytes up to", CELL_COUNT },
-		{ "n", "blocks given", CELL_COUNT },
+		{ "n", "blocks allocated", CELL_COUNT },
 		{ "bytes", "bytes", CELL_BYTES },
 		{ "n_live", "live at the end", CELL_COUNT },
 		{ "live_bytes", "bytes", CELL_BYTES },
@@ -174,7 +174,7 @@ static void print_oldest(struct page *p, const struct heap *h)
 		table_text(&t, thread_text(h->run.threads, s->what, name));
 		table_text(&t, thread_text(h->run.threads, s->thread, name));
 	}
-	page_table(p, "oldest", "Live at the end, the oldest", &t, UINT64_MAX);
+	page_table(p, "oldest", "The oldest of the blocks live at the end", &t, UINT64_MAX);
 }
 
 /* ---------------------------------------------------------------- over time */
@@ -258,16 +258,15 @@ static void print_totals(struct page *p, const struct heap *h)
 	page_line(p, "at the end %s in %s", cmd_size_text(h->all.live_bytes, size),
 		  cmd_count_text(h->all.n_live, "block", count));
 	if (h->all.n_at_exec)
-		page_line(p, "left when programs executed others: %s (%s)",
+		page_line(p, "left when a program executed another: %s (%s)",
 			  cmd_count_text(h->all.n_at_exec, "block", count),
 			  cmd_size_text(h->all.at_exec_bytes, size));
 	if (h->all.n_unknown)
-		page_line(p,
-			  "%s of blocks not seen given out: from before the recording or a fork%s",
+		page_line(p, "%s of unknown blocks: allocated before the recording or a fork%s",
 			  cmd_count_text(h->all.n_unknown, "free", count),
 			  h->run.lost_events ? ", or lost" : "");
 	if (h->all.n_unseen_ends)
-		page_line(p, "given out again without having been seen freed: %s",
+		page_line(p, "allocated again without a recorded free: %s",
 			  cmd_count_text(h->all.n_unseen_ends, "block", count));
 }
 

@@ -193,17 +193,16 @@ static void print_summary(struct page *p, const struct io *io)
 		page_line(p, "no requests of devices were recorded: -k block records them");
 	else if (n_open || io->n_headless_requests)
 		page_line(p,
-			  "of %s the end is missing, of %" PRIu64
-			  " the beginning: --all-kernel records both",
+			  "%s without a completion, %" PRIu64
+			  " without an issue: record with --all-kernel to see both",
 			  cmd_count_text(n_open, "request", count), io->n_headless_requests);
 	if (!io->calls.has_entries)
 		page_line(p, "no system calls were recorded: -k syscalls records them");
 	if (lacks_names(io))
-		page_line(p, "some files have numbers only: `duet record --kernel-backend bpf` "
-			     "records the names, too");
+		page_line(p, "some files are shown as numbers: `duet record --kernel-backend bpf` "
+			     "records their names");
 	if (io->n_open)
-		page_line(p, "begun and not seen to end: %s",
-			  cmd_count_text(io->n_open, "transfer", count));
+		page_line(p, "without an exit: %s", cmd_count_text(io->n_open, "transfer", count));
 }
 
 static int read_recording(void *analysis, const struct report *r, struct diag *d)

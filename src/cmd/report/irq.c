@@ -44,7 +44,7 @@ static void print_rows(struct page *p, const struct irq *q, const struct report 
 		table_number_or_nothing(&t, row->waits.n, (int64_t)row->waits.max);
 	}
 	page_table(p, "interrupts",
-		   "By name (own time: without interrupts upon it; raised: until it ran)", &t,
+		   "By name (own time: without nested interrupts; raised: from raise to entry)", &t,
 		   r->limit);
 }
 
@@ -68,7 +68,7 @@ static void print_victims(struct page *p, const struct irq *q, const struct repo
 		table_number(&t, (int64_t)v->own_ns);
 		table_number(&t, (int64_t)v->max_ns);
 	}
-	page_table(p, "interrupted", "Who was interrupted", &t, r->limit);
+	page_table(p, "interrupted", "Interrupted threads", &t, r->limit);
 }
 
 static void print_slowest(struct page *p, const struct irq *q)
@@ -124,8 +124,8 @@ static void print(struct page *p, void *analysis, const struct report *r)
 		  cmd_count_text(q->run.n_cpus, "CPU", cpus));
 	if (q->irqs.n_left || q->irqs.n_headless)
 		page_line(p,
-			  "left out: %" PRIu64 " that were not seen to end, %" PRIu64
-			  " not to begin",
+			  "left out: %" PRIu64 " without a recorded end, %" PRIu64
+			  " without a recorded begin",
 			  q->irqs.n_left, q->irqs.n_headless);
 	print_rows(p, q, r);
 	print_victims(p, q, r);

@@ -74,7 +74,7 @@ static void print_unpaired(struct page *p, const struct latency *l, const struct
 		page_line(p, "%" PRIu64 " of %s followed by another before a %s came",
 			  l->n_abandoned, r->a, r->b);
 	if (l->n_cut)
-		page_line(p, "  %" PRIu64 " of them because events were lost meanwhile", l->n_cut);
+		page_line(p, "  %" PRIu64 " of them because events were lost", l->n_cut);
 	if (l->n_pending)
 		page_line(p, "%" PRIu64 " of %s without a %s until the end", l->n_pending, r->a,
 			  r->b);

@@ -52,7 +52,7 @@ static void print_rows(struct page *p, const struct locks *l, const struct repor
 		table_number(&t, (int64_t)row->n_wakes);
 		table_number(&t, (int64_t)row->n_woken);
 	}
-	page_table(p, "futexes", "By futex (no wait: its value had changed already)", &t, r->limit);
+	page_table(p, "futexes", "By futex (no wait: the value had already changed)", &t, r->limit);
 }
 
 static void print_edges(struct page *p, const struct locks *l, const struct report *r)
@@ -82,7 +82,7 @@ static void print_edges(struct page *p, const struct locks *l, const struct repo
 		table_number(&t, (int64_t)edge->ns);
 		table_number(&t, (int64_t)edge->max_ns);
 	}
-	page_table(p, "wakers", "Who waited for whom", &t, r->limit);
+	page_table(p, "wakers", "Waiters and wakers", &t, r->limit);
 }
 
 static void print_slowest(struct page *p, const struct locks *l)
@@ -136,13 +136,13 @@ static void print_futexes(struct page *p, void *analysis, const struct report *r
 	page_line(p, "%s for futexes, %s in all", cmd_count_text(l->waits.n, "wait", count),
 		  duration_text(l->waits.sum, text));
 	if (!l->has_wakeups)
-		page_line(p, "no wakeups were recorded, so nobody knows who woke whom: record "
-			     "with -k sched");
+		page_line(p, "no wakeups were recorded, so the wakers are unknown: record with -k "
+			     "sched");
 	else if (l->n_without_waker)
-		page_line(p, "ended and nobody was seen to do that: %s",
+		page_line(p, "ended without a recorded waker: %s",
 			  cmd_count_text(l->n_without_waker, "wait", count));
 	print_rows(p, l, r);
-	page_histogram(p, "histogram", "How long", &l->waits, CELL_NS);
+	page_histogram(p, "histogram", "Durations of waits", &l->waits, CELL_NS);
 	print_edges(p, l, r);
 	print_slowest(p, l);
 }
@@ -174,7 +174,7 @@ static void print_held(struct page *p, struct latency *l, const struct report *r
 		table_number(&t, (int64_t)l->times[i].n);
 		table_samples(&t, &l->times[i]);
 	}
-	page_table(p, "held", "How long held", &t, r->limit);
+	page_table(p, "held", "Held", &t, r->limit);
 }
 
 static int read_pairs(void *analysis, const struct report *r, struct diag *d)

@@ -29,13 +29,14 @@ static const struct {
 	  "scheduling: waits for a CPU, preemptions, the longest" },
 	{ "cpu", report_cpu, ",process,thread,", "CPU time by process and CPU, idle, interrupts" },
 	{ "heap", report_heap, ",process,",
-	  "heap: live bytes over time, peak, by size, call site, what is never freed" },
+	  "heap: live bytes over time, peak, by size and call site, blocks never freed" },
 	{ "latency A B", report_latency, "*", "time from an event like A to the next like B" },
 	{ "why", report_why, ",",
-	  "where a thread's time went: ran, waited, for what, who woke it" },
+	  "how a thread spent its time: running, waiting, and for which thread or device" },
 	{ "io", report_io, ",process,file,", "reads and writes by file, process and device" },
-	{ "irq", report_irq, ",cpu,", "interrupts: time, how long, whom they interrupted" },
-	{ "locks", report_locks, "*", "waits for futexes, who woke; locks of programs (--pair)" },
+	{ "irq", report_irq, ",cpu,", "interrupts: time, durations, interrupted threads" },
+	{ "locks", report_locks, "*",
+	  "waits for futexes and their wakers; locks of programs (--pair)" },
 };
 enum { N_QUESTIONS = sizeof questions / sizeof *questions };
 
@@ -55,7 +56,7 @@ static void help(void)
 	      "  --between A B why: of each time from an event like A to the next like B of a "
 	      "thread\n"
 	      "  --pair A B    locks: held from an event like A to the next like B\n"
-	      "  --from T      from this time on, and --to T: up to it; as duet view takes them\n"
+	      "  --from T      from this time on; --to T: up to this time; as in duet view\n"
 	      "  --slowest N   the N slowest, with their times in the trace (default: 5); heap: "
 	      "the oldest\n"
 	      "  --limit N     at most N lines in a table (default: 30)\n"
@@ -74,7 +75,7 @@ int report_lacks(const struct pass *run, const char *what, const char *how)
 			 what,
 			 run->n_of[TRACE_KERNEL] || *how != '-' || how[1] != 'k'
 				 ? ""
-				 : ", nor anything else of the kernel",
+				 : ", and no other event of the kernel",
 			 how);
 }
 
@@ -257,7 +258,9 @@ static int answer(struct options *options, int question, char **paths, int n)
 	int status;
 
 	if (!may_be_by(questions[question].by, r->by))
-		return cmd_error("report", "--by %s: not for %s", r->by, questions[question].name);
+		return cmd_error("report",
+				 "--by %s: %s has no such grouping; see `duet report --help`",
+				 r->by, questions[question].name);
 	if (n < 1)
 		return cmd_usage("report", "no recording given");
 	r->paths = (const char *const *)paths;
@@ -302,9 +305,9 @@ int report_unknown(const struct report *r, const char *pattern)
 	char text[NEAREST_MAX + 32];
 
 	nearest_try_events(&near, r->trace);
-	return cmd_error("report", "nothing recorded is called %s%s", pattern,
+	return cmd_error("report", "no recorded event matches %s%s", pattern,
 			 *near.best ? nearest_text(&near, text)
-				    : "; `duet stats --by event` lists what is");
+				    : "; `duet stats --by event` lists the events");
 }
 
 int cmd_report(int argc, char **argv)

@@ -104,13 +104,13 @@ static void print(struct page *p, void *analysis, const struct report *r)
 		page_line(p, "no wakeups were recorded, so only preemptions are known: record "
 			     "with -k sched");
 	if (s->n_cut)
-		page_line(p, "left out, for events were lost meanwhile: %s",
+		page_line(p, "left out because events were lost during them: %s",
 			  cmd_count_text(s->n_cut, "wait", count));
 	if (s->n_left_out)
-		page_line(
-			p,
-			"left out, for the recording does not follow them: %s (--all-kernel does)",
-			cmd_count_text(s->n_left_out, "thread", count));
+		page_line(p,
+			  "left out because the recording does not follow them: %s (record with "
+			  "--all-kernel)",
+			  cmd_count_text(s->n_left_out, "thread", count));
 	print_rows(p, s, r);
 	print_slowest(p, s);
 }

@@ -19,7 +19,7 @@
 static const char usage[] =
 	"usage: duet stats [--by WHAT] [--limit N] [--json] [-f EXPRESSION] TRACE...\n"
 	"\n"
-	"Counts events: how many, how many a second, how many bytes, how many lost.\n"
+	"Counts events: their number, rate and bytes, and the losses.\n"
 	"\n"
 	"  --by WHAT    only by this, all of it: event, process, thread, cpu, stream, function, or "
 	"a context\n"
@@ -46,7 +46,7 @@ static const struct {
 	[COUNT_THREAD] = { "thread", "threads", "By thread", "thread" },
 	[COUNT_CPU] = { "cpu", "cpus", "By CPU", "CPU" },
 	[COUNT_STREAM] = { "stream", "streams", "By stream", "stream" },
-	[COUNT_FUNCTION] = { "function", "functions", "By function of the kernel's", "function" },
+	[COUNT_FUNCTION] = { "function", "functions", "By kernel function", "function" },
 	[COUNT_VALUE] = { "value", "values", NULL, NULL }, /* named after the value */
 };
 
@@ -156,12 +156,12 @@ static int print_all(const struct arguments *a, const struct counts *c, struct k
 	page_recording(&p, &c->run);
 	if (a->filter) {
 		page_number(&p, "n_matching", (int64_t)c->total.n);
-		page_line(&p, "%" PRIu64 " of them match, and are counted here", c->total.n);
+		page_line(&p, "%" PRIu64 " of them match and are counted", c->total.n);
 	}
 	page_number(&p, "bytes", (int64_t)(c->total.bits / 8));
 	if (a->by == COUNT_FUNCTION && !c->by[COUNT_FUNCTION].n)
-		page_line(&p, "none is a call of a function of the kernel's: `duet record -k "
-			      "function:F` or --graph F records them");
+		page_line(&p, "none is a call of a kernel function: `duet record -k function:F` or "
+			      "--graph F records them");
 	for (int by = 0; by < COUNT_KINDS; by++)
 		if (a->by == by || (a->by < 0 && by != COUNT_VALUE &&
 				    (by != COUNT_FUNCTION || a->is_json || c->by[by].n)))
@@ -238,7 +238,7 @@ static int refuse_value(const struct trace *t, const char *value)
 		nearest_try(&near, kinds[i].name);
 	nearest_try_fields(&near, t, "*");
 	return cmd_error(
-		"stats", "--by %s: no event recorded has such a context or field%s", value,
+		"stats", "--by %s: no recorded event has such a context or field%s", value,
 		*near.best ? nearest_text(&near, text)
 			   : "; event, process, thread, cpu, stream and function are always there");
 }

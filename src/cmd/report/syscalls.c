@@ -93,27 +93,26 @@ static void print_slowest(struct page *p, const struct syscalls *s)
 static void print_unpaired(struct page *p, const struct syscalls *s)
 {
 	if (!s->n_exits)
-		page_line(
-			p,
-			"no ends of calls were recorded, so no durations: record with -k syscalls");
+		page_line(p,
+			  "no exits of calls were recorded, so there are no durations: record with "
+			  "-k syscalls");
 	else if (!s->n_entries)
-		page_line(p, "no beginnings of calls were recorded, so no durations: record with "
-			     "-k syscalls");
+		page_line(p, "no entries of calls were recorded, so there are no durations: record "
+			     "with -k syscalls");
 	if (s->n_open || s->n_headless)
 		page_line(p, "%s", "");
 	if (s->n_open)
 		page_line(p,
 			  "open: %" PRIu64
-			  " begun and not seen to end: it does not return, the thread "
-			  "died, or the recording ended",
+			  " calls without an exit: the call does not return, the thread exited, "
+			  "or the recording ended",
 			  s->n_open);
 	if (s->n_cut)
-		page_line(p, "  %" PRIu64 " of them because events were lost meanwhile", s->n_cut);
+		page_line(p, "  %" PRIu64 " of them because events were lost", s->n_cut);
 	if (s->n_headless)
 		page_line(p,
 			  "headless: %" PRIu64
-			  " ended that were not seen to begin: running when the "
-			  "recording began%s",
+			  " calls without an entry: in progress when the recording began%s",
 			  s->n_headless, s->run.lost_events ? ", or lost" : "");
 }
 

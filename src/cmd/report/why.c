@@ -253,7 +253,7 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 		table_number(&t, (int64_t)part->ns);
 		table_real(&t, share(part->ns, whole));
 	}
-	page_table(p, "chain", "While it was blocked, what it waited for", &t, r->limit);
+	page_table(p, "chain", "Causes of the time it was blocked", &t, r->limit);
 }
 
 /* A table of waits. The path of the longest is a table of its own. */
@@ -282,7 +282,7 @@ static void print_waits(struct page *p, const struct wait_analysis *w,
 			       : is_preempted	  ? "(preempted)"
 			       : wait->cause.kind ? cause_text(w, wait->cause, cause)
 			       : wait->is_woken	  ? "?"
-						  : "(not seen)");
+						  : "(not recorded)");
 		table_text(&t, arguments_text(w, wait, text));
 	}
 	page_table(p, "waits", heading, &t, UINT64_MAX);
@@ -309,7 +309,7 @@ static void print_path(struct page *p, const struct wait_analysis *w,
 		table_number(&t, threads_at(w->run.threads, slice->thread)->tid);
 		table_text(&t, slice_text(w, slice->state, slice->call, slice->cause, text));
 	}
-	page_table(p, "path", "What the longest waited for, step by step", &t, r->limit);
+	page_table(p, "path", "The longest wait, step by step", &t, r->limit);
 }
 
 static void print_spans(struct page *p, const struct wait_analysis *w)
@@ -378,32 +378,36 @@ static void print_missing(struct page *p, const struct wait_analysis *w)
 	char count[64];
 
 	if (!w->has_wakeups)
-		page_line(p, "no wakeups were recorded, so nobody knows who woke whom: record with "
-			     "-k sched");
+		page_line(p,
+			  "no wakeups were recorded, so the threads that woke others are unknown: "
+			  "record with -k sched");
 	if (!w->calls.has_entries)
-		page_line(p, "no system calls were recorded: -k syscalls tells user from kernel, "
-			     "and what it "
-			     "was blocked in");
+		page_line(
+			p,
+			"no system calls were recorded, so user and kernel time are not separated: "
+			"record with -k syscalls");
 	if (!w->irqs.has_hard && !w->irqs.has_vectors)
-		page_line(p, "no interrupts were recorded: who seems to have woken it was perhaps "
-			     "only interrupted (-k irq)");
+		page_line(p,
+			  "no interrupts were recorded, so a thread that an interrupt met may be "
+			  "shown as a waker: record with -k irq");
 	if (w->n_cut)
-		page_line(p, "left out, for events were lost meanwhile: %s",
+		page_line(p, "left out because events were lost during them: %s",
 			  cmd_count_text(w->n_cut, "time", count));
 	if (w->n_open)
-		page_line(p, "%s without an end, not in the sum",
+		page_line(p, "without an end, and not in the sum: %s",
 			  cmd_count_text(w->n_open, "time", count));
 	if (w->n_without_waker)
-		page_line(p, "%" PRIu64 " of %s ended and no wakeup was seen", w->n_without_waker,
+		page_line(p, "without a recorded wakeup: %" PRIu64 " of %s", w->n_without_waker,
 			  cmd_count_text(w->n_waits_seen, "wait", count));
 	if (w->n_left_out)
 		page_line(p,
-			  w->is_overview ? "left out, for the recording does not follow them: %s "
-					   "(--all-kernel does)"
-					 : "not everything was recorded of %s: --all-kernel does",
+			  w->is_overview ? "left out because the recording does not follow them: "
+					   "%s (record with --all-kernel)"
+					 : "the recording lacks switches of %s: record with "
+					   "--all-kernel",
 			  cmd_count_text(w->n_left_out, "thread", count));
 	if (w->n_contradictions)
-		page_line(p, "%s a switch was missing: what was around it is unknown",
+		page_line(p, "a switch is missing %s: the time around it is unknown",
 			  cmd_count_text(w->n_contradictions, "time", count));
 }
 
@@ -423,9 +427,8 @@ static int check(const void *analysis, const struct report *r)
 	if (r->a && (!w->n_classes_a || !w->n_classes_b))
 		return report_unknown(r, w->n_classes_a ? r->b : r->a);
 	if (!w->n_rows)
-		return cmd_error("report",
-				 "nothing is known of such a thread in this part of the recording; "
-				 "`duet stats --by thread` lists who is in it");
+		return cmd_error("report", "this part of the recording has no such thread; "
+					   "`duet stats --by thread` lists its threads");
 	return 0;
 }
 
@@ -450,14 +453,15 @@ static void print(struct page *p, void *analysis, const struct report *r)
 	if (r->a) {
 		table_number(&t, (int64_t)w->spans.n);
 		table_samples(&t, &w->spans);
-		page_table(p, "times", "How long", &t, UINT64_MAX);
+		page_table(p, "times", "Durations", &t, UINT64_MAX);
 		page_histogram(p, "histogram", NULL, &w->spans, CELL_NS);
 		print_spans(p, w);
 	}
 	print_threads(p, w, r);
 	if (w->is_overview) {
 		page_line(p, "%s", "");
-		page_line(p, "-t TID or -p PID: in what, and who woke it");
+		page_line(p,
+			  "-t TID or -p PID shows where a thread waited and which thread woke it");
 		return;
 	}
 	print_parts(p, w, r);

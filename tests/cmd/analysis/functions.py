@@ -90,7 +90,7 @@ def calls_are_counted_by_function(duet, where):
                                      [(4000, 0, 7, "function", dict(ip=5, parent_ip=1))] * 3))
     check([(f["function"], f["n"]) for f in s["functions"]],
           [("0x5", 3), ("do_dentry_open", 2), ("vfs_open", 1), ("vfs_open", 1)])
-    check("By function" in duet.text("stats", where + "/r"), True)
+    check("By kernel function" in duet.text("stats", where + "/r"), True)
 
 
 def without_calls_there_is_nothing_to_count(duet, where):

@@ -91,7 +91,7 @@ def events_of_the_kernel_and_of_applications_are_joined(duet, where):
 def missing_events_are_reported(duet, where):
     ust(where + "/r", [mark(1000, "begin"), mark(1100, "end")])
     output = duet.run("report", "latency", "begin", "nothing", where + "/r", status=2).stderr
-    check("called nothing" in output, True, output)
+    check("matches nothing" in output, True, output)
     output = duet.run("report", "latency", "begin", "end", "--by", "colour", where + "/r", status=2).stderr
     check("has this field" in output, True, output)
     duet.run("report", "latency", "begin", status=2)

@@ -86,7 +86,7 @@ def contexts_and_fields_tell_events_apart(duet, where):
 def an_unknown_name_is_refused_with_a_similar_one(duet, where):
     path = recording(where)
     check("did you mean prev_prio?" in duet.run("stats", "--by", "prev_pri", path, status=2).stderr, True)
-    check("no event recorded has" in duet.run("stats", "--by", "ctx.prev_prio", path, status=2).stderr, True)
+    check("no recorded event has" in duet.run("stats", "--by", "ctx.prev_prio", path, status=2).stderr, True)
     duet.run("stats", "--by", "", path, status=2)
 
 

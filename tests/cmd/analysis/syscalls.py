@@ -91,7 +91,7 @@ def no_duration_spans_a_loss(duet, where):
 
 def one_half_of_a_pair_is_reported_with_a_remedy(duet, where):
     path = kernel(where + "/r", [entry(1000, 1, "read"), entry(1100, 1, "read")])
-    check("no ends of calls" in duet.text("report", "syscalls", path), True)
+    check("no exits of calls" in duet.text("report", "syscalls", path), True)
     ust(where + "/u", [(1000, 0, (1, 1), "shop:order", dict(id=1))])
     output = duet.run("report", "syscalls", where + "/u", status=2).stderr
     check("duet record -k syscalls" in output and "of the kernel" in output, True, output)
