@@ -6,7 +6,7 @@
  * 	{"ok":true,"path":"/tmp/trace/snapshot-1",...}
  *
  * A line is one object of strings, numbers, true, false and null; no request or answer needs more.
- * Specification: docs/formats/control.md.
+ * Specification: docs/formats/requests.md.
  */
 #ifndef BASE_JSON_LINE_H
 #define BASE_JSON_LINE_H

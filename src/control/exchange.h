@@ -2,7 +2,7 @@
 /*
  * control/exchange.h - one request to the collector of a session, and its answer.
  *
- * The only client of the control socket (docs/formats/control.md): libduet-control and the command
+ * The only client of the control socket (docs/formats/requests.md): libduet-control and the command
  * both use it.  It needs libc alone, allocates nothing, and is async-signal-safe.  Each exchange has
  * a connection of its own, so exchanges of several threads do not meet.
  */

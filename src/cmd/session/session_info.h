@@ -25,7 +25,7 @@ struct session_info_channel {
 /* One session, or one tenant's part of it (cmd/session/tenant_sessions.h). */
 struct session_info {
 	char name[ABI_NAME_BYTES];
-	struct cmd_answer session, channels[ABI_CHANNELS]; /* docs/formats/control.md */
+	struct cmd_answer session, channels[ABI_CHANNELS]; /* docs/formats/requests.md */
 	int n_channels;
 	struct cmd_answer *triggers;
 	int n_triggers;

@@ -11,7 +11,7 @@
  * 	status            activity and memory of the session, or of one of its channels
  *
  * Only the collector changes its session: rules, filters and their numbers.  So concurrent commands
- * need no lock.  Specification: docs/formats/control.md.
+ * need no lock.  Specification: docs/formats/requests.md.
  *
  * One thread.
  */

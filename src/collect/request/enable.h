@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/request/enable.h - the requests `enable` and `disable`: docs/formats/control.md.
+ * collect/request/enable.h - the requests `enable` and `disable`: docs/formats/requests.md.
  *
  * Programs that start later get the new rules as soon as a request is read.  Running programs must
  * all be visited, which is expensive.  So that is done once for all requests read in a turn, and

@@ -16,7 +16,7 @@
 #include "rules/selector.h"
 #include "collect/session/programs.h"
 
-/* Kinds of conditions; their names are the keys of a request (docs/formats/control.md). */
+/* Kinds of conditions; their names are the keys of a request (docs/formats/requests.md). */
 enum selector_kind {
 	SELECTOR_PROGRAM,
 	SELECTOR_UID,

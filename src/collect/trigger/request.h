@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/trigger/request.h - the requests `trigger` and `watch`: docs/formats/control.md.
+ * collect/trigger/request.h - the requests `trigger` and `watch`: docs/formats/requests.md.
  *
  * One thread.
  */

@@ -5,7 +5,7 @@
  * A file consists of Zstandard frames (RFC 8878), each with its size, so that `zstd -d` restores
  * the plain file.  Each packet of a stream is two frames, one with its header and context and one
  * with its events.  So a reader lists packets and seeks without decompressing events.
- * Specification: docs/formats/packed.md.
+ * Specification: docs/formats/compressed.md.
  *
  * A reader sees the plain file as memory: an address range of the same size, in which it requests
  * the parts that it needs and releases those that it has read.  The data before a damaged frame
