@@ -75,7 +75,7 @@ int refresh_open(struct trace *t, const char *const *paths, int n, struct diag *
 void refresh_close(struct refresh *f);
 /* Finds the recording of a new source, which may grow. */
 int refresh_adopt(struct trace *t, struct source *s);
-/* Adds a recording whose traces may come later.  0 or -ENOMEM. */
+/* Adds a recording; its traces may come later.  0 or -ENOMEM. */
 int refresh_expect(struct trace *t, const char *path);
 bool refresh_grows(const struct trace *t, const struct source *s);
 /* Whether heap[0] may be returned now.  Skips and counts events that come too late. */

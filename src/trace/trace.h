@@ -99,8 +99,8 @@ struct trace_following {
 	int64_t known_ns;
 	uint64_t n_late; /* events left out because later ones were already returned */
 	uint64_t n_gone; /* streams that were removed before their end was read */
-	uint32_t n_cut;	 /* recordings whose recorder was killed */
-	uint32_t n_sent; /* recordings whose data goes to a relay, which may remove it here */
+	uint32_t n_cut;	 /* recordings with a killed recorder */
+	uint32_t n_sent; /* recordings sent to a relay, which may remove data here */
 	/* a recording that has been silent for seconds and is not waited for; NULL: none */
 	const char *silent;
 };

@@ -77,7 +77,7 @@ static void skip_duplicates(struct ctf_meta *m)
 	free(all);
 }
 
-/* Leaves out events of streams whose description is damaged. */
+/* Leaves out events of streams with a damaged description. */
 static void skip_orphans(struct ctf_meta *m)
 {
 	for (struct ctf_event_class *e = m->events; e; e = e->next)

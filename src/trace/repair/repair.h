@@ -35,7 +35,7 @@ struct repaired {
 	uint64_t n_packets, n_events; /* written */
 	uint64_t n_cut;		      /* packets written up to the first damaged event */
 	uint64_t n_left_out;	      /* packets left out: a sound header, but no sound event */
-	uint64_t n_retimed; /* packets whose end was later than the beginning of the next one */
+	uint64_t n_retimed; /* packets with an end later than the beginning of the next one */
 };
 
 /*

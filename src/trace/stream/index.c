@@ -156,7 +156,7 @@ static bool may_follow(const struct ctf_packet_info *a, const struct ctf_packet_
 
 void stream_index_packets(struct stream *s)
 {
-	/* Packets whose size was checked: once each, or garbage would be searched again and again. */
+	/* Packets with a checked size: once each, or garbage would be searched again and again. */
 	uint32_t n_checked = s->n_packets ? s->n_packets - 1 : 0;
 	struct ctf_packet_info info;
 	uint64_t within, claimed;

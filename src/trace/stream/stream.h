@@ -60,7 +60,7 @@ struct stream {
 	struct compressed_file *packed;
 	const uint8_t *map; /* of the file itself */
 	uint64_t map_size;
-	uint64_t indexed;	     /* bytes whose packets are listed */
+	uint64_t indexed;	     /* bytes up to the end of the last packet listed */
 	struct ctf_packet_info last; /* the last packet listed, if n_packets > 0 */
 	/* while it grows: bytes of complete packets, as the index file reports */
 	uint64_t complete_bytes;

@@ -3,16 +3,16 @@
  * program.c MODE - a program with known behaviour, which prints its own numbers as lines "word
  * value" at its end.
  *
- * 	calls		system calls, some of which fail, in three threads and a child
- * 	cpu		two threads and a child that compute and sleep; prints its CPU time as the
- * 			kernel counts it (schedstat, rusage)
- * 	heap		a balance of the heap
- * 	leaks FILE	blocks that are not freed, by function; prints their number and sizes, then
- * 			lives until the recorder has written to FILE
- * 	latency		sleeps between two events
- * 	waits		two threads that take turns on one CPU
- * 	mutex		a thread that waits for a mutex while another sleeps with it
- * 	io		reads and writes; prints the counts of /proc/self/io
+ *	calls		system calls, some fail, in three threads and a child
+ *	cpu		two threads and a child that compute and sleep; prints its CPU time as the
+ *			kernel counts it (schedstat, rusage)
+ *	heap		a balance of the heap
+ *	leaks FILE	blocks that are not freed, by function; prints their number and sizes, then
+ *			lives until the recorder has written to FILE
+ *	latency		sleeps between two events
+ *	waits		two threads that take turns on one CPU
+ *	mutex		a thread that waits for a mutex while another sleeps with it
+ *	io		reads and writes; prints the counts of /proc/self/io
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /*
  * tests/cmd/read/contexts.c - writes traces with contexts, with libduet's code in one process.
  *
- * 	contexts DIRECTORY NAMES...		one trace DIRECTORY/NAMES for each
+ *	contexts DIRECTORY NAMES...		one trace DIRECTORY/NAMES for each
  *
  * Each has two events, test:one { i = 1 } and test:one { i = 2 }.
  */
