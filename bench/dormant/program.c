@@ -159,13 +159,13 @@ static uint32_t cells[MANY][16];
 #define EACH_2(m, n)                                                                               \
 	m(n##0) m(n##1) m(n##2) m(n##3) m(n##4) m(n##5) m(n##6) m(n##7) m(n##8) m(n##9) m(n##a)    \
 		m(n##b) m(n##c) m(n##d) m(n##e) m(n##f)
-#define EACH_1(m, n)                                                                               \
-	EACH_2(m, n##0)                                                                            \
-	EACH_2(m, n##1)                                                                            \
-	EACH_2(m, n##2)                                                                            \
-	EACH_2(m, n##3) EACH_2(m, n##4) EACH_2(m, n##5) EACH_2(m, n##6) EACH_2(m, n##7)            \
-		EACH_2(m, n##8) EACH_2(m, n##9) EACH_2(m, n##a) EACH_2(m, n##b) EACH_2(m, n##c)    \
-			EACH_2(m, n##d) EACH_2(m, n##e) EACH_2(m, n##f)
+/* clang-format off: each run of it would move one more to a line of its own */
+#define EACH_1(m, n) \
+	EACH_2(m, n##0) EACH_2(m, n##1) EACH_2(m, n##2) EACH_2(m, n##3) \
+	EACH_2(m, n##4) EACH_2(m, n##5) EACH_2(m, n##6) EACH_2(m, n##7) \
+	EACH_2(m, n##8) EACH_2(m, n##9) EACH_2(m, n##a) EACH_2(m, n##b) \
+	EACH_2(m, n##c) EACH_2(m, n##d) EACH_2(m, n##e) EACH_2(m, n##f)
+/* clang-format on */
 #define EACH(m) EACH_1(m, 0) EACH_1(m, 1) EACH_1(m, 2) EACH_1(m, 3)
 
 EACH(FUNCTION)

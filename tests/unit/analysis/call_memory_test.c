@@ -220,8 +220,7 @@ static void bytes_of_any_number_are_shown_or_refused(void)
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
 		for (int end = 0; end < 2; end++)
 			for (which = 0;
-			     which < capture_of_call(kernel_syscall_name(nr), end, true).n;
-			     which++)
+			     which < capture_of_call(kernel_syscall_name(nr), end, true).n; which++)
 				for (size_t size = 0; size < 300; size++, n++) {
 					moment.is_end = end;
 					moment.result = (int64_t)size;
