@@ -159,7 +159,8 @@ static uint32_t cells[MANY][16];
 #define EACH_2(m, n)                                                                               \
 	m(n##0) m(n##1) m(n##2) m(n##3) m(n##4) m(n##5) m(n##6) m(n##7) m(n##8) m(n##9) m(n##a)    \
 		m(n##b) m(n##c) m(n##d) m(n##e) m(n##f)
-/* clang-format off: each run of it would move one more to a line of its own */
+/* Each run of clang-format would move one more to a line of its own. */
+/* clang-format off */
 #define EACH_1(m, n) \
 	EACH_2(m, n##0) EACH_2(m, n##1) EACH_2(m, n##2) EACH_2(m, n##3) \
 	EACH_2(m, n##4) EACH_2(m, n##5) EACH_2(m, n##6) EACH_2(m, n##7) \

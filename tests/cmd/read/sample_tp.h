@@ -85,7 +85,8 @@ LTTNG_UST_TRACEPOINT_EVENT(
 	LTTNG_UST_TRACEPOINT_EVENT(sample, name, LTTNG_UST_TP_ARGS(int, x),                        \
 				   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, x, x)))
 /* More than 31 classes, so that some ids need the extended header. */
-/* clang-format off: each run of it would move one more to a line of its own */
+/* Each run of clang-format would move one more to a line of its own. */
+/* clang-format off */
 SAMPLE_TINY(t00) SAMPLE_TINY(t01) SAMPLE_TINY(t02) SAMPLE_TINY(t03) SAMPLE_TINY(t04)
 SAMPLE_TINY(t05) SAMPLE_TINY(t06) SAMPLE_TINY(t07) SAMPLE_TINY(t08) SAMPLE_TINY(t09)
 SAMPLE_TINY(t10) SAMPLE_TINY(t11) SAMPLE_TINY(t12) SAMPLE_TINY(t13) SAMPLE_TINY(t14)
