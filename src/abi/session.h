@@ -54,8 +54,7 @@ struct abi_session_memory {
 	struct abi_session_filter filters[ABI_FILTERS]; /* filter n is at n - 1 */
 	char text[ABI_FILTER_TEXT_BYTES];
 };
-_Static_assert(sizeof(struct abi_session_memory) <= ABI_POOL_ALIGN,
-	       "the first pool follows it");
+_Static_assert(sizeof(struct abi_session_memory) <= ABI_POOL_ALIGN, "the first pool follows it");
 
 /* The routing of an enabled event: its channel and the number of its filter, 0 for none.  Two
  * flags: the event is copied to the trigger channel, or goes to that channel only. */

@@ -11,20 +11,13 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/monotonic.h"
 
 /* If this many workers die within this time, give up: the cause is not accidental. */
 enum { WORKERS_MAX = 50, FORK_AGAIN_US = 100000 };
 #define WORKERS_WITHIN_NS 1000000000ull
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void become_worker(pid_t supervisor)
 {
@@ -94,7 +87,7 @@ int supervise_start(struct supervision *l, struct diag *d)
 
 	l->supervisor = supervisor;
 	for (uint32_t worker_number = 0;; worker_number++) {
-		now_ns = now();
+		now_ns = monotonic_ns();
 		if (worker_number >= WORKERS_MAX &&
 		    now_ns - times_ns[worker_number % WORKERS_MAX] < WORKERS_WITHIN_NS)
 			exit_as(status);

@@ -16,10 +16,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "abi/context.h"
 #include "base/counter.h"
+#include "base/monotonic.h"
 #include "base/text.h"
 #include "ctf/write/public.h"
 
@@ -34,20 +34,12 @@ static uint64_t context_bit(unsigned counter)
 
 /* ---------------------------------------------------------------- the attempt */
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static bool is_scheduled(const struct perf_event_mmap_page *page)
 {
-	uint64_t end_ms = now_ms() + WAIT_FOR_REGISTER_MS;
+	uint64_t end_ns = monotonic_ns() + WAIT_FOR_REGISTER_MS * 1000000ull;
 
 	while (!load(&page->index))
-		if (now_ms() > end_ms)
+		if (monotonic_ns() > end_ns)
 			return false;
 	return true;
 }

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/monotonic.h"
 #include "ctf/compressed/compressed.h"
 
 #define MS 1000000ull
@@ -45,11 +46,11 @@ struct archiving {
 	uint64_t sync_due_ns;
 };
 
-static uint64_t clock_of(clockid_t id)
+static uint64_t cpu_time_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(id, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
@@ -209,7 +210,7 @@ static int pack_one(const char *path, const struct stat *st, int type, struct FT
  */
 static void pack_trace_chunk(struct archiving *g, uint32_t number)
 {
-	uint64_t cpu_ns = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t cpu_ns = cpu_time_ns();
 	char path[PATH_MAX];
 	int stopped;
 
@@ -223,7 +224,7 @@ static void pack_trace_chunk(struct archiving *g, uint32_t number)
 	if (!stopped)
 		stopped = nftw(path, pack_one, DEEP, FTW_PHYS);
 	g->t->status->n_packed += !stopped;
-	g->t->status->cpu_ns += clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+	g->t->status->cpu_ns += cpu_time_ns() - cpu_ns;
 }
 
 /* ---------------------------------------------------------------- removed */
@@ -288,21 +289,20 @@ static bool do_one_step(struct archiving *g)
 
 static void sync_now(struct archiving *g)
 {
-	uint64_t now_ns = clock_of(CLOCK_MONOTONIC);
+	uint64_t now_ns = monotonic_ns();
 	struct diag d = { "" };
 
 	if (!g->t->o->sync_ns || (now_ns < g->sync_due_ns && !g->is_ending))
 		return;
 	if (sync_tree(g->t->path, &d))
 		note(g, &d);
-	g->sync_due_ns = clock_of(CLOCK_MONOTONIC) + g->t->o->sync_ns;
+	g->sync_due_ns = monotonic_ns() + g->t->o->sync_ns;
 }
 
 static int timeout_ms(const struct archiving *g)
 {
 	const struct trace_chunks_options *o = g->t->o;
-	uint64_t ns = g->has_failed ? RETRY_MS * MS : UINT64_MAX,
-		 now_ns = clock_of(CLOCK_MONOTONIC);
+	uint64_t ns = g->has_failed ? RETRY_MS * MS : UINT64_MAX, now_ns = monotonic_ns();
 
 	if (o->keep_ns && o->keep_ns / 16 < ns)
 		ns = o->keep_ns / 16;
