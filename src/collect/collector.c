@@ -155,7 +155,7 @@ static void begin_pass(struct collector *c)
 		p->partial ? streams_complete_ns(c->streams, now_ns) : 0; /* before the scan */
 	session_adjust_memory(&c->session,
 			      p->partial); /* first: it counts what writers fill between two
-                                            * passes */
+					    * passes */
 	if (streams_scan(c->streams, p->partial, &d)) {
 		collector_note(c, &d);
 		p->written_ns = 0;

@@ -65,7 +65,7 @@ struct collector {
 	struct streams *streams;
 	struct kernel *kernel; /* NULL: not recorded */
 	bool kernel_reports;   /* the kernel wakes the driver when its buffers fill; the driver
-                                * then reports a pass */
+				* then reports a pass */
 	struct snapshot_maker snapshot;
 	struct enable_batch switches;
 	struct triggers triggers;
@@ -75,7 +75,7 @@ struct collector {
 	FILE *clock_file;
 	struct maps *maps; /* NULL: not recorded */
 	char *modules;	   /* kernel modules already written with their symbols:
-                        * files_again_kallsyms() */
+			    * files_again_kallsyms() */
 	struct reaping reaping;
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
 	uint64_t begin_ns;	  /* 0: not started */
@@ -95,7 +95,7 @@ struct collector {
 	uint64_t rotate_again_ns; /* earliest next attempt */
 	uint32_t finished,
 		unmarked; /* trace chunks: the last finished one; one not yet marked as finished,
-                           * or 0 */
+			   * or 0 */
 	uint64_t unmarked_begin_ns; /* since the Epoch */
 
 	/* Read by the driver. */

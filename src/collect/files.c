@@ -180,7 +180,7 @@ FILE *files_open_clock(const char *path, const struct abi_clock *clock)
 	if (f)
 		fcntl(fileno(f), F_OFD_SETLK,
 		      &whole); /* if locks are not supported, followers cannot detect a live
-                                * writer */
+				* writer */
 	if (f)
 		fprintf(f, "# %s; ticks, trace, monotonic, boottime, realtime, written (ns)\n",
 			clock_tracefs_name(clock));

@@ -31,16 +31,17 @@ struct handover {
 	struct triggers_saved triggers;
 	struct filters_saved filters;
 	bool is_over;	/* the recording has ended with the result below; only resources must be
-                         * released */
+			 * released */
 	bool is_closed; /* the last trace chunk is marked as finished; its files may have been
-                         * sent and removed */
+			 * sent and removed */
 	struct recorder_result result;
 	int error;
 	struct diag why;
-	uint64_t reported;    /* ABI_REPORTED: losses outside of any stream that closed traces report */
-	uint32_t trace_chunk; /* the last number given to a trace chunk; 0: no trace
-                                        * chunks */
-	uint32_t writing;     /* the number of the one being written */
+	uint64_t
+		reported; /* ABI_REPORTED: losses outside of any stream that closed traces report */
+	uint32_t trace_chunk;	       /* the last number given to a trace chunk; 0: no trace
+			       * chunks */
+	uint32_t writing;	       /* the number of the one being written */
 	uint64_t trace_chunk_begin_ns; /* since the Epoch */
 	struct archiver_status archiver;
 };

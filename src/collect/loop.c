@@ -175,7 +175,7 @@ static void on_listen(struct loop *l)
 		read_requests(l, i);
 		if (s->connections[i].fd >= 0)
 			session_close_connection(s, i); /* it could not be watched, so later
-                                                         * messages would never be read */
+							 * messages would never be read */
 	}
 }
 
@@ -226,7 +226,7 @@ static int run(struct loop *l, struct diag *d)
 {
 	struct collector *c = l->collector;
 	struct epoll_event e[N_WATCHED]; /* large enough for all: otherwise a new connection
-                                          * would wait behind many old ones, some in each turn */
+					  * would wait behind many old ones, some in each turn */
 
 	set_timers(l);
 	while (!c->stop && !(l->keep && supervise_supervisor_is_gone(&c->handover->supervision))) {

@@ -235,7 +235,7 @@ static int become_supervisor(struct recorder *r, struct diag *d)
 	session_close_connections(&r->collector.session);
 	archiver_leave(&r->archiver);
 	streams_close(r->collector.streams); /* the supervisor must not hold files of a trace chunk
-                                        * that may be removed */
+					      * that may be removed */
 	r->collector.streams = NULL;
 	fflush(NULL);
 	return become_worker(r, d);

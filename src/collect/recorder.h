@@ -29,7 +29,7 @@ struct recorder_event {
 	const char *pattern; /* "!pattern" excludes */
 	const char *filter;  /* an expression over its fields, or NULL */
 	const char *level;   /* only events at least this important, collect/session/selectors.h;
-                              * or NULL */
+			      * or NULL */
 };
 
 struct recorder_channel {
@@ -53,19 +53,19 @@ struct recorder_options {
 	const struct recorder_channel *channels; /* the first takes events that match no other */
 	int n_channels;				 /* 1..ABI_CHANNELS */
 	bool flight_recorder; /* overwrite mode for kernel events; application channels have
-                               * their own mode */
+			       * their own mode */
 	uint32_t clock_kind;  /* ABI_CLOCK_...; 0: the best one */
 	struct trace_chunks_options
 		trace_chunks;	     /* a recording in trace chunks: collect/chunks/chunks.h */
 	const char *const *triggers; /* collect/trigger/trigger.h */
 	int n_triggers;
 	struct quota *quota; /* packets are written only while it has space; borrowed; NULL: no
-                              * limit */
+			      * limit */
 
 	const struct recorder_sending *sends_tenants; /* each tenant's trace is sent by its own
-                                                       * sender; or NULL */
+						       * sender; or NULL */
 	const struct sender *sent;		      /* sends to another host; borrowed; NULL:
-                                                       * none */
+						       * none */
 	const char *sent_to;			      /* the host, as the user named it */
 	bool leaves; /* data is removed as it is sent: nothing remains to read here */
 	/*
@@ -88,8 +88,8 @@ struct recorder_options {
 	const struct tenant *tenant;
 	const struct recorder_clock *clock; /* of the whole recording; NULL: our own */
 	const struct handover *whole;	    /* of the main collector, valid until on_ready:
-                                       * collect/tenant/catch_up.h; NULL: this is the main
-                                       * collector */
+					     * collect/tenant/catch_up.h; NULL: this is the main
+					     * collector */
 
 	bool keep; /* a second process continues if this one is killed: collect/handover.h */
 	bool wants_kernel; /* record the kernel if this process may */
@@ -101,7 +101,7 @@ struct recorder_options {
 /* Where the traces of tenants are sent.  Borrowed. */
 struct recorder_sending {
 	const struct sender_options *options; /* for all; path and session are set for each
-                                               * tenant */
+					       * tenant */
 	uint64_t spool_bytes;		      /* for each tenant */
 };
 
@@ -126,11 +126,11 @@ struct recorder_result {
 	struct diag kernel_no_bpf;	 /* why BPF is not used where it could be, or "" */
 	struct diag kernel_reason;	 /* why the kernel is not recorded, if requested */
 	uint32_t trace_chunks;		 /* finished, including those removed since; 0: no trace
-                                          * chunks */
+					  * chunks */
 	struct archiver_status archiver; /* work done on them */
 	struct diag trouble;		 /* the first problem during the recording, or "" */
 	struct stopping stopping;	 /* clients that requested the end: the caller answers
-                                          * them */
+					  * them */
 };
 
 /*

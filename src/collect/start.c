@@ -120,7 +120,7 @@ static int open_session(struct collector *c, struct diag *d)
 	struct session_channel channels[ABI_CHANNELS];
 	struct session_options so = { .name = c->o->session,
 				      .is_private = c->o->command, /* it belongs to the command
-                                                                    * alone */
+								    * alone */
 				      .channels = channels,
 				      .n_channels = (uint32_t)c->o->n_channels,
 				      .clock_kind = c->o->clock_kind,
@@ -249,7 +249,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 	c->begin_ns = c->partial_ns = collector_now_ns(c);
 	if (c->o->whole)
 		err = catch_up_run(c, d); /* once more, now that requests can reach this
-                                           * collector */
+					   * collector */
 	check_filters(c, 0);
 	collector_record_clocks(c, 0);
 	return err ? err : trigger_watch_start(c, d);

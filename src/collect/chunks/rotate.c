@@ -102,7 +102,7 @@ int rotate_resume(struct collector *c, struct diag *d)
 	enter_trace_chunk(c, place);
 	if (c->trace_chunk_clock)
 		fclose(c->trace_chunk_clock); /* of the first trace chunk, inherited from the
-                                               * supervisor */
+					       * supervisor */
 	begin_clock_and_maps(c);
 	c->rotated_bytes = 0; /* like the new streams */
 	return 0;
@@ -260,7 +260,7 @@ int rotate_last(struct collector *c, struct diag *d)
 	if (c->unmarked)
 		err = mark_finished(c, d);
 	c->finished = c->handover->writing; /* a predecessor that died while it finished may have
-                                             * written the last one */
+					     * written the last one */
 	if (c->handover->is_closed || trace_chunks_is_finished(c->base, c->finished))
 		return err;
 	c->unmarked = c->finished;

@@ -345,7 +345,7 @@ uint32_t drain_poll_interval(struct drain *d, uint64_t now_ns)
 	ms = poll_interval_ms(&d->poll_interval, d->free_bytes, d->pool->n_cpus);
 	return d->pool->block_timeout_us && ms > POLL_MS ? POLL_MS
 							 : ms; /* a blocking writer waits for
-                                                                * this drain */
+								* this drain */
 }
 
 void drain_expect(struct drain *d, uint64_t now_ns)

@@ -99,7 +99,7 @@ void drain_reclaim(struct drain *d);
 struct drain_limits {
 	uint64_t last_ns;   /* only chunks with events this recent; UINT64_MAX: all */
 	uint64_t max_bytes; /* only the newest whole chunks, up to this size in the file;
-                             * UINT64_MAX: all */
+			     * UINT64_MAX: all */
 };
 
 /*

@@ -68,7 +68,7 @@ struct drain {
 	uint8_t *is_described; /* DESCRIBED_... of each class */
 	bool is_behind;	       /* the last pass had no exclusive-path stream for some chunk */
 	uint64_t n_freed;      /* chunks freed by this drain; the pool's order counts each of them,
-                            * and each closed one */
+				* and each closed one */
 	uint64_t n_closed;     /* closed so far, at the last scan */
 	uint64_t n_polled;     /* closed so far, at the last drain_poll_interval */
 	uint64_t free_bytes;   /* at the last scan */

@@ -205,7 +205,7 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 
 		if (end_ns(s) >= from_ns)
 			err = s->path == ABI_PATH_RSEQ ? append_cpu(d, s, diag)
-						    : append_exclusive(d, s, diag);
+						       : append_exclusive(d, s, diag);
 	}
 	return err ? err : d->n_written < d->n_copied;
 }

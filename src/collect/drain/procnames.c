@@ -169,7 +169,7 @@ struct dropping {
 		uint64_t selector;
 		size_t at; /* of its last old name */
 	} * last_names;	   /* sorted by selector; NULL: no memory, and every name counts as the
-                            * last one */
+			    * last one */
 	size_t n;
 };
 

@@ -206,7 +206,7 @@ uint64_t programs_reap(int dir, const struct abi_session *session, struct reapin
 
 	if (list && b->at)
 		seekdir(list, b->at); /* if pages came and went meanwhile some are missed until
-                                       * the next walk */
+				       * the next walk */
 	while (b->n_liveness - first < most && (name = next_page(list)))
 		lost += reap_page(dir, name, session, b);
 	if (name)

@@ -72,9 +72,9 @@ struct enable_result {
 	uint32_t programs;
 	uint32_t events;	/* matching events, including those that already had the state */
 	uint32_t other_session; /* programs skipped because they belong to other sessions only
-                                 * (rules/membership.h) */
+				 * (rules/membership.h) */
 	uint32_t strict; /* programs skipped because an event would kill them: they are in strict
-                         * seccomp mode */
+			  * seccomp mode */
 };
 
 /*
@@ -128,7 +128,7 @@ struct reaping {
 	long at;	       /* position in the directory; 0: its beginning */
 	uint32_t n_liveness;   /* pages in use seen since then */
 	bool no_program_lives; /* the last complete walk found none in use, and no program joined
-                                * since */
+				* since */
 };
 
 /*

@@ -266,7 +266,7 @@ static int listen_in(int dir, const char *name, bool only_joining, int *listen_f
 	*listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (only_joining)
 		io_refuse_descriptors(*listen_fd); /* a program that only joins passes no
-                                                    * descriptors */
+						    * descriptors */
 	before = owner_begin(dir);
 	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) ||
 	      listen(*listen_fd, SESSION_QUEUE);

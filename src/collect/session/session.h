@@ -44,7 +44,7 @@ struct session_channel {
 	uint64_t bytes;		   /* of all its chunks, at most; 0: a default */
 	uint32_t chunk_bytes;	   /* 4 KiB..1 MiB, a power of two; 0: 64 KiB */
 	uint32_t block_timeout_us; /* how long a writer waits for a free chunk before the event
-                                    * is lost; 0: it does not */
+				    * is lost; 0: it does not */
 	bool flight_recorder;
 	uint64_t contexts; /* abi/context.h */
 };
@@ -54,7 +54,7 @@ struct session_rule {
 	const char *pattern;  /* "!..." excludes; with a filter or channel: no "!" */
 	const char *selector; /* conditions (rules/selector.h), or NULL: all programs */
 	uint32_t channel;     /* the channel of matching events, without enabling them; or
-                           * SESSION_ANY_CHANNEL */
+			       * SESSION_ANY_CHANNEL */
 	uint32_t filter;      /* number of session_add_filter; 0: none */
 };
 #define SESSION_ANY_CHANNEL UINT32_MAX
@@ -68,7 +68,7 @@ struct session {
 	struct pool pools[ABI_CHANNELS];
 	struct pool_memory supplies[ABI_CHANNELS];
 	bool has_trigger_pool; /* after those of the channels: pools[n_channels], for
-                                * collect/trigger/scan.h */
+				* collect/trigger/scan.h */
 	struct abi_clock clock;
 	uint32_t n_filters, filter_text_used;
 	int memory_fd;
@@ -77,9 +77,9 @@ struct session {
 	uid_t uid;		       /* its owner, who runs the programs */
 	const struct tenant *tenant;   /* borrowed; NULL: this user */
 	char asked_as[ABI_NAME_BYTES]; /* the name by which clients find it; differs from the
-                                        * session's name for a tenant */
+					* session's name for a tenant */
 	int client_fd, client_dir;     /* of a tenant: socket and directory for requests, in our own
-                                    * runtime directory */
+					* runtime directory */
 	struct connection connections[SESSION_CONNECTIONS];
 	uint64_t n_sent_bytes, round;
 	uint64_t session_slots_file; /* of session_slots_repair, collect/session/slots.h */
@@ -103,12 +103,12 @@ struct session_options {
 	const char *name; /* at most ABI_NAME_BYTES - 1, no slash */
 	bool is_private;  /* only for programs that name it: rules/membership.h */
 	const struct session_channel *channels; /* the first takes events that no rule routes
-                                                 * elsewhere */
+						 * elsewhere */
 	uint32_t n_channels;			/* 1..ABI_CHANNELS */
 	uint32_t clock_kind;			/* ABI_CLOCK_...; 0: the best one */
 	const struct abi_clock *clock;		/* of another session; NULL: a clock of its own */
 	const struct tenant *tenant; /* records that tenant's programs; borrowed; NULL: this
-                                      * user's own */
+				      * user's own */
 };
 
 /*
@@ -195,7 +195,7 @@ enum session_event {
 	SESSION_NOTHING,
 	SESSION_JOINED, /* message.join is complete */
 	SESSION_ASKED,	/* message.text is a control request; the caller answers on fd and closes
-                         * fd and passed */
+			 * fd and passed */
 };
 
 struct session_message {

@@ -84,7 +84,7 @@ int catch_up_run(struct collector *c, struct diag *d)
 			       ? 0
 			       : diag_fail(d, err, "cannot read what the session wants by now");
 	err = copy_filters(c, d); /* after reading the rules: these filters include all that the
-                                   * rules name */
+				   * rules name */
 	if (err)
 		return err;
 	memcpy(own->rules, whole.rules, whole.rules_size);

@@ -68,7 +68,7 @@ struct tenant_collector {
 	struct tenant_worker_results *results; /* written by its collector */
 	uint64_t retry_ns;		       /* earliest time of the next start */
 	bool has_ended_itself; /* the collector exited with status 0: it is not started
-                                       * again */
+				* again */
 	unsigned missed;       /* consecutive scans that did not find it */
 };
 
@@ -392,8 +392,7 @@ static void drop_input(int fd)
 /* How long to sleep, in ms; 0 means scan now. */
 static int ms_until_scan(const struct watch *all, bool reported)
 {
-	uint64_t now_ns = monotonic_ns(),
-		 at_ns = reported ? all->scan_ns : all->scan_ns + SCAN_NS;
+	uint64_t now_ns = monotonic_ns(), at_ns = reported ? all->scan_ns : all->scan_ns + SCAN_NS;
 
 	return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / 1000000) + 1;
 }

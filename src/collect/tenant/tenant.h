@@ -30,7 +30,7 @@ struct tenant {
 	unsigned turn;	 /* from 2 on: an earlier tenant of this recording had the same label */
 	char container[CONTAINER_BYTES]; /* container's name; "": a user of this machine */
 	uid_t maker; /* user that made the container's user namespace; 0: root, or no such
-                      * namespace */
+		      * namespace */
 };
 
 /*

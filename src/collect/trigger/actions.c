@@ -125,7 +125,7 @@ static int spawn(pid_t *pid, char *const *argv, char **env)
 				   ours.rlim_max };
 	setrlimit(RLIMIT_NOFILE,
 		  &lowered); /* it is inherited, and many programs close every descriptor up to
-                            * this limit */
+			      * this limit */
 	err = posix_spawnp(pid, argv[0], &files, &attributes, argv, env);
 	setrlimit(RLIMIT_NOFILE, &ours);
 	posix_spawn_file_actions_destroy(&files);

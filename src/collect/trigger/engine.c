@@ -269,7 +269,7 @@ static void fire(struct triggers *t, int slot, const struct trigger_facts *facts
 	     may_fire_now = !is_over && may_fire(t, slot, now_ns);
 
 	if (!is_over && is_switch(&a->trigger)) /* this request replaces an older one that was
-                                                 * held back */
+						 * held back */
 		defer(t, may_fire_now ? 0 : number, facts);
 	if (!may_fire_now) {
 		t->handover->at[slot].held_back++;

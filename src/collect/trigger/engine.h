@@ -41,7 +41,7 @@ enum {
 struct trigger_facts {
 	uint64_t time_ns;    /* session time: of the event, or when the condition was seen */
 	uint64_t value;	     /* events within the time; nanoseconds since the first event; events
-                              * lost; or 0 */
+			      * lost; or 0 */
 	uint32_t vpid, vtid; /* of the event; 0: none */
 	char program[ABI_PROCNAME_BYTES]; /* name of the event's thread */
 	const char *event;		  /* event name, borrowed from the scan; NULL: none */
@@ -109,11 +109,11 @@ struct triggers {
 	int n, n_events, n_kernel;	 /* all; with application events; with kernel events */
 	uint64_t programs_scanned_ns,
 		kernel_scanned_ns; /* all events recorded before these times were
-                                                    * scanned */
+				    * scanned */
 	struct firing firings[TRIGGERS_FIRINGS];
 	int n_firings;
 	const char *deferred_event; /* belongs to handover->owed; NULL: none, or it came from an
-                                 * earlier collector */
+				     * earlier collector */
 	char deferred_program[ABI_PROCNAME_BYTES];
 };
 

@@ -15,7 +15,7 @@ static int compare_times(const void *a, const void *b)
 		return x->facts.time_ns < y->facts.time_ns ? -1 : 1;
 	return y->is_second -
 	       x->is_second; /* an event that is both second and first ends a pair before it
-                              * begins one */
+			      * begins one */
 }
 
 static bool is_complete(const struct triggers *t, const struct trigger_hit *hit)
