@@ -33,16 +33,16 @@ void collector_note(struct collector *c, const struct diag *d)
 
 void collector_record_clocks(struct collector *c, uint64_t written_ns)
 {
-	if (c->clock_file)
-		files_add_clock(c->clock_file, &c->session.clock, written_ns);
-	if (c->trace_chunk_clock)
-		files_add_clock(c->trace_chunk_clock, &c->session.clock, written_ns);
+	if (c->output.clock_file)
+		files_add_clock(c->output.clock_file, &c->session.clock, written_ns);
+	if (c->output.trace_chunk_clock)
+		files_add_clock(c->output.trace_chunk_clock, &c->session.clock, written_ns);
 }
 
 void collector_record_modules(struct collector *c)
 {
 	if (c->kernel && kernel_has_addresses(c->kernel))
-		files_again_kallsyms(c->base, &c->modules);
+		files_again_kallsyms(c->output.recording, &c->output.kernel_modules);
 }
 
 /* ---------------------------------------------------------------- time */
@@ -75,14 +75,14 @@ static void run_periodic_work(struct collector *c, uint64_t now_ns, uint64_t wri
 	collector_record_clocks(c, written_ns);
 	maps_again(c->maps, now_ns);
 	collector_record_modules(c);
-	trigger_actions_poll(&c->acts);
+	trigger_actions_poll(&c->triggers.runner);
 	c->handover->lost_outside +=
 		programs_reap(c->session.dir, &c->session.file, &c->reaping, REAP_MOST);
-	archiver_poll(c->archiver);
+	archiver_poll(c->rotation.archiver);
 	repair_session_slot(c);
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program and no `duet stop` can find it any more */
-	c->partial_ns = now_ns;
+	c->pass.open_chunks_read_ns = now_ns;
 }
 
 /* Whether everything recorded before @until_ns is written. */
@@ -104,7 +104,7 @@ static bool poll_kernel(struct collector *c, uint64_t until_ns)
  */
 static uint32_t next_pass_ms(struct collector *c)
 {
-	uint64_t now_ns = collector_now_ns(c), passed_ns = now_ns - c->partial_ns;
+	uint64_t now_ns = collector_now_ns(c), passed_ns = now_ns - c->pass.open_chunks_read_ns;
 	uint32_t ms = passed_ns < PARTIAL_NS ? (uint32_t)((PARTIAL_NS - passed_ns) / MS) + 1
 					     : POLL_LEAST_MS,
 		 other_ms;
@@ -116,7 +116,8 @@ static uint32_t next_pass_ms(struct collector *c)
 	other_ms = rotate_due_ms(c, now_ns);
 	ms = ms < other_ms ? ms : other_ms;
 	/* Triggers poll files and losses, and some kernels do not report full buffers. */
-	if ((c->triggers.n || (c->kernel && !c->kernel_reports && kernel_is_polled(c->kernel))) &&
+	if ((c->triggers.set.n ||
+	     (c->kernel && !c->kernel_wakes_driver && kernel_is_polled(c->kernel))) &&
 	    ms > POLL_MS)
 		ms = POLL_MS;
 	return ms;
@@ -125,7 +126,7 @@ static uint32_t next_pass_ms(struct collector *c)
 /* A pass may take long on a slow disk or after a burst, so it runs in slices. */
 static void continue_pass(struct collector *c)
 {
-	struct pass *p = &c->pass;
+	struct collector_pass *p = &c->pass;
 	struct diag d = { "" };
 
 	p->is_open = streams_write(c->streams, monotonic_ns() + SLICE_NS, &d) > 0;
@@ -133,30 +134,32 @@ static void continue_pass(struct collector *c)
 		collector_note(c, &d);
 		p->written_ns = 0;
 	}
-	c->period_ms = POLL_LEAST_MS;
+	c->schedule.pass_ms = POLL_LEAST_MS;
 	if (p->is_open)
 		return;
 	if (!poll_kernel(c, p->written_ns) || streams_unwritten(c->streams))
 		p->written_ns = 0;
-	if (p->partial)
+	if (p->includes_open_chunks)
 		run_periodic_work(c, p->begin_ns, p->written_ns);
 	rotate_if_due(c);
-	c->period_ms = next_pass_ms(c);
+	c->schedule.pass_ms = next_pass_ms(c);
 }
 
 static void begin_pass(struct collector *c)
 {
 	uint64_t now_ns = collector_now_ns(c);
-	struct pass *p = &c->pass;
+	struct collector_pass *p = &c->pass;
 	struct diag d = { "" };
 
-	*p = (struct pass){ .begin_ns = now_ns, .partial = now_ns - c->partial_ns >= PARTIAL_NS };
-	p->written_ns =
-		p->partial ? streams_complete_ns(c->streams, now_ns) : 0; /* before the scan */
-	session_adjust_memory(&c->session,
-			      p->partial); /* first: it counts what writers fill between two
+	p->begin_ns = now_ns;
+	p->includes_open_chunks = now_ns - p->open_chunks_read_ns >= PARTIAL_NS;
+	p->written_ns = p->includes_open_chunks ? streams_complete_ns(c->streams, now_ns)
+						: 0; /* before the scan */
+	session_adjust_memory(
+		&c->session,
+		p->includes_open_chunks); /* first: it counts what writers fill between two
 					    * passes */
-	if (streams_scan(c->streams, p->partial, &d)) {
+	if (streams_scan(c->streams, p->includes_open_chunks, &d)) {
 		collector_note(c, &d);
 		p->written_ns = 0;
 	}
@@ -177,25 +180,7 @@ void collector_pass(struct collector *c)
 
 static void answer_request(struct collector *c, const struct session_message *m)
 {
-	const struct requests all = { .session = &c->session,
-				      .filters = &c->filters,
-				      .snapshot = &c->snapshot,
-				      .streams = c->streams,
-				      .kernel = c->kernel,
-				      .kernel_in_memory = c->o->flight_recorder,
-				      .collector = c,
-				      .path = c->o->path,
-				      .pid = c->handover->supervision.supervisor
-						     ? c->handover->supervision.supervisor
-						     : getpid(),
-				      .begin_ns = c->begin_ns,
-				      .lost_outside = c->handover->lost_outside,
-				      .n_incarnations = c->handover->supervision.n,
-				      .trouble = c->result.trouble.text,
-				      .stopping = &c->result.stopping,
-				      .stop = &c->stop };
-
-	dispatch_request(&all, m);
+	dispatch_request(c, m);
 	trigger_watch_go_on(c);
 }
 
@@ -227,7 +212,7 @@ void collector_read(struct collector *c, int i)
 	if (e == SESSION_JOINED) {
 		programs_joined(&c->reaping);
 		streams_expect(c->streams, at_ns);
-		c->period_ms = c->period_ms < POLL_MS ? c->period_ms : POLL_MS;
+		c->schedule.pass_ms = c->schedule.pass_ms < POLL_MS ? c->schedule.pass_ms : POLL_MS;
 		maps_join(c->maps, m.pid, at_ns);
 		streams_process(c->streams, at_ns, m.join.pid, m.pid, m.join.program);
 	} else if (e == SESSION_ASKED) {
@@ -245,7 +230,7 @@ void collector_end_turn(struct collector *c)
 void collector_signal(struct collector *c, int signal, bool command)
 {
 	if (signal == SIGUSR1 || signal == SIGUSR2) {
-		triggers_signal(&c->triggers, signal, collector_now_ns(c));
+		triggers_signal(&c->triggers.set, signal, collector_now_ns(c));
 		trigger_watch_go_on(c);
 		return;
 	}

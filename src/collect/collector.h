@@ -47,61 +47,79 @@
 #include "collect/session/default_events.h"
 #include "kernel/kernel.h"
 
-/* One transfer of data from the pools to the files. */
-struct pass {
+/* A transfer of data from the pools to the files.  Written by collector.c. */
+struct collector_pass {
 	bool is_open; /* in progress: collector_work continues it */
-	bool partial; /* it includes the data of open chunks */
+	bool includes_open_chunks;
 	uint64_t begin_ns;
-	uint64_t written_ns; /* at its end the files hold everything up to this time; 0: unknown */
+	uint64_t written_ns; /* at its end the files hold everything up to here; 0: unknown */
+	uint64_t open_chunks_read_ns; /* when open chunks were last read */
 };
 
-/* Must not be moved: its members point to each other. */
+/* When the driver calls next.  Written by collector.c and trigger/lifecycle.c. */
+struct collector_schedule {
+	uint32_t pass_ms;  /* until the next collector_pass */
+	uint32_t watch_ms; /* between two calls of collector_watch; 0: not needed */
+};
+
+/*
+ * Files besides the streams.  Written by start.c, and by chunks/rotate.c when a trace chunk begins.
+ */
+struct collector_output {
+	char recording[PATH_MAX]; /* its directory; trace chunks lie below it */
+	char traces[PATH_MAX];	  /* directory of the traces being written */
+	FILE *clock_file;	  /* of the whole recording */
+	FILE *trace_chunk_clock;  /* of this trace chunk; NULL: no trace chunks */
+	char *kernel_modules;	  /* whose symbols are written: files_again_kallsyms() */
+	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
+};
+
+/* The trace chunks of the recording.  Written by chunks/rotate.c. */
+struct collector_rotation {
+	struct archiver *archiver;  /* borrowed, or NULL */
+	uint32_t trace_chunk;	    /* number of the one being written; 0: no trace chunks */
+	uint32_t finished;	    /* number of the last finished one */
+	uint32_t unmarked;	    /* of one that could not be marked as finished yet, or 0 */
+	uint64_t begin_ns;	    /* of the one being written */
+	uint64_t unmarked_begin_ns; /* of the unmarked one; since the Epoch */
+	uint64_t bytes_before;	    /* size of the recording when this trace chunk began */
+	uint64_t retry_ns;	    /* earliest next attempt after a failure */
+};
+
+/* Written by the files of collect/trigger. */
+struct collector_triggers {
+	struct triggers set;
+	struct trigger_hits hits;
+	struct trigger_scan *scan; /* NULL: no pool for it */
+	struct trigger_runner runner;
+};
+
+/*
+ * Must not be moved: its members point to each other.  A member without a note is written by the
+ * functions of its own header only.
+ */
 struct collector {
 	const struct recorder_options *o; /* borrowed */
 	struct handover *handover;	  /* borrowed */
 	struct session session;
 	struct filters filters;
-	struct default_events wanted;
+	struct default_events default_events;
+	struct enable_batch enable_batch;
 	struct streams *streams;
-	struct kernel *kernel; /* NULL: not recorded */
-	bool kernel_reports;   /* the kernel wakes the driver when its buffers fill; the driver
-				* then reports a pass */
 	struct snapshot_maker snapshot;
-	struct enable_batch switches;
-	struct triggers triggers;
-	struct trigger_hits hits;
-	struct trigger_scan *scan; /* NULL: no pool for it */
-	struct trigger_runner acts;
-	FILE *clock_file;
-	struct maps *maps; /* NULL: not recorded */
-	char *modules;	   /* kernel modules already written with their symbols:
-			    * files_again_kallsyms() */
+	struct maps *maps;	  /* NULL: not recorded */
+	struct kernel *kernel;	  /* NULL: not recorded */
+	bool kernel_wakes_driver; /* when its buffers fill; the driver then calls collector_pass */
 	struct reaping reaping;
-	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
-	uint64_t begin_ns;	  /* 0: not started */
-	uint64_t partial_ns;	  /* when open chunks were last read */
-	struct pass pass;
-	uint32_t interrupts;
+	struct collector_triggers triggers;
+	struct collector_output output;
+	struct collector_rotation rotation;
+	struct collector_pass pass;
+	struct collector_schedule schedule;
+	uint64_t begin_ns;   /* start.c; 0: not started */
+	uint32_t interrupts; /* SIGINTs received */
+	bool stop;	     /* set by requests, signals and triggers: the driver ends its loop */
 	struct recorder_result result;
-
-	/* written by collect/chunks/rotate.c; trace chunks only on request */
-	char base[PATH_MAX];	   /* of the recording: trace chunks lie below it */
-	char place[PATH_MAX];	   /* of the traces being written */
-	FILE *trace_chunk_clock;   /* of this trace chunk; clock_file covers the whole recording */
-	struct archiver *archiver; /* borrowed, or NULL */
-	uint32_t trace_chunk;	   /* number of the one being written; 0: no trace chunks */
-	uint64_t trace_chunk_begin_ns;
-	uint64_t rotated_bytes;	  /* size of the recording when this trace chunk began */
-	uint64_t rotate_again_ns; /* earliest next attempt */
-	uint32_t finished,
-		unmarked; /* trace chunks: the last finished one; one not yet marked as finished,
-			   * or 0 */
-	uint64_t unmarked_begin_ns; /* since the Epoch */
-
-	/* Read by the driver. */
-	uint32_t period_ms; /* until the next pass */
-	uint32_t watch_ms;  /* between two calls of collector_watch; 0: not needed */
-	bool stop;
 };
 
 /* ---------------------------------------------------------------- opening, starting: start.c */

@@ -94,15 +94,15 @@ static void close_all(struct collector *c)
 	kernel_close(c->kernel);
 	streams_close(c->streams);
 	session_close(&c->session);
-	if (c->clock_file)
-		fclose(c->clock_file);
-	if (c->trace_chunk_clock)
-		fclose(c->trace_chunk_clock);
+	if (c->output.clock_file)
+		fclose(c->output.clock_file);
+	if (c->output.trace_chunk_clock)
+		fclose(c->output.trace_chunk_clock);
 	maps_close(c->maps);
-	free(c->modules);
+	free(c->output.kernel_modules);
 	trigger_watch_close(c);
 	filters_fini(&c->filters);
-	default_events_close(&c->wanted);
+	default_events_close(&c->default_events);
 }
 
 int collector_finish(struct collector *c, struct diag *d)
@@ -120,6 +120,6 @@ int collector_finish(struct collector *c, struct diag *d)
 	c->result.n_incarnations = c->handover->supervision.n;
 	close_all(c);
 	last_err = rotate_last(c, err ? NULL : d);
-	c->result.trace_chunks = c->finished;
+	c->result.trace_chunks = c->rotation.finished;
 	return err ? err : last_err;
 }

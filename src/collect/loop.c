@@ -74,9 +74,9 @@ static void watch_kernel(struct loop *l)
 {
 	struct collector *c = l->collector;
 
-	c->kernel_reports = c->kernel && !c->o->flight_recorder &&
-			    !c->o->trace_chunks.rotate_bytes &&
-			    !kernel_wake(c->kernel, l->epoll, ON_KERNEL);
+	c->kernel_wakes_driver = c->kernel && !c->o->flight_recorder &&
+				 !c->o->trace_chunks.rotate_bytes &&
+				 !kernel_wake(c->kernel, l->epoll, ON_KERNEL);
 }
 
 static int open_loop(struct loop *l, bool keep, struct diag *d)
@@ -209,8 +209,8 @@ static void set_timers(struct loop *l)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	set_period(&l->pass, l->collector->period_ms, now_ns);
-	set_period(&l->watch, l->collector->watch_ms, now_ns);
+	set_period(&l->pass, l->collector->schedule.pass_ms, now_ns);
+	set_period(&l->watch, l->collector->schedule.watch_ms, now_ns);
 }
 
 static int timeout_ms(const struct loop *l)

@@ -152,11 +152,11 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	r->o = *o;
 	r->command.pid = -1;
 	r->collector = COLLECTOR_NONE(&r->o, r->handover);
-	r->archiver = (struct archiver){ .path = r->collector.base,
+	r->archiver = (struct archiver){ .path = r->collector.output.recording,
 					 .o = &r->o.trace_chunks,
 					 .status = &r->handover->archiver,
 					 .wake = -1 };
-	r->collector.archiver = &r->archiver;
+	r->collector.rotation.archiver = &r->archiver;
 	raise_limits(r);
 	err = own_directory(r, d);
 	if (!err && (o->all_users || o->containers))

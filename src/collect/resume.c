@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "abi/ctf.h"
-#include "collect/drain/internal.h"
+#include "collect/drain/drain.h"
 #include "collect/files.h"
 #include "collect/drain/procnames.h"
 #include "collect/chunks/chunks.h"

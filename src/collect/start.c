@@ -58,11 +58,11 @@ static int open_kernel(struct collector *c)
 	const char *why;
 	int err;
 
-	if (snprintf(path, sizeof path, "%s/kernel", c->place) >= (int)sizeof path)
+	if (snprintf(path, sizeof path, "%s/kernel", c->output.traces) >= (int)sizeof path)
 		return diag_fail(&c->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
 	k.path = path;
 	k.clock = &c->session.clock;
-	k.clock_offset_ns = c->clock_offset_ns;
+	k.clock_offset_ns = c->output.clock_offset_ns;
 	k.n_cgroups = k.whole_machine ? 0 : k.n_cgroups;
 	k.overwrite = c->o->flight_recorder;
 	k.quota = c->o->quota;
@@ -82,10 +82,10 @@ static int open_kernel(struct collector *c)
 			 why);
 	}
 	if (!err && kernel_has_addresses(c->kernel)) {
-		kernel_kallsyms_again(NULL, &c->modules);
-		if (files_add_kallsyms(c->base, &d))
+		kernel_kallsyms_again(NULL, &c->output.kernel_modules);
+		if (files_add_kallsyms(c->output.recording, &d))
 			collector_note(c, &d);
-		files_share_kallsyms(c->base, c->place);
+		files_share_kallsyms(c->output.recording, c->output.traces);
 	}
 	return err;
 }
@@ -133,14 +133,15 @@ static int open_session(struct collector *c, struct diag *d)
 		channels[i] = c->o->channels[i].channel;
 	err = session_open(&c->session, &so, d);
 	if (!err)
-		err = default_events_rules(&c->wanted, d);
+		err = default_events_rules(&c->default_events, d);
 	if (err)
 		return err;
 	c->session.on_join = check_filters;
 	c->session.on_join_arg = c;
 	clock_read(&c->session.clock, &now);
-	c->clock_offset_ns = c->o->clock ? c->o->clock->offset_ns
-					 : now.realtime_ns - clock_ns(&c->session.clock, now.ticks);
+	c->output.clock_offset_ns =
+		c->o->clock ? c->o->clock->offset_ns
+			    : now.realtime_ns - clock_ns(&c->session.clock, now.ticks);
 	return 0;
 }
 
@@ -150,12 +151,12 @@ static int open_session(struct collector *c, struct diag *d)
  */
 static int open_streams(struct collector *c, uint32_t incarnation, struct diag *d)
 {
-	const struct streams_options more = { .clock_offset_ns = c->clock_offset_ns,
+	const struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
 					      .resume = incarnation > 1,
 					      .lost_before =
 						      ABI_REPORTED_LOST(c->handover->reported) };
-	int err = files_open_application(&c->streams, &c->session, c->place,
-					 c->trace_chunk ? 1 : incarnation, &more, d);
+	int err = files_open_application(&c->streams, &c->session, c->output.traces,
+					 c->rotation.trace_chunk ? 1 : incarnation, &more, d);
 
 	c->snapshot.names = c->streams;
 	if (!err)
@@ -168,9 +169,9 @@ int collector_open(struct collector *c, struct diag *d)
 	const struct recorder_options *o = c->o;
 	int err;
 
-	c->period_ms = FIRST_PERIOD_MS;
+	c->schedule.pass_ms = FIRST_PERIOD_MS;
 	c->filters.handover = &c->handover->filters;
-	err = default_events_open(&c->wanted, o, &c->session, &c->filters, d);
+	err = default_events_open(&c->default_events, o, &c->session, &c->filters, d);
 	if (!err)
 		err = open_session(c, d);
 	if (err)
@@ -180,8 +181,8 @@ int collector_open(struct collector *c, struct diag *d)
 	err = rotate_first(c, d);
 	if (err)
 		return err;
-	c->clock_file = files_open_clock(c->base, &c->session.clock);
-	c->maps = maps_open(c->place, o->tenant);
+	c->output.clock_file = files_open_clock(c->output.recording, &c->session.clock);
+	c->maps = maps_open(c->output.traces, o->tenant);
 	err = open_streams(c, 1, d);
 	if (!err && o->wants_kernel)
 		err = open_kernel_if_possible(c, d);
@@ -192,7 +193,7 @@ int collector_open(struct collector *c, struct diag *d)
 					       .maps = c->maps,
 					       .kernel = o->flight_recorder ? c->kernel : NULL,
 					       .lost_outside = &c->handover->lost_outside,
-					       .clock_offset_ns = c->clock_offset_ns,
+					       .clock_offset_ns = c->output.clock_offset_ns,
 					       .output = o->path };
 	return err;
 }
@@ -227,9 +228,9 @@ static int enable_default_events(struct collector *c, struct diag *d)
 		return 0;
 	}
 	for (int i = 0; i < c->o->n_pids && !err; i++)
-		err = default_events_enable(&c->wanted, c->o->pids[i], c->kernel, d);
+		err = default_events_enable(&c->default_events, c->o->pids[i], c->kernel, d);
 	if (!err && !c->o->command && !c->o->n_pids)
-		err = default_events_enable(&c->wanted, 0, c->kernel, d);
+		err = default_events_enable(&c->default_events, 0, c->kernel, d);
 	return err;
 }
 
@@ -246,7 +247,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 		err = session_announce(&c->session, d);
 	if (err)
 		return err;
-	c->begin_ns = c->partial_ns = collector_now_ns(c);
+	c->begin_ns = c->pass.open_chunks_read_ns = collector_now_ns(c);
 	if (c->o->whole)
 		err = catch_up_run(c, d); /* once more, now that requests can reach this
 					   * collector */
@@ -282,10 +283,11 @@ static int resume_kernel(struct collector *c, uint32_t incarnation, struct diag 
 
 	if (!c->kernel)
 		return 0;
-	err = files_kernel_path(path, sizeof path, c->place, c->trace_chunk ? 1 : incarnation, d);
+	err = files_kernel_path(path, sizeof path, c->output.traces,
+				c->rotation.trace_chunk ? 1 : incarnation, d);
 	if (!err)
 		err = kernel_resume(c->kernel, path, d);
-	return !err && c->trace_chunk ? kernel_state(c->kernel, d) : err;
+	return !err && c->rotation.trace_chunk ? kernel_state(c->kernel, d) : err;
 }
 
 /*
@@ -307,7 +309,7 @@ int collector_resume(struct collector *c, struct diag *d)
 	if (!err)
 		err = filters_resume(&c->filters, c->session.n_filters, d);
 	if (!err)
-		err = c->trace_chunk
+		err = c->rotation.trace_chunk
 			      ? rotate_resume(c, d)
 			      : resume_files(&c->session, c->handover, c->o->path, incarnation, d);
 	if (!err)

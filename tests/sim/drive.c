@@ -202,14 +202,14 @@ static void forget(void)
 	for (int i = 0; i < collector.result.stopping.n; i++)
 		close(collector.result.stopping.fds[i]);
 	filters_fini(&collector.filters);
-	if (collector.trace_chunk_clock)
-		fclose(collector.trace_chunk_clock);
+	if (collector.output.trace_chunk_clock)
+		fclose(collector.output.trace_chunk_clock);
 	trigger_watch_close(&collector);
 	collector = as_kept;
-	collector.trace_chunk_clock = NULL; /* of the same process as the one just closed */
+	collector.output.trace_chunk_clock = NULL; /* of the same process as the one just closed */
 	collector.streams = streams;
-	collector.scan = NULL;
-	collector.triggers = (struct triggers){ .n = 0 };
+	collector.triggers.scan = NULL;
+	collector.triggers.set = (struct triggers){ .n = 0 };
 	sim_show_time();
 }
 

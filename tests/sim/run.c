@@ -178,8 +178,8 @@ static void round_of_loop(void)
 /* From one timer to the next. */
 static void period(void)
 {
-	uint64_t until = sim->now_ns + collector.period_ms * 1000000ull + sim_draw_scaled(2000000);
-	uint32_t n = sim->plan.load * collector.period_ms / 1000;
+	uint64_t until = sim->now_ns + collector.schedule.pass_ms * 1000000ull + sim_draw_scaled(2000000);
+	uint32_t n = sim->plan.load * collector.schedule.pass_ms / 1000;
 
 	if (sim_chance(50))
 		n = 20 * n + sim_draw(100); /* a burst */
@@ -187,7 +187,7 @@ static void period(void)
 		n = n / 2 + sim_draw(n + 2);
 	while (n-- && sim->now_ns < until && !sim->failed) {
 		if (sim_chance(300))
-			sim_advance(sim_draw(collector.period_ms * 1000000 / 4));
+			sim_advance(sim_draw(collector.schedule.pass_ms * 1000000 / 4));
 		programs_act();
 	}
 	if (sim->now_ns < until)

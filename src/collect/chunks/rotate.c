@@ -38,7 +38,8 @@ static uint64_t recording_bytes(const struct collector *c)
 /* Creates the next directory; its number was never used before, even by a killed collector. */
 static int make_output_directory(struct collector *c, char place[PATH_MAX], struct diag *d)
 {
-	int err = trace_chunks_path(place, PATH_MAX, c->base, ++c->handover->trace_chunk, d);
+	int err = trace_chunks_path(place, PATH_MAX, c->output.recording,
+				    ++c->handover->trace_chunk, d);
 
 	if (!err && (err = io_make_dirs(place)))
 		diag_fail(d, err, "cannot make %s: %s", place, strerror(-err));
@@ -47,9 +48,9 @@ static int make_output_directory(struct collector *c, char place[PATH_MAX], stru
 
 static void enter_trace_chunk(struct collector *c, const char *place)
 {
-	snprintf(c->place, sizeof c->place, "%s", place);
-	c->trace_chunk = c->handover->writing = c->handover->trace_chunk;
-	c->trace_chunk_begin_ns = collector_now_ns(c);
+	snprintf(c->output.traces, sizeof c->output.traces, "%s", place);
+	c->rotation.trace_chunk = c->handover->writing = c->handover->trace_chunk;
+	c->rotation.begin_ns = collector_now_ns(c);
 	c->handover->trace_chunk_begin_ns = realtime_ns();
 }
 
@@ -58,53 +59,55 @@ int rotate_first(struct collector *c, struct diag *d)
 	char place[PATH_MAX];
 	int err;
 
-	if (snprintf(c->base, sizeof c->base, "%s", c->o->path) >= (int)sizeof c->base)
+	if (snprintf(c->output.recording, sizeof c->output.recording, "%s", c->o->path) >=
+	    (int)sizeof c->output.recording)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", c->o->path);
 	if (!c->o->trace_chunks.rotate) {
-		memcpy(c->place, c->base, sizeof c->place);
+		memcpy(c->output.traces, c->output.recording, sizeof c->output.traces);
 		return 0;
 	}
 	err = make_output_directory(c, place, d);
 	if (err)
 		return err;
 	enter_trace_chunk(c, place);
-	c->trace_chunk_clock = files_open_clock(c->place, &c->session.clock);
+	c->output.trace_chunk_clock = files_open_clock(c->output.traces, &c->session.clock);
 	return 0;
 }
 
 static void close_clock(struct collector *c)
 {
-	if (c->trace_chunk_clock) {
-		files_add_clock(c->trace_chunk_clock, &c->session.clock, FILES_END);
-		fclose(c->trace_chunk_clock);
+	if (c->output.trace_chunk_clock) {
+		files_add_clock(c->output.trace_chunk_clock, &c->session.clock, FILES_END);
+		fclose(c->output.trace_chunk_clock);
 	}
-	c->trace_chunk_clock = NULL;
+	c->output.trace_chunk_clock = NULL;
 }
 
 /* Clocks and mappings help readers; the trace is complete without them. */
 static void begin_clock_and_maps(struct collector *c)
 {
-	c->trace_chunk_clock = files_open_clock(c->place, &c->session.clock);
+	c->output.trace_chunk_clock = files_open_clock(c->output.traces, &c->session.clock);
 	collector_record_clocks(c, 0);
-	maps_rotate(c->maps, c->place, c->o->tenant, c->trace_chunk_begin_ns);
-	files_share_kallsyms(c->base, c->place);
+	maps_rotate(c->maps, c->output.traces, c->o->tenant, c->rotation.begin_ns);
+	files_share_kallsyms(c->output.recording, c->output.traces);
 }
 
 int rotate_resume(struct collector *c, struct diag *d)
 {
 	char place[PATH_MAX];
-	int err = resume_trace_chunks(&c->session, c->handover, c->base, realtime_ns(), d);
+	int err = resume_trace_chunks(&c->session, c->handover, c->output.recording, realtime_ns(),
+				      d);
 
 	if (!err)
 		err = make_output_directory(c, place, d);
 	if (err)
 		return err;
 	enter_trace_chunk(c, place);
-	if (c->trace_chunk_clock)
-		fclose(c->trace_chunk_clock); /* of the first trace chunk, inherited from the
+	if (c->output.trace_chunk_clock)
+		fclose(c->output.trace_chunk_clock); /* of the first trace chunk, inherited from the
 					       * supervisor */
 	begin_clock_and_maps(c);
-	c->rotated_bytes = 0; /* like the new streams */
+	c->rotation.bytes_before = 0; /* like the new streams */
 	return 0;
 }
 
@@ -133,7 +136,7 @@ static int finish_old(struct collector *c, struct streams *next, const char *pla
  */
 static void switch_to_next(struct collector *c, struct streams *next, const char *place)
 {
-	uint32_t old = c->trace_chunk;
+	uint32_t old = c->rotation.trace_chunk;
 
 	streams_reported(c->streams, next, old, &c->handover->reported);
 	streams_close(c->streams);
@@ -141,20 +144,21 @@ static void switch_to_next(struct collector *c, struct streams *next, const char
 	c->pass.is_open = false; /* it was carried through to its end */
 	c->snapshot.names = next;
 	streams_limit(c->streams, c->o->quota);
-	c->unmarked = old;
-	c->unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
+	c->rotation.unmarked = old;
+	c->rotation.unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
 	enter_trace_chunk(c, place);
 }
 
 static int mark_finished(struct collector *c, struct diag *d)
 {
-	int err = trace_chunks_finish(c->base, c->unmarked, c->unmarked_begin_ns,
+	int err = trace_chunks_finish(c->output.recording, c->rotation.unmarked,
+				      c->rotation.unmarked_begin_ns,
 				      c->handover->trace_chunk_begin_ns, d);
 
 	if (!err) {
-		c->finished = c->unmarked;
-		c->unmarked = 0;
-		archiver_wake(c->archiver);
+		c->rotation.finished = c->rotation.unmarked;
+		c->rotation.unmarked = 0;
+		archiver_wake(c->rotation.archiver);
 	}
 	return err;
 }
@@ -168,12 +172,13 @@ static void begin_new(struct collector *c)
 		collector_note_programs(c);
 	if (c->kernel && kernel_state(c->kernel, &d))
 		collector_note(c, &d);
-	c->rotated_bytes = recording_bytes(c);
+	c->rotation.bytes_before = recording_bytes(c);
 }
 
 static int rotate(struct collector *c, struct diag *d)
 {
-	struct streams_options more = { .clock_offset_ns = c->clock_offset_ns, .resume = true };
+	struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
+					.resume = true };
 	struct streams *next = NULL;
 	char place[PATH_MAX];
 	int err = make_output_directory(c, place, d);
@@ -202,7 +207,7 @@ int rotate_now(struct collector *c, struct diag *d)
 
 	if (snapshot_is_open(&c->snapshot))
 		return diag_fail(d, -EBUSY, "a snapshot is being written");
-	err = c->unmarked ? mark_finished(c, d) : 0;
+	err = c->rotation.unmarked ? mark_finished(c, d) : 0;
 	if (err)
 		return err;
 	/* Earlier data goes into the old trace chunk, later data into the new one. */
@@ -216,12 +221,12 @@ int rotate_now(struct collector *c, struct diag *d)
 static bool is_due(const struct collector *c, uint64_t now_ns)
 {
 	const struct trace_chunks_options *o = &c->o->trace_chunks;
-	uint64_t bytes = recording_bytes(c) - c->rotated_bytes;
+	uint64_t bytes = recording_bytes(c) - c->rotation.bytes_before;
 
-	if (c->unmarked)
+	if (c->rotation.unmarked)
 		return true;
 	return (o->rotate_bytes && bytes >= o->rotate_bytes) ||
-	       (o->rotate_ns && bytes && now_ns - c->trace_chunk_begin_ns >= o->rotate_ns);
+	       (o->rotate_ns && bytes && now_ns - c->rotation.begin_ns >= o->rotate_ns);
 }
 
 void rotate_if_due(struct collector *c)
@@ -230,21 +235,21 @@ void rotate_if_due(struct collector *c)
 	struct diag d = { "" };
 	int err;
 
-	if (!c->o->trace_chunks.rotate || now_ns < c->rotate_again_ns || !is_due(c, now_ns))
+	if (!c->o->trace_chunks.rotate || now_ns < c->rotation.retry_ns || !is_due(c, now_ns))
 		return;
 	err = rotate_now(c, &d);
 	if (err && err != -EBUSY)
 		collector_note(c, &d);
 	if (err)
-		c->rotate_again_ns = now_ns + AGAIN_NS;
+		c->rotation.retry_ns = now_ns + AGAIN_NS;
 }
 
 uint32_t rotate_due_ms(const struct collector *c, uint64_t now_ns)
 {
-	uint64_t passed_ns = now_ns - c->trace_chunk_begin_ns,
+	uint64_t passed_ns = now_ns - c->rotation.begin_ns,
 		 period_ns = c->o->trace_chunks.rotate_ns;
 
-	if (c->unmarked || c->rotate_again_ns > now_ns)
+	if (c->rotation.unmarked || c->rotation.retry_ns > now_ns)
 		return AGAIN_NS / 1000000;
 	return passed_ns < period_ns && period_ns - passed_ns < UINT32_MAX * 1000000ull
 		       ? (uint32_t)((period_ns - passed_ns) / 1000000) + 1
@@ -257,14 +262,16 @@ int rotate_last(struct collector *c, struct diag *d)
 
 	if (!c->o->trace_chunks.rotate || !c->begin_ns)
 		return 0;
-	if (c->unmarked)
+	if (c->rotation.unmarked)
 		err = mark_finished(c, d);
-	c->finished = c->handover->writing; /* a predecessor that died while it finished may have
+	c->rotation.finished =
+		c->handover->writing; /* a predecessor that died while it finished may have
 					     * written the last one */
-	if (c->handover->is_closed || trace_chunks_is_finished(c->base, c->finished))
+	if (c->handover->is_closed ||
+	    trace_chunks_is_finished(c->output.recording, c->rotation.finished))
 		return err;
-	c->unmarked = c->finished;
-	c->unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
+	c->rotation.unmarked = c->rotation.finished;
+	c->rotation.unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
 	c->handover->trace_chunk_begin_ns = realtime_ns();
 	last_err = mark_finished(c, err ? NULL : d);
 	c->handover->is_closed = !last_err;

@@ -17,27 +17,28 @@ enum { STUCK_PASSES = 3 };
 /* ---------------------------------------------------------------- scanning */
 
 /* Reads how far the chunk is written and the time of its last event; bounds both. */
-static void inspect_word(const struct drain *d, struct seen *s)
+static void inspect_word(const struct pool *pool, struct drain_chunk *s)
 {
 	/* [B] pairs with [A]: all bytes below it are written. */
-	uint64_t word = load_acquire(&pool_chunk_at(d->pool, s->index)->word);
+	uint64_t word = load_acquire(&pool_chunk_at(pool, s->index)->word);
 
 	s->since_ns = ABI_SINCE_OF(word);
 	s->position = ABI_POS_OF(word);
-	if (s->position < sizeof(struct abi_chunk) || s->position > d->pool->chunk_size)
+	if (s->position < sizeof(struct abi_chunk) || s->position > pool->chunk_size)
 		s->position = sizeof(struct abi_chunk);
 }
 
-bool drain_inspect(struct drain *d, uint32_t i, struct seen *s)
+bool drain_inspect(const struct pool *pool, uint32_t i, struct drain_chunk *s)
 {
-	struct abi_chunk *c = pool_chunk_at(d->pool, i);
+	struct abi_chunk *c = pool_chunk_at(pool, i);
 	uint64_t read;
 
-	s->state = load_acquire(&d->pool->states[i]); /* [D] pairs with [C], ring/pool.c */
+	s->state = load_acquire(&pool->states[i]); /* [D] pairs with [C], ring/pool.c */
 	if (ABI_STATE_OF(s->state) != ABI_OWNED && ABI_STATE_OF(s->state) != ABI_FULL)
 		return false;
 	s->index = i;
-	inspect_word(d, s); /* before the header: the header is complete if the word is beyond it */
+	inspect_word(pool,
+		     s); /* before the header: the header is complete if the word is beyond it */
 	read = load(&c->read);
 	s->cpu = load(&c->cpu);
 	s->path = load(&c->path);
@@ -46,7 +47,7 @@ bool drain_inspect(struct drain *d, uint32_t i, struct seen *s)
 	s->is_final = ABI_STATE_OF(s->state) == ABI_FULL;
 	s->bytes = (const char *)c;
 	s->read = read < sizeof *c || read > s->position ? sizeof *c : (uint32_t)read;
-	if (s->path != ABI_PATH_RSEQ || s->cpu >= d->pool->n_cpus)
+	if (s->path != ABI_PATH_RSEQ || s->cpu >= pool->n_cpus)
 		s->path = ABI_PATH_EXCLUSIVE;
 	/* A chunk claimed but not yet installed has an incomplete header. */
 	return s->position > sizeof *c || s->is_final;
@@ -54,7 +55,7 @@ bool drain_inspect(struct drain *d, uint32_t i, struct seen *s)
 
 int drain_compare(const void *a, const void *b)
 {
-	const struct seen *x = a, *y = b;
+	const struct drain_chunk *x = a, *y = b;
 
 	if (x->path != y->path)
 		return x->path == ABI_PATH_RSEQ ? -1 : 1;
@@ -73,7 +74,7 @@ static uint32_t scan_chunks(struct drain *d)
 		drain_count_closed(d); /* before the scan: a chunk closed meanwhile counts as new */
 	d->is_calm = true;
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
-		if (drain_inspect(d, i, &d->seen[n]))
+		if (drain_inspect(d->pool, i, &d->seen[n]))
 			d->is_calm &= !d->seen[n++].is_final;
 		else
 			n_free += ABI_STATE_OF(load(&d->pool->states[i])) == ABI_FREE;
@@ -92,8 +93,8 @@ static bool is_calm(const struct drain *d)
 
 /* ---------------------------------------------------------------- writing */
 
-int drain_append_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
-			struct diag *diag)
+int drain_append_packet(struct drain *d, struct output *o, const struct drain_chunk *s,
+			uint64_t lost, struct diag *diag)
 {
 	struct mark *m = &d->marks[s->index];
 	struct iovec body = { (void *)(s->bytes + s->read), s->position - s->read };
@@ -127,8 +128,8 @@ int drain_append_packet(struct drain *d, struct output *o, const struct seen *s,
  * Writes a chunk's new bytes and marks how far it is in the file, so that no successor repeats it.
  * If we are killed in between, `pending` names the bytes that may be in the file: collect/resume.c.
  */
-static int write_chunk(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
-		       struct diag *diag)
+static int write_chunk(struct drain *d, struct output *o, const struct drain_chunk *s,
+		       uint64_t lost, struct diag *diag)
 {
 	struct abi_chunk *c = pool_chunk_at(d->pool, s->index);
 	int err;
@@ -145,7 +146,7 @@ static int write_chunk(struct drain *d, struct output *o, const struct seen *s, 
 }
 
 /* Fails harmlessly if the chunk has left the state that we saw: the next pass frees it. */
-static void free_chunk(struct drain *d, const struct seen *s)
+static void free_chunk(struct drain *d, const struct drain_chunk *s)
 {
 	uint64_t state = s->state, order = fetch_add(&d->pool->shared->order, 1);
 	struct mark *m = &d->marks[s->index];
@@ -174,9 +175,9 @@ static bool is_slice_over(const struct drain *d)
 /*
  * Writes chunks [d->at, end) of one CPU, in order; stops after the packet that exceeds the slice.
  */
-static int write_cpu(struct drain *d, struct seen *end, struct diag *diag)
+static int write_cpu(struct drain *d, struct drain_chunk *end, struct diag *diag)
 {
-	struct seen *s = d->at;
+	struct drain_chunk *s = d->at;
 	struct output *o = &d->cpus[s->cpu];
 	int err = drain_open_stream(d, o, "cpu", s->cpu, diag);
 
@@ -208,7 +209,7 @@ static int write_cpu(struct drain *d, struct seen *end, struct diag *diag)
 		 * may have read it before that, so read its word again.
 		 */
 		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
-			inspect_word(d, s);
+			inspect_word(d->pool, s);
 			s->is_final = true;
 		}
 		if (s->position > s->read && (s->is_final || d->partial)) {
@@ -228,7 +229,7 @@ static int write_cpu(struct drain *d, struct seen *end, struct diag *diag)
 	return 0;
 }
 
-struct output *drain_exclusive_stream_of(struct drain *d, const struct seen *s)
+struct output *drain_exclusive_stream_of(struct drain *d, const struct drain_chunk *s)
 {
 	struct mark *m = &d->marks[s->index];
 	uint32_t i;
@@ -247,7 +248,7 @@ struct output *drain_exclusive_stream_of(struct drain *d, const struct seen *s)
 	return &d->exclusive_streams[i];
 }
 
-static int write_exclusive(struct drain *d, const struct seen *s, struct diag *diag)
+static int write_exclusive(struct drain *d, const struct drain_chunk *s, struct diag *diag)
 {
 	int err = 0;
 
@@ -274,7 +275,7 @@ static int write_scanned(struct drain *d, struct diag *diag)
 	int err = 0;
 
 	while (d->at < d->end && !err) {
-		struct seen *s = d->at, *end = s;
+		struct drain_chunk *s = d->at, *end = s;
 
 		while (end < d->end && end->path == ABI_PATH_RSEQ && end->cpu == s->cpu)
 			end++;
@@ -289,7 +290,8 @@ static int write_scanned(struct drain *d, struct diag *diag)
 }
 
 /* Bytes that the scan found and that are not in the file. */
-static uint64_t count_unwritten(const struct drain *d, const struct seen *s, const struct seen *end)
+static uint64_t count_unwritten(const struct drain *d, const struct drain_chunk *s,
+				const struct drain_chunk *end)
 {
 	uint64_t n = 0;
 
@@ -419,10 +421,10 @@ uint64_t drain_lost_nowhere(struct drain *d)
 uint64_t drain_oldest_ns(struct drain *d)
 {
 	uint64_t oldest_ns = UINT64_MAX;
-	struct seen s;
+	struct drain_chunk s;
 
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		if (drain_inspect(d, i, &s) && s.begin_ns < oldest_ns)
+		if (drain_inspect(d->pool, i, &s) && s.begin_ns < oldest_ns)
 			oldest_ns = s.begin_ns;
 	return oldest_ns;
 }

@@ -38,8 +38,42 @@
 
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "ctf/write/public.h"
 #include "ring/pool.h"
+
+/* A snapshot of a chunk's header, bounded. */
+struct drain_chunk {
+	uint32_t index;
+	uint32_t cpu;
+	uint32_t path;
+	bool is_final;
+	uint64_t state;
+	uint64_t sequence;
+	uint64_t begin_ns;
+	uint64_t since_ns; /* from begin_ns to the last event */
+	uint32_t read, position;
+	const char *bytes; /* of the chunk, or of a copy of it */
+};
+
+/*
+ * drain_inspect - read and bound the header of chunk @i.
+ *
+ * False if it has nothing to read.
+ */
+bool drain_inspect(const struct pool *pool, uint32_t i, struct drain_chunk *s);
+
+/*
+ * Trace @number is closed and reports @n events as lost: adds them to *@reported (ABI_REPORTED),
+ * once however often it is called.
+ */
+static inline void drain_add_reported(uint64_t *reported, uint32_t number, uint64_t n)
+{
+	uint64_t before = load(reported);
+
+	if (ABI_REPORTED_INCARNATION(before) != (number & 0xffff))
+		store(reported, ABI_REPORTED(number, ABI_REPORTED_LOST(before) + n));
+}
 
 struct drain;
 

@@ -35,20 +35,6 @@ struct mark {
 	uint32_t exclusive_stream; /* index + 1 */
 };
 
-/* A snapshot of a chunk's header, bounded. */
-struct seen {
-	uint32_t index;
-	uint32_t cpu;
-	uint32_t path;
-	bool is_final;
-	uint64_t state;
-	uint64_t sequence;
-	uint64_t begin_ns;
-	uint64_t since_ns; /* from begin_ns to the last event */
-	uint32_t read, position;
-	const char *bytes; /* of the chunk, or of a copy of it */
-};
-
 struct drain {
 	struct pool *pool;
 	struct ctf_writer *sink;
@@ -60,10 +46,10 @@ struct drain {
 	struct output *exclusive_streams;
 	uint32_t n_exclusive_streams;
 	struct mark *marks;
-	struct seen *seen;
-	struct seen *at, *end; /* the part of `seen` that this pass has yet to write */
-	bool partial;	       /* this pass includes the data of open chunks */
-	uint64_t until_ns;     /* of monotonic_ns: end of this time slice */
+	struct drain_chunk *seen;
+	struct drain_chunk *at, *end; /* the part of `seen` that this pass has yet to write */
+	bool partial;		      /* this pass includes the data of open chunks */
+	uint64_t until_ns;	      /* of monotonic_ns: end of this time slice */
 	uint32_t n_described;
 	uint8_t *is_described; /* DESCRIBED_... of each class */
 	bool is_behind;	       /* the last pass had no exclusive-path stream for some chunk */
@@ -89,18 +75,6 @@ struct streams {
 	uint64_t bytes_before, lost_before; /* from streams_options */
 };
 
-/*
- * Trace @number is closed and reports @n events as lost: adds them to *@reported (ABI_REPORTED), once
- * however often it is called.
- */
-static inline void drain_add_reported(uint64_t *reported, uint32_t number, uint64_t n)
-{
-	uint64_t before = load(reported);
-
-	if (ABI_REPORTED_INCARNATION(before) != (number & 0xffff))
-		store(reported, ABI_REPORTED(number, ABI_REPORTED_LOST(before) + n));
-}
-
 /* Call it after drain_open if an earlier drain of this pool died. */
 void drain_resume(struct drain *d);
 /* Appends a stream class in TSDL. */
@@ -109,8 +83,6 @@ void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts);
 bool drain_is_dead(uint32_t pid);
 /* Clears the pool's `exhausted` flag if a chunk is free, so that writers search again. */
 void drain_report_room(struct drain *d);
-/* Reads and bounds the header of chunk @i.  False if it has nothing to read. */
-bool drain_inspect(struct drain *d, uint32_t i, struct seen *s);
 /* For qsort: CPU chunks by CPU and sequence number, then the others by time. */
 int drain_compare(const void *a, const void *b);
 /*
@@ -129,12 +101,12 @@ uint64_t drain_count_closed(const struct drain *d);
  * The exclusive-path stream of a chunk.  Assigns one if it has none: a free one that ended before
  * the chunk begins.  NULL if there is none.
  */
-struct output *drain_exclusive_stream_of(struct drain *d, const struct seen *s);
+struct output *drain_exclusive_stream_of(struct drain *d, const struct drain_chunk *s);
 /* Opens the file KIND_NUMBER unless it is open. */
 int drain_open_stream(struct drain *d, struct output *o, const char *kind, uint32_t number,
 		      struct diag *diag);
-int drain_append_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
-			struct diag *diag);
+int drain_append_packet(struct drain *d, struct output *o, const struct drain_chunk *s,
+			uint64_t lost, struct diag *diag);
 /* Frees the memory of drain_copy. */
 void drain_forget_copy(struct drain *d);
 uint64_t drain_slot_lost(const struct drain *d, uint32_t slot);

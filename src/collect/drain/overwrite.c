@@ -29,12 +29,12 @@
 
 enum { COPY_TRIES = 4 };
 
-static uint64_t end_ns(const struct seen *s)
+static uint64_t end_ns(const struct drain_chunk *s)
 {
 	return s->begin_ns + s->since_ns;
 }
 
-static uint64_t size_in_file(const struct seen *s)
+static uint64_t size_in_file(const struct drain_chunk *s)
 {
 	return sizeof(struct abi_ctf_packet) + s->position - sizeof(struct abi_chunk);
 }
@@ -53,7 +53,7 @@ static uint32_t find_newest(struct drain *d, uint64_t cut_ns, const struct drain
 	uint32_t n = 0, wanted;
 
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		n += drain_inspect(d, i, &d->seen[n]) && d->seen[n].begin_ns < cut_ns &&
+		n += drain_inspect(d->pool, i, &d->seen[n]) && d->seen[n].begin_ns < cut_ns &&
 		     end_ns(&d->seen[n]) >= from_ns;
 	qsort(d->seen, n, sizeof *d->seen, compare_newest_first);
 	for (wanted = 0; wanted < n; wanted++) {
@@ -68,11 +68,11 @@ static uint32_t find_newest(struct drain *d, uint64_t cut_ns, const struct drain
  * Copies a chunk if it is still in the generation that @s describes.  If it is closed meanwhile it
  * is copied once more.
  */
-static bool copy_chunk(struct drain *d, struct seen *s, char *to)
+static bool copy_chunk(struct drain *d, struct drain_chunk *s, char *to)
 {
-	const struct seen was = *s;
+	const struct drain_chunk was = *s;
 
-	for (int tries = 0; tries < COPY_TRIES && drain_inspect(d, was.index, s); tries++) {
+	for (int tries = 0; tries < COPY_TRIES && drain_inspect(d->pool, was.index, s); tries++) {
 		if (s->begin_ns != was.begin_ns || s->path != was.path || s->cpu != was.cpu)
 			return false;
 		s->read = sizeof(struct abi_chunk);
@@ -95,7 +95,7 @@ static bool copy_all(struct drain *d, uint32_t n)
 
 	d->n_copied = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		struct seen s = d->seen[i];
+		struct drain_chunk s = d->seen[i];
 
 		if (copy_chunk(d, &s, d->copies + (size_t)d->n_copied * d->pool->chunk_size))
 			d->seen[d->n_copied++] = s;
@@ -151,13 +151,13 @@ void drain_each_copied(const struct drain *d,
 		       void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		       void *arg)
 {
-	for (const struct seen *s = d->seen; s < d->seen + d->n_copied; s++)
+	for (const struct drain_chunk *s = d->seen; s < d->seen + d->n_copied; s++)
 		each(arg, s->begin_ns, end_ns(s), size_in_file(s));
 }
 
 /* ---------------------------------------------------------------- writing */
 
-static int append_cpu(struct drain *d, const struct seen *s, struct diag *diag)
+static int append_cpu(struct drain *d, const struct drain_chunk *s, struct diag *diag)
 {
 	struct output *o = &d->cpus[s->cpu];
 	int err = drain_open_stream(d, o, "cpu", s->cpu, diag);
@@ -173,7 +173,7 @@ static int append_cpu(struct drain *d, const struct seen *s, struct diag *diag)
 	return drain_append_packet(d, o, s, 0, diag); /* drain_finish reports refused events */
 }
 
-static int append_exclusive(struct drain *d, const struct seen *s, struct diag *diag)
+static int append_exclusive(struct drain *d, const struct drain_chunk *s, struct diag *diag)
 {
 	struct output *o = drain_exclusive_stream_of(d, s);
 	int err =
@@ -201,7 +201,7 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 	int err = d->n_written ? 0 : begin_writing(d, diag);
 
 	while (!err && d->n_written < d->n_copied && d->sink->bytes < until_bytes) {
-		const struct seen *s = &d->seen[d->n_written++];
+		const struct drain_chunk *s = &d->seen[d->n_written++];
 
 		if (end_ns(s) >= from_ns)
 			err = s->path == ABI_PATH_RSEQ ? append_cpu(d, s, diag)

@@ -87,12 +87,12 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 /* Takes over chunks that an earlier collector wrote in part: the rest goes into our trace. */
 void drain_resume(struct drain *d)
 {
-	struct seen *s = &d->seen[0];
+	struct drain_chunk *s = &d->seen[0];
 
 	for (uint32_t i = 0; i < d->pool->n_cpus; i++)
 		d->cpus[i].next = UINT64_MAX;
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
-		if (!drain_inspect(d, i, s))
+		if (!drain_inspect(d->pool, i, s))
 			continue;
 		d->marks[i].cut_ns = load(&pool_chunk_at(d->pool, i)->cut_ns);
 		if (d->marks[i].cut_ns > s->begin_ns + s->since_ns) /* corrupted */

@@ -26,14 +26,14 @@
 #include "net/send/public.h"
 
 /* A request being answered. */
-struct asked {
-	const struct requests *r;
+struct request {
+	struct collector *collector;
 	const struct json_line *line;
 	int fd;	    /* receives the answer */
 	int passed; /* a descriptor passed with it, or -1 */
 };
 
-static void refuse(const struct asked *a, const char *why)
+static void refuse(const struct request *a, const char *why)
 {
 	json_line_refuse(a->fd, false, why);
 }
@@ -43,7 +43,7 @@ static void begin_answer(struct text *t)
 	text_addf(t, "{\"ok\":true");
 }
 
-static void send_answer(const struct asked *a, struct text *t)
+static void send_answer(const struct request *a, struct text *t)
 {
 	json_line_send(a->fd, t, -1); /* a client that does not read gets no answer */
 	text_fini(t);
@@ -59,16 +59,16 @@ static bool has_flight_recorder(const struct session *s)
 	return false;
 }
 
-static bool snapshot(const struct asked *a)
+static bool snapshot(const struct request *a)
 {
-	if (!has_flight_recorder(a->r->session))
+	if (!has_flight_recorder(&a->collector->session))
 		refuse(a, "it is not a flight recorder: only one started with --overwrite keeps "
 			  "events in "
 			  "memory");
-	else if (snapshot_is_open(a->r->snapshot))
+	else if (snapshot_is_open(&a->collector->snapshot))
 		json_line_refuse(a->fd, true, "another snapshot is being written");
 	else {
-		snapshot_begin(a->r->snapshot, a->line, a->fd, a->passed);
+		snapshot_begin(&a->collector->snapshot, a->line, a->fd, a->passed);
 		return true; /* answers and closes later */
 	}
 	return false;
@@ -76,21 +76,21 @@ static bool snapshot(const struct asked *a)
 
 /* ---------------------------------------------------------------- enable, disable */
 
-static bool switch_events(const struct asked *a, bool enable)
+static bool switch_events(const struct request *a, bool enable)
 {
-	if (!enable_request_read(a->r->collector, a->line, enable, a->fd))
+	if (!enable_request_read(a->collector, a->line, enable, a->fd))
 		return false;
 	if (a->passed >= 0)
 		close(a->passed);
 	return true;
 }
 
-static bool enable(const struct asked *a)
+static bool enable(const struct request *a)
 {
 	return switch_events(a, true);
 }
 
-static bool disable(const struct asked *a)
+static bool disable(const struct request *a)
 {
 	return switch_events(a, false);
 }
@@ -99,16 +99,16 @@ static bool disable(const struct asked *a)
 
 enum { POLLS = 64 }; /* the kernel may record without end meanwhile */
 
-static bool flush(const struct asked *a)
+static bool flush(const struct request *a)
 {
-	const struct requests *r = a->r;
-	uint64_t until_ns = clock_now_ns(&r->session->clock);
+	struct collector *c = a->collector;
+	uint64_t until_ns = collector_now_ns(c);
 	struct diag d = { "" };
 	struct text t = { 0 };
-	int err = streams_flush(r->streams, &d), more = r->kernel && !r->kernel_in_memory;
+	int err = streams_flush(c->streams, &d), more = c->kernel && !c->o->flight_recorder;
 
 	for (int i = 0; i < POLLS && !err && more > 0; i++)
-		more = kernel_poll(r->kernel, until_ns, &d);
+		more = kernel_poll(c->kernel, until_ns, &d);
 	err = err ? err : more;
 	if (err > 0)
 		json_line_refuse(a->fd, true, "the kernel records faster than it can be written");
@@ -116,7 +116,7 @@ static bool flush(const struct asked *a)
 		refuse(a, d.text);
 	} else {
 		begin_answer(&t);
-		json_line_add_number(&t, "app_bytes", streams_bytes(r->streams));
+		json_line_add_number(&t, "app_bytes", streams_bytes(c->streams));
 		send_answer(a, &t);
 	}
 	return false;
@@ -124,13 +124,13 @@ static bool flush(const struct asked *a)
 
 /* ---------------------------------------------------------------- stop */
 
-static bool stop(const struct asked *a)
+static bool stop(const struct request *a)
 {
-	if (!stopping_add(a->r->stopping, a->fd)) {
+	if (!stopping_add(&a->collector->result.stopping, a->fd)) {
 		json_line_refuse(a->fd, true, "it is ending, and many wait for that already");
 		return false;
 	}
-	*a->r->stop = true;
+	a->collector->stop = true;
 	if (a->passed >= 0)
 		close(a->passed);
 	return true;
@@ -138,9 +138,9 @@ static bool stop(const struct asked *a)
 
 /* ---------------------------------------------------------------- rotate */
 
-static bool rotate(const struct asked *a)
+static bool rotate(const struct request *a)
 {
-	struct collector *c = a->r->collector;
+	struct collector *c = a->collector;
 	char path[PATH_MAX], whole[PATH_MAX];
 	struct diag d = { "" };
 	struct text t = { 0 };
@@ -153,13 +153,14 @@ static bool rotate(const struct asked *a)
 	}
 	err = rotate_now(c, &d);
 	if (!err)
-		err = trace_chunks_path(path, sizeof path, c->base, c->finished, &d);
+		err = trace_chunks_path(path, sizeof path, c->output.recording,
+					c->rotation.finished, &d);
 	if (err) {
 		json_line_refuse(a->fd, err == -EBUSY, d.text);
 		return false;
 	}
 	begin_answer(&t);
-	json_line_add_number(&t, "piece", c->finished);
+	json_line_add_number(&t, "piece", c->rotation.finished);
 	json_line_add_text(&t, "path", files_whole(path, whole));
 	send_answer(a, &t);
 	return false;
@@ -187,9 +188,9 @@ static void report_trace_chunks(struct text *t, const struct collector *c)
 {
 	const struct archiver_status *s = &c->handover->archiver;
 
-	if (!c->trace_chunk)
+	if (!c->rotation.trace_chunk)
 		return;
-	json_line_add_number(t, "piece", c->trace_chunk);
+	json_line_add_number(t, "piece", c->rotation.trace_chunk);
 	json_line_add_number(t, "pieces_removed", s->n_removed);
 	json_line_add_number(t, "pieces_waiting", s->n_waiting);
 	json_line_add_number(t, "pieces_held", s->n_held);
@@ -227,29 +228,33 @@ static void report_link(struct text *t, const struct recorder_options *o)
 		json_line_add_text(t, "link_trouble", trouble);
 }
 
-static void report_session(const struct asked *a)
+static void report_session(const struct request *a)
 {
-	const struct requests *r = a->r;
-	struct session *s = r->session;
+	struct collector *c = a->collector;
+	struct session *s = &c->session;
+	const struct supervision *supervision = &c->handover->supervision;
 	char whole[PATH_MAX];
 	struct text t = { 0 };
 
 	begin_answer(&t);
 	json_line_add_text(&t, "session", s->asked_as);
-	json_line_add_text(&t, "path", files_whole(r->path, whole));
-	json_line_add_number(&t, "pid", (uint64_t)r->pid);
-	json_line_add_number(&t, "duration_ns", clock_now_ns(&s->clock) - r->begin_ns);
+	json_line_add_text(&t, "path", files_whole(c->o->path, whole));
+	json_line_add_number(
+		&t, "pid",
+		(uint64_t)(supervision->supervisor ? supervision->supervisor : getpid()));
+	json_line_add_number(&t, "duration_ns", collector_now_ns(c) - c->begin_ns);
 	json_line_add_number(&t, "programs", s->n_joined);
-	json_line_add_number(&t, "app_bytes", streams_bytes(r->streams));
-	json_line_add_number(&t, "lost_outside", r->lost_outside + programs_lost(s->dir, &s->file));
+	json_line_add_number(&t, "app_bytes", streams_bytes(c->streams));
+	json_line_add_number(&t, "lost_outside",
+			     c->handover->lost_outside + programs_lost(s->dir, &s->file));
 	json_line_add_number(&t, "channels", s->n_channels);
 	json_line_add_number(&t, "filters", s->n_filters);
-	json_line_add_number(&t, "lives", r->n_incarnations ? r->n_incarnations : 1);
-	if (*r->trouble)
-		json_line_add_text(&t, "trouble", r->trouble);
-	report_trace_chunks(&t, r->collector);
-	report_link(&t, r->collector->o);
-	report_kernel(&t, r->kernel);
+	json_line_add_number(&t, "lives", supervision->n ? supervision->n : 1);
+	if (*c->result.trouble.text)
+		json_line_add_text(&t, "trouble", c->result.trouble.text);
+	report_trace_chunks(&t, c);
+	report_link(&t, c->o);
+	report_kernel(&t, c->kernel);
 	send_answer(a, &t);
 }
 
@@ -258,15 +263,15 @@ static const char *mode_of(const struct session_channel *c)
 	return c->flight_recorder ? "overwrite" : c->block_timeout_us ? "block" : "discard";
 }
 
-static void report_channel(const struct asked *a, uint32_t i)
+static void report_channel(const struct request *a, uint32_t i)
 {
-	const struct requests *r = a->r;
-	const struct session_channel *c = &r->session->channels[i];
-	const struct pool *p = &r->session->pools[i];
+	const struct session *session = &a->collector->session;
+	const struct session_channel *c = &session->channels[i];
+	const struct pool *p = &session->pools[i];
 	struct pool_memory_counts n;
 	struct text t = { 0 }, contexts = { 0 };
 
-	pool_memory_count(&r->session->supplies[i], &n);
+	pool_memory_count(&session->supplies[i], &n);
 	context_names(&contexts, c->contexts);
 	begin_answer(&t);
 	json_line_add_text(&t, "name", c->name);
@@ -277,20 +282,20 @@ static void report_channel(const struct asked *a, uint32_t i)
 	json_line_add_number(&t, "limit_bytes", (uint64_t)n.chunks * p->chunk_size);
 	json_line_add_number(&t, "memory_bytes", (uint64_t)n.backed * p->chunk_size);
 	json_line_add_number(&t, "used_bytes", (uint64_t)n.used * p->chunk_size);
-	json_line_add_number(&t, "lost", streams_lost(r->streams, i));
+	json_line_add_number(&t, "lost", streams_lost(a->collector->streams, i));
 	json_line_add_number(&t, "waited", load(&p->shared->waited));
 	json_line_add_text(&t, "contexts", contexts.bytes ? contexts.bytes : "");
 	text_fini(&contexts);
 	send_answer(a, &t);
 }
 
-static bool status(const struct asked *a)
+static bool status(const struct request *a)
 {
 	uint64_t i;
 
 	if (!json_line_has(a->line, "channel"))
 		report_session(a);
-	else if (!json_line_number(a->line, "channel", &i) || i >= a->r->session->n_channels)
+	else if (!json_line_number(a->line, "channel", &i) || i >= a->collector->session.n_channels)
 		refuse(a, "the session has no such channel");
 	else
 		report_channel(a, (uint32_t)i);
@@ -299,15 +304,15 @@ static bool status(const struct asked *a)
 
 /* ---------------------------------------------------------------- triggers */
 
-static bool trigger(const struct asked *a)
+static bool trigger(const struct request *a)
 {
-	trigger_request(a->r->collector, a->line, a->fd);
+	trigger_request(a->collector, a->line, a->fd);
 	return false;
 }
 
-static bool watch(const struct asked *a)
+static bool watch(const struct request *a)
 {
-	if (!watch_request(a->r->collector, a->fd))
+	if (!watch_request(a->collector, a->fd))
 		return false;
 	if (a->passed >= 0)
 		close(a->passed);
@@ -319,14 +324,14 @@ static bool watch(const struct asked *a)
 /* Carries out the request; true if it keeps the descriptors. */
 static const struct {
 	const char *name;
-	bool (*answer)(const struct asked *a);
+	bool (*answer)(const struct request *a);
 } verbs[] = {
 	{ "snapshot", snapshot }, { "enable", enable },	  { "disable", disable },
 	{ "rotate", rotate },	  { "flush", flush },	  { "stop", stop },
 	{ "status", status },	  { "trigger", trigger }, { "watch", watch },
 };
 
-static bool answer(const struct asked *a, const char *verb)
+static bool answer(const struct request *a, const char *verb)
 {
 	for (unsigned i = 0; i < sizeof verbs / sizeof *verbs; i++)
 		if (!strcmp(verb, verbs[i].name))
@@ -335,10 +340,10 @@ static bool answer(const struct asked *a, const char *verb)
 	return false;
 }
 
-void dispatch_request(const struct requests *r, const struct session_message *m)
+void dispatch_request(struct collector *c, const struct session_message *m)
 {
 	struct json_line line;
-	struct asked a = { .r = r, .line = &line, .fd = m->fd, .passed = m->passed };
+	struct request a = { .collector = c, .line = &line, .fd = m->fd, .passed = m->passed };
 	char verb[32];
 	bool taken = false;
 

@@ -20,38 +20,14 @@
 
 #include <stdint.h>
 
-#include "collect/session/filters.h"
 #include "collect/session/session.h"
-#include "collect/drain/snapshot.h"
-#include "collect/request/stop.h"
-#include "collect/drain/streams.h"
-#include "kernel/kernel.h"
 
 struct collector;
-
-/* What requests are about; all lent. */
-struct requests {
-	struct collector *collector; /* for collect/chunks/rotate.h, collect/trigger/request.h */
-	struct session *session;
-	struct filters *filters;
-	struct snapshot_maker *snapshot;
-	struct streams *streams;
-	struct kernel *kernel;	 /* NULL: not recorded */
-	bool kernel_in_memory;	 /* it is a flight recorder: nobody polls */
-	const char *path;	 /* of the recording */
-	pid_t pid;		 /* of the collector, or its keeper */
-	uint64_t begin_ns;	 /* session time */
-	uint64_t lost_outside;	 /* by programs that never joined, and are gone */
-	uint32_t n_incarnations; /* collectors so far; 0: there is no keeper */
-	const char *trouble;	 /* what first went wrong, or "" */
-	struct stopping *stopping;
-	bool *stop; /* set: the collector ends, and then answers */
-};
 
 /*
  * dispatch_request - carry out the request @m (SESSION_ASKED) and answer it.  Takes its
  * descriptors.
  */
-void dispatch_request(const struct requests *r, const struct session_message *m);
+void dispatch_request(struct collector *c, const struct session_message *m);
 
 #endif

@@ -202,7 +202,7 @@ static int keep_request(struct enable_batch *s, const struct enable_request *w)
 
 static void answer_all(struct collector *c, uint32_t request)
 {
-	const struct enable_batch *s = &c->switches;
+	const struct enable_batch *s = &c->enable_batch;
 	struct answer answer = answer_for(c, 0, &s->requests[request]);
 
 	for (uint32_t i = 0; i < s->n_askers; i++)
@@ -214,7 +214,7 @@ static void answer_all(struct collector *c, uint32_t request)
 
 void enable_flush_batch(struct collector *c)
 {
-	struct enable_batch *s = &c->switches;
+	struct enable_batch *s = &c->enable_batch;
 
 	if (!s->n_requests)
 		return;
@@ -242,7 +242,7 @@ static void switch_one(struct collector *c, pid_t pid, struct enable_request *w,
 /* False: no memory. */
 static bool switch_later(struct collector *c, const struct enable_request *w, int fd)
 {
-	struct enable_batch *s = &c->switches;
+	struct enable_batch *s = &c->enable_batch;
 	int request;
 
 	if (s->n_requests == PROGRAMS_REQUESTS || s->n_askers == SWITCHES_ASKERS)

@@ -63,7 +63,7 @@ static void copy_triggers(struct collector *c)
 		uint32_t here = c->handover->triggers.at[i].number;
 
 		if (here && !has_number(of, here))
-			triggers_remove(&c->triggers, here);
+			triggers_remove(&c->triggers.set, here);
 	}
 	for (int i = 0; i < TRIGGERS_MAX; i++) {
 		uint32_t number = triggers_copy(of, i, text);

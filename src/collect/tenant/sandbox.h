@@ -13,8 +13,8 @@
  *   capabilities   CAP_CHECKPOINT_RESTORE, to read map_files; for a container also CAP_SYS_PTRACE, to
  *                  see its processes at all; a program that it executes gains none (no_new_privs)
  *
- * Work that needs more rights (names in root's runtime directory, sockets with a peer that must be root)
- * is done before.  The tenant supervisor undoes it afterwards.  docs/design/tenants.md
+ * Work that needs more rights (names in root's runtime directory, sockets with a peer that must be
+ * root) is done before.  The tenant supervisor undoes it afterwards.  docs/design/tenants.md
  */
 #ifndef COLLECT_TENANT_SANDBOX_H
 #define COLLECT_TENANT_SANDBOX_H

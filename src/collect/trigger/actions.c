@@ -35,19 +35,19 @@ extern char **environ;
 
 static const char *text_of(const struct collector *c, const struct firing *f)
 {
-	return c->triggers.at[f->slot]->trigger.text;
+	return c->triggers.set.at[f->slot]->trigger.text;
 }
 
 /* Time since the Epoch, as in the recording's events. */
 static uint64_t time_of(const struct collector *c, const struct firing *f)
 {
-	return f->facts.time_ns + c->clock_offset_ns;
+	return f->facts.time_ns + c->output.clock_offset_ns;
 }
 
 /* Notes the error with the trigger and with the session, because the trigger may be removed. */
 static void note_error(struct collector *c, uint32_t number, const struct diag *d)
 {
-	triggers_note(&c->triggers, number, d->text);
+	triggers_note(&c->triggers.set, number, d->text);
 	collector_note(c, d);
 }
 
@@ -136,7 +136,7 @@ static int spawn(pid_t *pid, char *const *argv, char **env)
 /* False: all slots for commands are in use. */
 static bool run(struct collector *c, struct firing *f, const struct trigger_action *action)
 {
-	struct trigger_runner *a = &c->acts;
+	struct trigger_runner *a = &c->triggers.runner;
 	struct diag d = { "" };
 	char **env;
 	int i = 0, err;
@@ -168,8 +168,8 @@ static void snapshot_ended(void *arg, const char *path, const char *why)
 
 	if (!path)
 		diag_fail(&d, -EIO, "a trigger's snapshot failed: %s", why);
-	for (struct firing *f = c->triggers.firings;
-	     f < c->triggers.firings + c->triggers.n_firings; f++) {
+	for (struct firing *f = c->triggers.set.firings;
+	     f < c->triggers.set.firings + c->triggers.set.n_firings; f++) {
 		if (!f->waits)
 			continue;
 		f->waits = false;
@@ -233,7 +233,7 @@ void trigger_actions_end(struct trigger_runner *a)
 
 static void notify(struct collector *c, const struct firing *f)
 {
-	struct trigger_runner *a = &c->acts;
+	struct trigger_runner *a = &c->triggers.runner;
 
 	for (int i = a->n_watchers - 1; i >= 0; i--) {
 		struct text t = { 0 };
@@ -321,7 +321,7 @@ static void note(struct collector *c, struct firing *f)
 
 void trigger_actions_step(struct collector *c)
 {
-	struct triggers *t = &c->triggers;
+	struct triggers *t = &c->triggers.set;
 
 	for (int i = 0; i < t->n_firings;) {
 		struct firing *f = &t->firings[i];

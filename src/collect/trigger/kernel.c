@@ -15,7 +15,7 @@
 static void on_match(void *arg, const struct kernel_seen *seen)
 {
 	struct collector *c = arg;
-	struct triggers *t = &c->triggers;
+	struct triggers *t = &c->triggers.set;
 	int slot = (int)(seen->tag >> 1);
 	const struct trigger_hit hit = {
 		.slot = slot,
@@ -25,12 +25,12 @@ static void on_match(void *arg, const struct kernel_seen *seen)
 		.facts = { .time_ns = seen->time_ns, .vtid = seen->tid, .event = seen->name }
 	};
 
-	trigger_hits_add(&c->hits, t, &hit, collector_now_ns(c));
+	trigger_hits_add(&c->triggers.hits, t, &hit, collector_now_ns(c));
 }
 
 static int watch_event(struct collector *c, int slot, bool is_second, struct diag *d)
 {
-	const struct armed *a = c->triggers.at[slot];
+	const struct armed *a = c->triggers.set.at[slot];
 	const char *pattern =
 		trigger_kernel_pattern(is_second ? a->trigger.second : a->trigger.first);
 	const struct kernel_watch_request request = { .pattern = pattern,
@@ -57,7 +57,7 @@ int trigger_kernel_follow(struct collector *c, struct diag *d)
 	if (c->kernel)
 		kernel_wait_for_none(c->kernel);
 	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
-		if (c->triggers.at[i]) {
+		if (c->triggers.set.at[i]) {
 			err = watch_event(c, i, false, d);
 			if (!err)
 				err = watch_event(c, i, true, d);
@@ -67,7 +67,7 @@ int trigger_kernel_follow(struct collector *c, struct diag *d)
 
 void trigger_kernel_poll(struct collector *c)
 {
-	struct triggers *t = &c->triggers;
+	struct triggers *t = &c->triggers.set;
 	uint64_t now_ns = collector_now_ns(c);
 	struct diag d = { "" };
 	int more;

@@ -15,8 +15,9 @@ enum { WATCH_MS = 2 };
 static int open_scan(struct collector *c, struct diag *d)
 {
 	return c->session.has_trigger_pool
-		       ? trigger_scan_open(&c->scan, &c->session.pools[c->session.n_channels],
-					   &c->hits, d)
+		       ? trigger_scan_open(&c->triggers.scan,
+					   &c->session.pools[c->session.n_channels],
+					   &c->triggers.hits, d)
 		       : 0;
 }
 
@@ -27,14 +28,15 @@ static int add_triggers_of_options(struct collector *c, struct diag *d)
 	for (int i = 0; i < c->o->n_triggers && number >= 0; i++)
 		number = trigger_add(c, c->o->triggers[i], 0, d);
 	for (int i = 0; i < TRIGGERS_MAX && number >= 0; i++)
-		if (c->triggers.at[i] && trigger_does(&c->triggers.at[i]->trigger, TRIGGER_START))
+		if (c->triggers.set.at[i] &&
+		    trigger_does(&c->triggers.set.at[i]->trigger, TRIGGER_START))
 			c->handover->triggers.is_paused = true;
 	return number < 0 ? number : trigger_rules_follow(c, false, d);
 }
 
 int trigger_watch_open(struct collector *c, struct diag *d)
 {
-	int err = triggers_open(&c->triggers, &c->handover->triggers, d);
+	int err = triggers_open(&c->triggers.set, &c->handover->triggers, d);
 
 	if (!err)
 		err = open_scan(c, d);
@@ -46,7 +48,7 @@ int trigger_watch_open(struct collector *c, struct diag *d)
 int trigger_watch_start(struct collector *c, struct diag *d)
 {
 	trigger_watch_go_on(c);
-	return c->triggers.n ? trigger_rules_follow(c, false, d) : 0;
+	return c->triggers.set.n ? trigger_rules_follow(c, false, d) : 0;
 }
 
 int trigger_watch_resume(struct collector *c, struct diag *d)
@@ -54,7 +56,7 @@ int trigger_watch_resume(struct collector *c, struct diag *d)
 	int err;
 
 	trigger_watch_close(c);
-	err = triggers_open(&c->triggers, &c->handover->triggers, d);
+	err = triggers_open(&c->triggers.set, &c->handover->triggers, d);
 	if (!err)
 		err = open_scan(c, d);
 	if (!err)
@@ -67,19 +69,19 @@ int trigger_watch_resume(struct collector *c, struct diag *d)
 
 void trigger_watch_close(struct collector *c)
 {
-	triggers_close(&c->triggers);
-	trigger_scan_close(c->scan);
-	c->scan = NULL;
-	c->hits.n = 0;
-	trigger_actions_end(&c->acts);
+	triggers_close(&c->triggers.set);
+	trigger_scan_close(c->triggers.scan);
+	c->triggers.scan = NULL;
+	c->triggers.hits.n = 0;
+	trigger_actions_end(&c->triggers.runner);
 }
 
 void trigger_watch_go_on(struct collector *c)
 {
 	trigger_actions_step(c);
-	c->watch_ms = c->triggers.n_events   ? WATCH_MS
-		      : c->triggers.n_kernel ? TRIGGER_KERNEL_MS
-					     : 0;
+	c->schedule.watch_ms = c->triggers.set.n_events	  ? WATCH_MS
+			       : c->triggers.set.n_kernel ? TRIGGER_KERNEL_MS
+							  : 0;
 }
 
 static uint64_t count_lost(const struct collector *c)
@@ -98,8 +100,8 @@ static uint64_t count_lost(const struct collector *c)
 
 void trigger_watch_pass(struct collector *c)
 {
-	if (c->triggers.n)
-		triggers_poll(&c->triggers, count_lost(c), collector_now_ns(c));
+	if (c->triggers.set.n)
+		triggers_poll(&c->triggers.set, count_lost(c), collector_now_ns(c));
 	trigger_watch_go_on(c);
 }
 
@@ -107,10 +109,10 @@ void collector_watch(struct collector *c)
 {
 	uint64_t now_ns = collector_now_ns(c);
 
-	if (c->scan && c->triggers.n_events)
-		trigger_scan(c->scan, &c->triggers);
+	if (c->triggers.scan && c->triggers.set.n_events)
+		trigger_scan(c->triggers.scan, &c->triggers.set);
 	trigger_kernel_poll(c);
-	trigger_hits_deliver(&c->hits, &c->triggers, now_ns);
-	triggers_time(&c->triggers, now_ns);
+	trigger_hits_deliver(&c->triggers.hits, &c->triggers.set, now_ns);
+	triggers_time(&c->triggers.set, now_ns);
 	trigger_watch_go_on(c);
 }

@@ -36,7 +36,7 @@ static int check(const struct collector *c, const struct trigger *t, struct diag
 		return diag_fail(
 			d, -EINVAL,
 			"trigger: this recording is not in pieces: begin it with --rotate");
-	if (trigger_has_events(t) && !c->scan)
+	if (trigger_has_events(t) && !c->triggers.scan)
 		return diag_fail(
 			d, -E2BIG,
 			"trigger: all channels of the session are in use: none is left for "
@@ -80,12 +80,12 @@ static int check_fields(const struct collector *c, const struct armed *a, struct
 int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct diag *d)
 {
 	uint32_t next = c->handover->triggers.next_number;
-	int n = c->triggers.n, number = triggers_add(&c->triggers, text, wanted, d), err;
+	int n = c->triggers.set.n, number = triggers_add(&c->triggers.set, text, wanted, d), err;
 	const struct armed *armed;
 
-	if (number < 0 || c->triggers.n == n)
+	if (number < 0 || c->triggers.set.n == n)
 		return number;
-	armed = c->triggers.at[triggers_find(&c->triggers, (uint32_t)number)];
+	armed = c->triggers.set.at[triggers_find(&c->triggers.set, (uint32_t)number)];
 	err = check(c, &armed->trigger, d);
 	if (!err)
 		err = check_fields(c, armed, d);
@@ -94,7 +94,7 @@ int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct d
 	if (!err)
 		err = trigger_rules_follow(c, false, d);
 	if (err) {
-		triggers_remove(&c->triggers, (uint32_t)number);
+		triggers_remove(&c->triggers.set, (uint32_t)number);
 		trigger_kernel_follow(c, NULL);
 		c->handover->triggers.next_number = next; /* undo the addition */
 	}
@@ -141,7 +141,7 @@ static void remove_one(struct collector *c, const struct json_line *l, int fd)
 	uint64_t number;
 
 	if (!json_line_number(l, "remove", &number) || number > UINT32_MAX ||
-	    triggers_remove(&c->triggers, (uint32_t)number)) {
+	    triggers_remove(&c->triggers.set, (uint32_t)number)) {
 		json_line_refuse(fd, false, "it has no trigger of that number");
 		return;
 	}
@@ -177,7 +177,7 @@ static const char *state_of(const struct triggers *t, int slot)
 
 static void report(struct collector *c, const struct json_line *l, int fd)
 {
-	const struct triggers *all = &c->triggers;
+	const struct triggers *all = &c->triggers.set;
 	struct text t = { 0 };
 	uint64_t after;
 	int i;
@@ -198,12 +198,13 @@ static void report(struct collector *c, const struct json_line *l, int fd)
 		json_line_add_text(&t, "state", state_of(all, i));
 		if (all->handover->at[i].fired)
 			json_line_add_number(&t, "last_ns",
-					     all->handover->at[i].last_ns + c->clock_offset_ns);
+					     all->handover->at[i].last_ns +
+						     c->output.clock_offset_ns);
 		if (all->handover->at[i].error[0])
 			json_line_add_text(&t, "error", all->handover->at[i].error);
 	}
-	if (c->scan)
-		json_line_add_number(&t, "missed", trigger_scan_missed(c->scan));
+	if (c->triggers.scan)
+		json_line_add_number(&t, "missed", trigger_scan_missed(c->triggers.scan));
 	send_answer(fd, &t);
 }
 
@@ -221,11 +222,11 @@ bool watch_request(struct collector *c, int fd)
 {
 	struct text t = { 0 };
 
-	if (c->acts.n_watchers == TRIGGER_WATCHERS) {
+	if (c->triggers.runner.n_watchers == TRIGGER_WATCHERS) {
 		json_line_refuse(fd, true, "many watch already");
 		return false;
 	}
 	text_addf(&t, "{\"ok\":true");
 	send_answer(fd, &t);
-	return trigger_actions_watch(&c->acts, fd);
+	return trigger_actions_watch(&c->triggers.runner, fd);
 }

@@ -32,8 +32,8 @@ static int make_rules(struct collector *c, struct abi_session *file, struct diag
 	session_drop_trigger_rules(file);
 	err = session_pause_rules(file, c->handover->triggers.is_paused, d);
 	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
-		if (c->triggers.at[i] && trigger_has_events(&c->triggers.at[i]->trigger))
-			err = add_rules(c, file, &c->triggers.at[i]->trigger, d);
+		if (c->triggers.set.at[i] && trigger_has_events(&c->triggers.set.at[i]->trigger))
+			err = add_rules(c, file, &c->triggers.set.at[i]->trigger, d);
 	return err;
 }
 
@@ -75,7 +75,7 @@ static int enable_default_events(struct collector *c, struct diag *d)
 	int err = 0;
 
 	for (int i = 0; i < c->o->n_pids && !err; i++)
-		err = default_events_enable(&c->wanted, c->o->pids[i], true, d);
+		err = default_events_enable(&c->default_events, c->o->pids[i], true, d);
 	return err ? err : trigger_rules_follow(c, false, d);
 }
 

@@ -14,7 +14,7 @@
 
 #include "abi/ctf.h"
 #include "clock/clock.h"
-#include "collect/drain/internal.h"
+#include "collect/drain/drain.h"
 #include "collect/trigger/class.h"
 
 /* How far a chunk was read, in its current generation. */
@@ -25,7 +25,7 @@ struct progress {
 };
 
 struct trigger_scan {
-	struct drain pool_reader;  /* only for drain_inspect */
+	struct pool *pool;	   /* borrowed */
 	struct trigger_hits *hits; /* borrowed: receives the matches */
 	struct progress *progress;
 	/*
@@ -50,7 +50,7 @@ struct event_reader {
 	uint64_t time_ns;
 };
 
-static void count_chunk(struct trigger_scan *s, const struct seen *seen)
+static void count_chunk(struct trigger_scan *s, const struct drain_chunk *seen)
 {
 	uint32_t cpu = seen->cpu;
 
@@ -67,11 +67,11 @@ int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigg
 		      struct diag *d)
 {
 	struct trigger_scan *s = calloc(1, sizeof *s);
-	struct seen seen;
+	struct drain_chunk seen;
 
 	*out = s;
 	if (s) {
-		s->pool_reader.pool = pool;
+		s->pool = pool;
 		s->hits = hits;
 		s->progress = calloc(pool->n_chunks, sizeof *s->progress);
 		s->cpus = calloc(pool->n_cpus, sizeof *s->cpus);
@@ -83,7 +83,7 @@ int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigg
 		return diag_fail(d, -ENOMEM, "no memory for triggers");
 	}
 	for (uint32_t i = 0; i < pool->n_chunks; i++) {
-		if (!drain_inspect(&s->pool_reader, i, &seen))
+		if (!drain_inspect(s->pool, i, &seen))
 			continue;
 		s->progress[i] = (struct progress){ seen.begin_ns, seen.sequence,
 						    seen.begin_ns + seen.since_ns, seen.position };
@@ -108,7 +108,7 @@ uint64_t trigger_scan_missed(const struct trigger_scan *s)
 {
 	uint64_t n = s->n_overwritten;
 
-	for (uint32_t i = 0; i < s->pool_reader.pool->n_cpus; i++)
+	for (uint32_t i = 0; i < s->pool->n_cpus; i++)
 		n += s->cpus[i].next - s->cpus[i].first - s->cpus[i].n;
 	return n;
 }
@@ -119,7 +119,7 @@ uint64_t trigger_scan_missed(const struct trigger_scan *s)
 static struct trigger_class *find_class(struct trigger_scan *s, const struct triggers *t,
 					uint32_t id)
 {
-	const struct pool *pool = s->pool_reader.pool;
+	const struct pool *pool = s->pool;
 	char schema[ABI_SCHEMA_MAX_BYTES];
 	struct trigger_class **c;
 	uint32_t size, at;
@@ -190,7 +190,7 @@ static void add_hit(struct trigger_scan *s, struct triggers *t, const struct tri
 	if (!u->by_thread && !trigger_class_key(c, &u->field, e->payload, e->size, &hit.key))
 		return;
 	memcpy(hit.facts.program, e->procname, sizeof hit.facts.program - 1);
-	trigger_hits_add(s->hits, t, &hit, clock_now_ns(&s->pool_reader.pool->clock));
+	trigger_hits_add(s->hits, t, &hit, clock_now_ns(&s->pool->clock));
 }
 
 /* Returns the bytes of the event header; 0 if it is incomplete. */
@@ -239,7 +239,7 @@ static size_t read_event(struct trigger_scan *s, struct triggers *t, const char 
 	return at + e->size;
 }
 
-static void read_events(struct trigger_scan *s, struct triggers *t, const struct seen *seen,
+static void read_events(struct trigger_scan *s, struct triggers *t, const struct drain_chunk *seen,
 			struct progress *p, size_t size)
 {
 	struct event_reader e = { .source = { get_value },
@@ -254,7 +254,7 @@ static void read_events(struct trigger_scan *s, struct triggers *t, const struct
 
 /* ---------------------------------------------------------------- chunks */
 
-static void begin_chunk(struct trigger_scan *s, const struct seen *seen, struct progress *p)
+static void begin_chunk(struct trigger_scan *s, const struct drain_chunk *seen, struct progress *p)
 {
 	if (p->begin_ns == seen->begin_ns && p->sequence == seen->sequence && p->position)
 		return;
@@ -264,22 +264,22 @@ static void begin_chunk(struct trigger_scan *s, const struct seen *seen, struct 
 }
 
 /* Whether the chunk is unchanged since it was inspected: the copy is valid then. */
-static bool is_same_generation(struct trigger_scan *s, const struct seen *seen)
+static bool is_same_generation(struct trigger_scan *s, const struct drain_chunk *seen)
 {
-	struct seen now;
+	struct drain_chunk now;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return drain_inspect(&s->pool_reader, seen->index, &now) &&
-	       now.begin_ns == seen->begin_ns && now.sequence == seen->sequence;
+	return drain_inspect(s->pool, seen->index, &now) && now.begin_ns == seen->begin_ns &&
+	       now.sequence == seen->sequence;
 }
 
 static void scan_chunk(struct trigger_scan *s, struct triggers *t, uint32_t i)
 {
 	struct progress *p = &s->progress[i];
-	struct seen seen;
+	struct drain_chunk seen;
 	size_t size;
 
-	if (!drain_inspect(&s->pool_reader, i, &seen))
+	if (!drain_inspect(s->pool, i, &seen))
 		return;
 	begin_chunk(s, &seen, p);
 	if (seen.position <= p->position)
@@ -296,9 +296,9 @@ static void scan_chunk(struct trigger_scan *s, struct triggers *t, uint32_t i)
 
 void trigger_scan(struct trigger_scan *s, struct triggers *t)
 {
-	uint64_t cut_ns = clock_now_ns(&s->pool_reader.pool->clock);
+	uint64_t cut_ns = clock_now_ns(&s->pool->clock);
 
-	for (uint32_t i = 0; i < s->pool_reader.pool->n_chunks; i++)
+	for (uint32_t i = 0; i < s->pool->n_chunks; i++)
 		scan_chunk(s, t, i);
 	t->programs_scanned_ns = cut_ns;
 }
