@@ -33,7 +33,7 @@ int btf_take(struct btf *b, uint8_t *bytes, size_t size, struct diag *d)
 	    h.str_off > size - h.hdr_len || h.str_len > size - h.hdr_len - h.str_off ||
 	    !h.str_len || bytes[h.hdr_len + h.str_off + h.str_len - 1]) {
 		btf_close(b);
-		return diag_fail(d, -EINVAL, "%s is not in the format we know", path);
+		return diag_fail(d, -EINVAL, "%s has an unknown format", path);
 	}
 	b->types = bytes + h.hdr_len + h.type_off;
 	b->types_end = b->types + h.type_len;

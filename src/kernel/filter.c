@@ -55,7 +55,8 @@ static int constant_text(struct translation *t)
 {
 	if (memchr(t->l.bytes, '"', t->l.size))
 		return lex_fail(&t->l, t->l.at,
-				"the kernel's filters know no text with a quotation mark");
+				"the kernel's filters cannot compare with a text that has a "
+				"quotation mark");
 	text_addf(t->out, "\"%.*s\"%s", (int)t->l.size, t->l.bytes, t->closes ? ")" : "");
 	t->closes = false;
 	return 0;
@@ -107,7 +108,7 @@ static int constant(struct translation *t)
 static int word(struct translation *t)
 {
 	if (t->is_negative && t->l.token != TOKEN_INT)
-		return lex_fail(&t->l, t->l.at, "a number is expected behind -");
+		return lex_fail(&t->l, t->l.at, "a number is expected after -");
 	switch (t->l.token) {
 	case TOKEN_FIELD:
 		return field(t);
@@ -129,10 +130,11 @@ static int word(struct translation *t)
 	case TOKEN_OPERATOR:
 		return operator(t);
 	case TOKEN_REAL:
-		return lex_fail(&t->l, t->l.at, "the kernel's filters know no fractions");
+		return lex_fail(&t->l, t->l.at,
+				"the kernel's filters cannot compare with fractions");
 	case TOKEN_CONTEXT:
 		return lex_fail(&t->l, t->l.at,
-				"the kernel's filters know fields of the event alone");
+				"the kernel's filters can only compare fields of the event");
 	case TOKEN_END:
 		break;
 	}
@@ -154,6 +156,6 @@ int kernel_filter(const char *expression, const char *system, const struct kerne
 			err = lex_next(&t.l);
 	}
 	if (!err && (!out->size || out->failed))
-		err = out->failed ? -ENOMEM : lex_fail(&t.l, expression, "there is nothing in it");
+		err = out->failed ? -ENOMEM : lex_fail(&t.l, expression, "the filter is empty");
 	return err;
 }

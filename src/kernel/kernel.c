@@ -218,10 +218,9 @@ static void count_missed_calls(struct kernel *k, struct diag *d)
 		return;
 	if (!*known && d && !d->text[0])
 		diag_fail(d, 0,
-			  "--kprobe: the kernel missed calls or returns of these functions, of "
-			  "whatever process: they are counted as "
-			  "lost\n  (of more than %d calls under way at once it sees no return; "
-			  "name fewer functions)",
+			  "--kprobe: the kernel missed calls or returns of these functions, "
+			  "perhaps in other processes: they are counted as lost\n  (it sees the "
+			  "returns of at most %d calls in progress; name fewer functions)",
 			  KERNEL_RETURNS_MAX);
 	k->losses[0].here += missed - *known; /* no CPU is to blame, so CPU 0 counts it */
 	*known = missed;
@@ -232,9 +231,8 @@ static void report_lost_changes(struct kernel *k, struct diag *d)
 {
 	if (kernel_contexts_have_lost(k->drain.contexts) && d && !d->text[0])
 		diag_fail(d, 0,
-			  "--kernel-context: threads were born or changed faster than it could be "
-			  "read: some contexts are as they were "
-			  "up to a second before");
+			  "--kernel-context: threads started or changed faster than duet could "
+			  "read: some contexts are up to a second old");
 }
 
 /* If a thread is preempted inside a BPF program, the kernel skips that program for other threads on
@@ -245,8 +243,9 @@ static void report_missed_runs(struct kernel *k, struct diag *d)
 
 	if (missed && d && !d->text[0])
 		diag_fail(d, 0,
-			  "the kernel left out %" PRIu64 " runs of our BPF programs, for whatever "
-			  "process: they are counted as lost\n"
+			  "the kernel skipped %" PRIu64
+			  " runs of BPF programs, perhaps for other processes: they are "
+			  "counted as lost\n"
 			  "  (--kernel-backend=ftrace misses none)",
 			  missed);
 }

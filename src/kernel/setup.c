@@ -44,7 +44,7 @@ int kernel_set(const struct kernel *k, const char *file, const char *value, stru
 {
 	int err = kernel_tracefs_write(k->instance.dir, file, value);
 
-	return err ? diag_fail(d, err, "cannot write %s to %s of our tracefs instance: %s", value,
+	return err ? diag_fail(d, err, "cannot write %s to %s of the tracefs instance: %s", value,
 			       file, strerror(-err))
 		   : 0;
 }
@@ -291,7 +291,7 @@ static int share_losses(struct kernel *k, struct diag *d)
 			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (losses == MAP_FAILED)
-		return diag_errno(d, "no memory to count what is lost");
+		return diag_errno(d, "no memory for the counters of lost events");
 	k->losses = losses;
 	for (int i = 0; i < k->n_cpus; i++)
 		k->cpus[i].losses = &k->losses[i];
@@ -305,7 +305,7 @@ static int open_cpus(struct kernel *k, struct diag *d)
 	struct dirent *e;
 
 	if (!dir) {
-		err = diag_errno(d, "cannot list per_cpu of our tracefs instance");
+		err = diag_errno(d, "cannot list per_cpu of the tracefs instance");
 		if (fd >= 0)
 			close(fd);
 		return err;
@@ -356,7 +356,7 @@ static int open_bpf(struct kernel *k, const struct kernel_options *o, struct dia
 	if (o->backend == KERNEL_BACKEND_FTRACE)
 		return 0;
 	if (o->overwrite && !is_must) {
-		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "a flight recorder is ftrace's");
+		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "a flight recorder uses ftrace");
 		return 0;
 	}
 	err = kernel_bpf_open(&k->bpf, &bo, why);

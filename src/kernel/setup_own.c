@@ -63,8 +63,7 @@ int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refus
 	err = open_own(k, o, d);
 	if (!err)
 		diag_fail(d, 0,
-			  "without the right to tracefs (man duet-lend) the kernel tells of these "
-			  "processes alone, and of sched "
-			  "when they run: thread_switched_in, _out");
+			  "without the right to tracefs (man duet-lend) only these processes are "
+			  "recorded, and of sched only when they run: thread_switched_in, _out");
 	return err;
 }

@@ -232,13 +232,13 @@ int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_
 			d); /* also for BPF's filters: so the kernel has accepted it */
 	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &reported);
 	if (!err && is_entry && reported.n && !by_bpf)
-		err = diag_fail(
-			d, -EOPNOTSUPP,
-			"%s: what system calls are given is compared by BPF programs alone: %s",
-			reported.at[0].expression,
-			k->bpf_refused.text[0] ? k->bpf_refused.text
-					       : "numbers with constants, joined by &&, ||, !, by "
-						 "the names that the call has");
+		err = diag_fail(d, -EOPNOTSUPP,
+				"%s: only BPF programs can filter arguments of system calls: %s",
+				reported.at[0].expression,
+				k->bpf_refused.text[0]
+					? k->bpf_refused.text
+					: "numbers with constants, joined by &&, ||, !, by "
+					  "the names that the call has");
 	if (!err && ((is_entry && kernel_report_arguments(k, s, by_bpf, f)) ||
 		     (!is_entry && by_bpf && report_results(k, s, &reported))))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");

@@ -33,7 +33,7 @@ rec() { # OUT OPTIONS... -- COMMAND...
 	pid=$(echo "$pid" | tail -1)
 	cp /tmp/err /tmp/said
 	grep "[1-9][0-9]* LOST" /tmp/err
-	grep -A1 'runs of our BPF' /tmp/err
+	grep -A1 'runs of BPF programs' /tmp/err
 }
 # Another recording: what duet said is in /tmp/err.
 another() { # OPTIONS...
@@ -98,7 +98,7 @@ refused() {
 		$1 == last && name == "" && length($1) > 5 { name = $1; others = 0 }
 		{ last = $1 }')
 	another --kprobe "$some*"
-	ok "kprobe: those of $some* that can be" grep 'the kernel lets nobody probe by name: left out' err
+	ok "kprobe: those of $some* that can be" grep 'that the kernel cannot probe by name: left out' err
 	note "$(grep 'left out' err)"
 	another --kprobe 'do_sys_open* x=%nonsense'
 	ok "kprobe: none can be" grep 'the kernel refuses it' err

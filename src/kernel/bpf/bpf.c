@@ -133,7 +133,7 @@ static int setup(struct kernel_bpf *b, const struct kernel_bpf_options *o, struc
 		return err;
 	bpf_plan_layout(&b->plan, &b->btf);
 	if (b->plan.task_pid < 0)
-		return diag_fail(d, -ENOENT, "the kernel's BTF does not say where a task's pid is");
+		return diag_fail(d, -ENOENT, "the kernel's BTF lacks task_struct.pid");
 	err = make_control(b, d);
 	if (!err)
 		err = make_rings(b, o->ring_bytes, d);

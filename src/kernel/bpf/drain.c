@@ -136,8 +136,8 @@ static void skip_all(struct bpf_reader *r, struct diag *d)
 	c->losses->here++; /* at least */
 	if (r->drain->n_malformed++ == 0)
 		diag_fail(d, -EBADMSG,
-			  "the ring that BPF programs fill for cpu %d makes no sense; what was in "
-			  "it is lost",
+			  "the ring of BPF programs for cpu %d is malformed; the events in it are "
+			  "lost",
 			  c->number);
 }
 

@@ -118,8 +118,7 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 
 	if (!has_field(f, "id", KERNEL_SYSCALL_NR, 8) ||
 	    !has_field(f, last, KERNEL_SYSCALL_ARGS, last_size))
-		return diag_fail(d, -EOPNOTSUPP, "raw_syscalls:%s has a format we do not know",
-				 f->name);
+		return diag_fail(d, -EOPNOTSUPP, "raw_syscalls:%s has an unknown format", f->name);
 	*table = calloc(KERNEL_SYSCALLS_MAX + 1, sizeof **table);
 	class = *table ? new_class(c, f->id, f->name) : NULL;
 	if (!class)

@@ -39,7 +39,7 @@ int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int numb
 	snprintf(path, sizeof path, "per_cpu/cpu%d/trace_pipe_raw", number);
 	c->pipe = openat(k->instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (c->pipe < 0)
-		return diag_errno(d, "cannot open %s of our tracefs instance", path);
+		return diag_errno(d, "cannot open %s of the tracefs instance", path);
 	return 0;
 }
 
@@ -280,7 +280,7 @@ int kernel_cpu_take(struct kernel_cpu *c, const struct kernel_drain *k, uint64_t
 			k->watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
 		h = hold(c, k, (size_t)size);
 		if (!h)
-			return diag_fail(d, -ENOMEM, "no memory for what the kernel recorded");
+			return diag_fail(d, -ENOMEM, "no memory for recorded kernel events");
 	} while (h->begin_ns < until_ns);
 	return 0;
 }

@@ -83,7 +83,7 @@ void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 	if (!p->n_bytes)
 		return;
 	if (ticks < earliest_ticks || ticks > latest_ticks) {
-		p->malformed = ticks < earliest_ticks ? "begins before the end of the last one"
+		p->malformed = ticks < earliest_ticks ? "begins before the end of the one before"
 						      : "begins in the future";
 		return;
 	}

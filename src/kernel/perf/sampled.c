@@ -75,7 +75,7 @@ static int parse_profile(struct kernel_sampled *s, const char *rate, struct diag
 	if (*rate && !take_number(rate, KERNEL_PROFILE_HZ_MAX, &hz))
 		return diag_fail(
 			d, -EINVAL,
-			"%s: a rate from 1 to %d samples per second is wanted, as in profile:99",
+			"%s: a rate from 1 to %d samples per second is expected, as in profile:99",
 			s->name, KERNEL_PROFILE_HZ_MAX);
 	snprintf(s->event, sizeof s->event, "profile");
 	s->attr = (struct perf_event_attr){ .type = PERF_TYPE_SOFTWARE,
@@ -124,8 +124,7 @@ static int parse_counter(struct kernel_sampled *s, const char *name, struct diag
 		return complain(s->name, d);
 	if (name[size] && !take_number(name + size + 1, INT64_MAX, &period))
 		return diag_fail(d, -EINVAL,
-				 "%s: a number is wanted behind the name: each how many-th is "
-				 "recorded, as in "
+				 "%s: a number is expected after the name: the period, as in "
 				 "counter:page-faults:100",
 				 s->name);
 	name_after(s, "counter_", c);
@@ -205,7 +204,7 @@ int kernel_sampled_extras(const char *pattern, struct kernel_sampled counters[KE
 	end = names ? strchr(names, ':') : NULL;
 	if (!end)
 		return names ? diag_fail(d, -EINVAL,
-					 "%s: what events are to have, and which, is wanted: "
+					 "%s: values and a pattern are expected, as in "
 					 "with:page-faults+user-stack:sched_switch",
 					 pattern)
 			     : 0;
@@ -223,12 +222,11 @@ int kernel_sampled_explain(const char *what, int err, struct diag *d)
 	if (err == -EACCES || err == -EPERM)
 		return kernel_rights_perf(what, err, d);
 	if (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV)
-		return diag_fail(d, err,
-				 "%s: this machine has no such counter (no PMU, or its hypervisor "
-				 "does not show it)\n"
-				 "  those that the kernel itself counts are everywhere: "
-				 "page-faults, context-switches, "
-				 "cpu-migrations, cpu-clock, ...",
-				 what);
+		return diag_fail(
+			d, err,
+			"%s: this machine has no such counter (no PMU, or its hypervisor does not "
+			"show it)\n  the kernel's own counters exist on every machine: "
+			"page-faults, context-switches, cpu-migrations, cpu-clock, ...",
+			what);
 	return diag_fail(d, err, "%s: perf_event_open: %s", what, strerror(-err));
 }

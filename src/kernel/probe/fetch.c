@@ -80,7 +80,8 @@ int kernel_fetch_argument(const char *word, size_t size, bool in_kernel, struct 
 		*type++ = 0;
 	for (const char *p = expression; *p; p++)
 		if (!isgraph((unsigned char)*p))
-			return diag_fail(d, -EINVAL, "%s: no such expression", w);
+			return diag_fail(d, -EINVAL, "%s: this is not an expression for arguments",
+					 w);
 	if (!*expression || (type && !*type))
 		return diag_fail(d, -EINVAL, "%s: an expression, or its type, is missing", w);
 	add(t, w, translate(expression, in_kernel), type ? type : "u64", in_kernel);

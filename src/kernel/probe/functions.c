@@ -77,7 +77,7 @@ static int select_one(const struct choosing *c, const char *pattern)
 	if (strstr(pattern, "mod:") && !c->has_modules)
 		return diag_fail(
 			c->d, -EINVAL,
-			"%s: a graph of what functions call begins at functions, not at a module",
+			"%s: a graph with --graph-depth starts at functions, not at a module",
 			pattern);
 	if (!is_loaded(pattern))
 		return diag_fail(c->d, -ENOENT, "%s: this module is not loaded (lsmod)", pattern);
@@ -92,9 +92,9 @@ static int select_one(const struct choosing *c, const char *pattern)
 				 "  tracefs' available_filter_functions lists them",
 				 pattern);
 	return err ? diag_fail(c->d, err,
-			       "this kernel lets nobody trace its functions (tracefs %s: %s)\n"
-			       "  it needs CONFIG_FUNCTION_TRACER and no lockdown; -k profile "
-			       "samples them, -k has events",
+			       "this kernel cannot trace its functions (tracefs %s: %s)\n  it "
+			       "needs CONFIG_FUNCTION_TRACER and no lockdown; -k profile samples "
+			       "them, -k has events",
 			       c->file, strerror(-err))
 		   : 0;
 }
@@ -187,13 +187,12 @@ static int set_tracer(int instance, const char *name, struct diag *d)
 	if (is_graph && err == -EINVAL)
 		return diag_fail(d, -EOPNOTSUPP,
 				 "this kernel has no function graph in instances of tracefs: it "
-				 "needs Linux 6.12 and "
-				 "CONFIG_FUNCTION_GRAPH_TRACER\n  --graph F alone is made of "
-				 "probes there, without --graph-over, "
-				 "--graph-depth and --graph-args; -k function:F records calls");
+				 "needs Linux 6.12 and CONFIG_FUNCTION_GRAPH_TRACER\n  --graph F "
+				 "alone uses probes instead; without --graph-over, --graph-depth "
+				 "and --graph-args it works here\n  -k function:F records calls");
 	return diag_fail(d, -EOPNOTSUPP,
-			 "this kernel lets nobody trace its functions (tracer %s: %s)\n"
-			 "  -k profile samples them, -k has events",
+			 "this kernel cannot trace its functions (tracer %s: %s)\n  -k profile "
+			 "samples them, -k has events",
 			 name, strerror(-err));
 }
 

@@ -113,8 +113,8 @@ static int add_matching(struct kernel_probes *p, const struct probe_request *w, 
 
 	if (n < 0)
 		return diag_fail(p->d, (int)n,
-				 "%s %s: this kernel does not tell its functions' names (tracefs "
-				 "available_filter_functions: %s)\n  name one without * and ?",
+				 "%s %s: this kernel does not list its functions (tracefs "
+				 "available_filter_functions: %s)\n  use a name without * and ?",
 				 kernel_probe_option(p->probe->kind), p->probe->text,
 				 strerror((int)-n));
 	for (line = names; !err && *line; line = *end ? end + 1 : end) {
@@ -153,11 +153,11 @@ static int pair(int root, const char *instance, const char *pattern, struct kern
 
 	if (*pattern == '@' || strpbrk(pattern, ": \t%") ||
 	    snprintf(exit, sizeof exit, "%s%%return%s", pattern, depth) >= (int)sizeof exit)
-		return diag_fail(d, -EINVAL,
-				 "--graph %.100s: this kernel has no function graph in instances "
-				 "of tracefs, and probes in "
-				 "its place are for names of functions and globs",
-				 pattern);
+		return diag_fail(
+			d, -EINVAL,
+			"--graph %.100s: this kernel has no function graph in instances of "
+			"tracefs, and probes replace it only for names of functions and globs",
+			pattern);
 	snprintf(entry, sizeof entry, "%s%s", pattern, depth);
 	return kernel_uprobes_make(root, instance, both, 2, s, d);
 }

@@ -120,7 +120,7 @@ static void add_reason(int root, char *why, size_t size)
 	static const char mark[] = "error: ";
 	char *log, *last = NULL;
 
-	snprintf(why, size, "is it an expression that it knows?");
+	snprintf(why, size, "check the expression");
 	if (kernel_tracefs_read(root, "error_log", &log) < 0)
 		return;
 	for (char *p = log; (p = strstr(p, mark)); p += sizeof mark - 1)

@@ -132,7 +132,7 @@ static int read_request(struct probe_request *w, const struct kernel_uprobe *pro
 				 file, strchr(file, '/') ? "" : ", as a command or as a library");
 	if (strpbrk(w->path, " \t\n"))
 		return diag_fail(d, -EINVAL,
-				 "%s: the kernel sets no probe in a file with a blank in its path",
+				 "%s: the kernel cannot probe a file with a blank in its path",
 				 w->path);
 	return 0;
 }
@@ -256,7 +256,7 @@ static void report_left_out(const struct kernel_probes *p, struct diag *d)
 			 p->n_left_out, p->n_left_out == 1 ? "" : "s");
 	if (p->n_refused)
 		snprintf(functions, sizeof functions,
-			 "%d function%s the kernel lets nobody probe by name: left out (%.300s%s)",
+			 "%d function%s that the kernel cannot probe by name: left out (%.300s%s)",
 			 p->n_refused, p->n_refused == 1 ? "" : "s",
 			 p->refused.size ? p->refused.bytes : "",
 			 p->n_refused > KERNEL_REFUSED_NAMED ? ", ..." : "");

@@ -249,8 +249,7 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
 	c->last = NULL;
 	err = kernel_thread_events_run(c->thread_events, true);
 	if (err)
-		return diag_fail(d, err, "cannot follow what changes of threads: %s",
-				 strerror(-err));
+		return diag_fail(d, err, "cannot follow changes of threads: %s", strerror(-err));
 	dir = opendir("/proc");
 	while (dir && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0]))

@@ -159,8 +159,7 @@ static int add_events(struct kernel_thread_events *u, const struct kernel_thread
 		if (!i && !o->cgroups_alone && err == -ENOENT) /* a kernel without cgroups */
 			err = 0;
 		if (err)
-			diag_fail(d, err,
-				  "cannot follow what changes of threads: tracefs %s:%s: %s",
+			diag_fail(d, err, "cannot follow changes of threads: tracefs %s:%s: %s",
 				  recorded[i].system, recorded[i].event, strerror(-err));
 	}
 	for (int i = 0; !err && o->system_calls && !o->cgroups_alone && i < KERNEL_SETTERS; i++) {
@@ -230,7 +229,7 @@ int kernel_thread_events_open(struct kernel_thread_events **out,
 
 	*out = NULL;
 	if (!u)
-		return diag_fail(d, -ENOMEM, "no memory to follow what changes of threads");
+		return diag_fail(d, -ENOMEM, "no memory to follow changes of threads");
 	u->instance = KERNEL_NO_INSTANCE;
 	u->clock = o->clock;
 	u->page_size = (size_t)sysconf(_SC_PAGESIZE);

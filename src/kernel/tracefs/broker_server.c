@@ -133,7 +133,7 @@ static int make(struct broker_server *l, struct lease *one, struct diag *d)
 	if (err)
 		return err;
 	err = chown_instance(&one->instance, one->uid);
-	return err ? diag_fail(d, err, "cannot give tracefs/%s away: %s", one->instance.path,
+	return err ? diag_fail(d, err, "cannot give tracefs/%s to the user: %s", one->instance.path,
 			       strerror(-err))
 		   : 0;
 }

@@ -35,16 +35,16 @@ static int check_unlimited(int root, struct diag *d)
 		bool is_free;
 
 		if (n < 0)
-			return diag_fail(d, (int)n,
-					 "this kernel limits no function graph (tracefs %s: %s)",
-					 shared[i].file, strerror((int)-n));
+			return diag_fail(
+				d, (int)n,
+				"this kernel cannot limit function graphs (tracefs %s: %s)",
+				shared[i].file, strerror((int)-n));
 		is_free = shared[i].unset ? atoi(text) == 0 : *text == '#' || !*text;
 		free(text);
 		if (!is_free)
 			return diag_fail(d, -EBUSY,
-					 "somebody else's tracer has set tracefs %s, which the "
-					 "kernel has once: "
-					 "end it, or write %s to it",
+					 "another tracer uses tracefs %s, which is global in the "
+					 "kernel\n  end that tracer, or write %s to the file",
 					 shared[i].file, shared[i].unset ? "0" : "nothing");
 	}
 	return 0;
@@ -78,13 +78,13 @@ int kernel_graph_limits_lock(int root, int instance, struct diag *d)
 
 	if (root < 0)
 		return diag_fail(d, -EPERM,
-				 "--graph-over, --graph-depth: only root may, the kernel has them "
-				 "once for all");
+				 "--graph-over, --graph-depth: these limits are global in the "
+				 "kernel, so they need root");
 	guard = lock_shared(root);
 	if (guard == -EWOULDBLOCK)
 		return diag_fail(d, -EBUSY,
-				 "another recorder limits its function graph, and the kernel can "
-				 "do so for one alone");
+				 "another recorder limits its function graph, and the kernel has "
+				 "only one set of limits");
 	if (guard < 0)
 		return diag_fail(d, guard,
 				 "this kernel has no function graph (tracefs %s: %s)\n"

@@ -71,26 +71,24 @@ int kernel_rights_tracefs(struct diag *d)
 		return locked_down(d);
 	if (!geteuid())
 		return diag_fail(d, -EPERM,
-				 "kernel events cannot be recorded: tracefs needs root and "
-				 "CAP_SYS_ADMIN, which this container "
-				 "lacks");
+				 "kernel events cannot be recorded: tracefs needs CAP_SYS_ADMIN, "
+				 "which this process (in a container?) does not have");
 	if (!stat(tracefs_path, &s))
 		snprintf(mode, sizeof mode, " (%s is of user %u, group %u, mode %04o)",
 			 tracefs_path, s.st_uid, s.st_gid, s.st_mode & 07777);
-	return diag_fail(d, -EPERM,
-			 "kernel events cannot be recorded: tracefs needs root%s\n"
-			 "  run it with sudo, or have it lent (man duet-lend), or record the "
-			 "application alone;\n"
-			 "  when one's own processes run (-k sched_switch), -k profile and -k "
-			 "counter:NAME need no root",
-			 mode);
+	return diag_fail(
+		d, -EPERM,
+		"kernel events cannot be recorded: tracefs needs root%s\n  use sudo, or let root "
+		"lend it (man duet-lend), or record only the application\n  -k sched_switch, -k "
+		"profile and -k counter:NAME work for your own processes without root",
+		mode);
 }
 
 int kernel_rights_broker(struct diag *d)
 {
 	return diag_fail(d, -EACCES,
-			 "kernel events cannot be recorded: this user is not in the group that "
-			 "may (usermod -a -G tracing USER, then log in again)");
+			 "kernel events cannot be recorded: this user is not in the group of the "
+			 "lender's socket\n  usermod -a -G tracing USER, then log in again");
 }
 
 int kernel_rights_perf(const char *what, int err, struct diag *d)
@@ -100,9 +98,8 @@ int kernel_rights_perf(const char *what, int err, struct diag *d)
 	if (kernel_is_locked_down())
 		return locked_down(d);
 	return diag_fail(d, err,
-			 "%s: no right to sample all processes%s\n"
-			 "  it takes root, CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=0 "
-			 "(-1 for stack:)",
+			 "%s: no right to sample all processes%s\n  it needs root, CAP_PERFMON, "
+			 "or: sysctl kernel.perf_event_paranoid=0 (-1 for stack:)",
 			 what, setting("perf_event_paranoid", now, sizeof now));
 }
 
@@ -114,7 +111,7 @@ int kernel_rights_bpf(int err, struct diag *d)
 	if (kernel_is_locked_down())
 		return locked_down(d);
 	return diag_fail(
-		d, err, "BPF programs take root, or CAP_BPF and CAP_PERFMON; they are not lent%s%s",
+		d, err, "BPF programs need root, or CAP_BPF and CAP_PERFMON; they are not lent%s%s",
 		has_bpf	      ? has_perfmon ? "" : ": CAP_PERFMON is missing"
 		: has_perfmon ? ": CAP_BPF is missing"
 			      : ": both are missing",

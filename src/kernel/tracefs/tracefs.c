@@ -219,7 +219,7 @@ int kernel_instance_borrow(struct kernel_instance *in, int dir, int lease, struc
 	if (!fstatfs(dir, &s) && s.f_type == TRACEFS_MAGIC_NUMBER)
 		return make_quiet(in, d);
 	kernel_instance_remove(in);
-	return diag_fail(d, -EPROTO, "what was lent is no tracefs");
+	return diag_fail(d, -EPROTO, "the lender sent a directory that is not a tracefs instance");
 }
 
 /* Another process may have a file of it open for a moment (EBUSY). */

@@ -124,7 +124,7 @@ def members_record_the_kernel_and_others_do_not():
     run(*as_user(duet, "record", "-q", "-k", "sched", "-o", work + "/u/member", "--", "sleep", "0.1"))
     ok(kernel_events(work + "/u/member"), "they record it")
     err = run(*as_user(duet, "record", "-v", "-k", "sched", "-o", work + "/u/by", "--", "true"))[1]
-    ok("by ftrace: BPF programs take root" in err, "BPF programs are not lent: ftrace does it, and why is told", err)
+    ok("by ftrace: BPF programs need root" in err, "BPF programs are not lent: ftrace does it, and why is told", err)
     err = run(*as_user(duet, "record", "--kernel-backend=bpf", "-k", "sched", "-o", work + "/u/bpf", "--", "true"), status=2)[1]
     ok("they are not lent" in err, "who insists is told so", err)
     err = run(*as_user(duet, "record", "-k", "sched", "-o", work + "/u/other", "--", "true", member=False), status=2)[1]

@@ -205,7 +205,7 @@ def arguments_are_filtered():
     is_({(f["flags"], f["dfd"]) for f in entries}, {(os.O_PATH, -100)}, "entries pass the filter")
     ok(5 < len(entries) < count(found, "syscall_exit_openat"), "there are others, whose ends are all there", len(entries))
     ok(any(f["filename"] == "/x" for f in entries), "and they have their texts")
-    for more, why in ((["--kernel-backend=ftrace"], "by BPF programs alone"), (["-k", "syscall_entry_openat", "-f", "nix == 1"], "nix == 1")):
+    for more, why in ((["--kernel-backend=ftrace"], "only BPF programs"), (["-k", "syscall_entry_openat", "-f", "nix == 1"], "nix == 1")):
         status, _, err = cmd("record", "-q", "-k", "syscall_entry_openat", "-f", "flags == 1", *more, "-o", work + "/unfiltered", "--", "true")
         ok(status == 2 and why in err, "never unfiltered instead: %s" % more, err)
 

@@ -20,10 +20,10 @@ WAYS = [
     (["-k", "function:" + FUNCTION], "function", ["-k profile"]),
     (["-k", "function:mod:none_of_that_name"], None, ["not loaded"]),
     (["--graph", FUNCTION], "funcgraph_exit", ["-k profile", "--kprobe"]),
-    (["--graph", FUNCTION, "--graph-depth", "2"], "funcgraph_exit", ["--kprobe", "somebody else's", "another recorder"]),
-    (["--graph", FUNCTION, "--graph-over", "1us"], "funcgraph_exit", ["--kprobe", "somebody else's", "another recorder"]),
+    (["--graph", FUNCTION, "--graph-depth", "2"], "funcgraph_exit", ["--kprobe", "another tracer", "another recorder"]),
+    (["--graph", FUNCTION, "--graph-over", "1us"], "funcgraph_exit", ["--kprobe", "another tracer", "another recorder"]),
     (["--kprobe", FUNCTION + " name=arg2:str"], "kprobe_" + FUNCTION, ["CONFIG_KPROBE_EVENTS"]),
-    (["--kprobe", "do_sys_open*"], "kprobe_" + FUNCTION, ["CONFIG_KPROBE_EVENTS", "name one without"]),
+    (["--kprobe", "do_sys_open*"], "kprobe_" + FUNCTION, ["CONFIG_KPROBE_EVENTS", "a name without"]),
     (["--fprobe", FUNCTION + "%return r=retval:s64"], "fretprobe_" + FUNCTION, ["CONFIG_FPROBE_EVENTS"]),
 ]
 WRONG = [

@@ -144,7 +144,7 @@ static void programs_that_were_not_run_are_counted_and_told(void)
 	struct kernel_counts c;
 
 	pretended = MISSED;
-	live_note = "the kernel left out 12 runs of our BPF programs";
+	live_note = "the kernel skipped 12 runs of BPF programs";
 	live_record(k, few_calls, false);
 	live_note = "";
 	kernel_counts(k, &c);

@@ -297,9 +297,9 @@ def what_is_lost_in_each_life_is_in_the_summary():
 
 
 def what_cannot_be_recorded_so_is_refused():
-    for args, want in ((["-k", "counter:nonsense"], "no such counter"), (["-k", "counter:page-faults:0"], "a number is wanted"),
+    for args, want in ((["-k", "counter:nonsense"], "no such counter"), (["-k", "counter:page-faults:0"], "a number is expected"),
                        (["-k", "with:page-faults+nonsense:sched_switch"], "no such counter"),
-                       (["-k", "with:page-faults"], "which, is wanted"), (["-k", "with:stack:nonsense"], "no kernel event matches"),
+                       (["-k", "with:page-faults"], "a pattern are expected"), (["-k", "with:stack:nonsense"], "no kernel event matches"),
                        (["-k", "stack:nonsense"], "no kernel event matches"),
                        (["-k", "counter:page-faults", "-f", "pid > 3"], "takes no filter")):
         status, _, err = cmd("record", "-q", *args, "-o", work + "/refused", "--", "true")

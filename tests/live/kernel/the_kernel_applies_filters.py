@@ -67,7 +67,7 @@ ok(any(e["fields"]["ret"] > 0 for e in exits if e["event"] == "syscall_exit_read
 ok("syscall_exit_openat" in {e["event"] for e in others}, "cat could not open what is not there")
 
 for expression, why in (("nope == 1", "has no field `nope'"), ("4 < prev_tid", "the kernel cannot filter sched:sched_switch"),
-                        ("$procname == \"x\"", "fields of the event alone"), ("prev_tid * 2 == 4", "do not compute")):
+                        ("$procname == \"x\"", "only compare fields of the event"), ("prev_tid * 2 == 4", "do not compute")):
     r = run("record", "-k", "sched_switch", "-f", expression, "-o", "refused", "--", "true")
     ok((r.returncode, os.path.exists("refused")) == (2, False) and why in r.stderr, "refused: " + expression, r.stderr)
 shutil.rmtree(work)
