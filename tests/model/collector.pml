@@ -189,7 +189,7 @@ proctype reader()
 	}
 }
 #else
-/* session_info_read(): the state, then word and header.  False states and empty chunks are nothing to read. */
+/* drain_inspect(): the state, then word and header.  False states and empty chunks are nothing to read. */
 inline session_info_read(i)
 {
 #if BUG == 20
@@ -208,7 +208,7 @@ inline session_info_read(i)
 	}
 }
 
-/* write_chunk(): every event whole, once.  What lies below the word does not change: one step. */
+/* write_chunk(): every event complete, once.  The bytes below the word do not change: one step. */
 #define WRITE(i)                                                                             \
 	d_step {                                                                             \
 		do                                                                           \
@@ -222,7 +222,7 @@ inline session_info_read(i)
 		e = 0                                                                        \
 	}
 
-/* free_chunk(), and (1) of drain.h: nobody can write to it, all of it is in the file. */
+/* free_chunk(), and (1) of drain.h: no party can write to it, all of it is in the file. */
 #define RELEASE(i)                                                                           \
 	d_step {                                                                             \
 		if                                                                           \
@@ -270,7 +270,7 @@ inline write_cpu()
 		fi;
 #if BUG != 6
 		if
-		:: s && v_state[i] == OWNED -> v_pos[i] = pos[i] /* look again */
+		:: s && v_state[i] == OWNED -> v_pos[i] = pos[i] /* check again */
 		:: else
 		fi;
 #endif
@@ -354,7 +354,7 @@ proctype drain(byte me)
 #endif
 	:: OVER -> break
 	od;
-	/* Nobody else runs any more: the rest need not be cut into steps. */
+	/* No other process runs any more: the rest can be one step. */
 	skip;
 	d_step { reclaim(); pass(); pass(); pass(); looked = true };
 	skip;

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model/ring.pml - the protocol of the ring, for the checker Spin (Holzmann, "The Spin Model Checker").
+ * model/ring.pml - the protocol of the ring, for the model checker Spin (Holzmann, "The Spin
+ * Model Checker").
  *
- * Two threads with pids 1 and 2 on two CPUs, signal handlers, a collector (collector.pml), sudden death.
- * One step of a process here is one access to shared memory there, or several that no other party can tell
- * apart; the C function is named beside it.  What runs on one CPU and is not alone there is preempted: a
- * step of one writer on a CPU sends the restartable sequence of another on the same CPU back.  So does a
- * migration, and a signal: its handler writes while the one below it in the same thread stands still.
+ * Two threads with pids 1 and 2 on two CPUs, signal handlers, a collector (collector.pml), sudden
+ * death. One step of a process here is one access to shared memory there, or several that no
+ * other party can distinguish.  The name of the C function is beside it.  Code that shares a CPU
+ * is preempted: a step of one writer on a CPU restarts the restartable sequence of another on the
+ * same CPU.  A migration and a signal do the same.  A signal handler writes while the code below
+ * it in the same thread stands still.
  *
- * A chunk has CELLS cells, an event is two halves of a cell.  A state word is (state, owner, order),
- * always changed as one.  Simpler than in C: one or two places of the exclusive path per CPU instead of four; a
- * claim is one step (its exchange fails if anything changed since the search); time and sizes are left
- * out; memory is seen by all in one order (what is not: weak.pml).
+ * A chunk has CELLS cells, an event is two halves of a cell.  A state word is (state, owner,
+ * order), always changed as one.  Simpler than in C: one or two places of the exclusive path for
+ * each CPU instead of four; a claim is one step (its exchange fails if anything changed since the
+ * search); time and sizes are left out; all parties see memory in one order (weak.pml covers
+ * other orders).
  *
- * -DFLIGHT: claims take the oldest FULL chunk, and a reader copies chunks instead of draining them.
- * -DX=0, 1, 2, 3: no writer, the second thread, both threads, the first and its handlers use the exclusive path.
+ * -DFLIGHT: claims take the oldest FULL chunk, and a reader copies chunks instead of draining
+ * them.
+ *
+ * -DX=0, 1, 2, 3: no writer, the second thread, both threads, the first and its handlers use the
+ * exclusive path.
+ *
  * -DSIGNALS=n: handlers in the first thread, each may interrupt the one before.
- * -DBUG=n: mutants, each with one check or ordering taken out; ./run tells which and why.
+ *
+ * -DBUG=n: mutants, each without one check or ordering; ./run lists them with reasons.
  */
 #ifndef BUG
 #define BUG 0
@@ -44,7 +52,7 @@
 #define COPIES 3 /* of the reader */
 #endif
 #ifndef ABORTS
-#define ABORTS 4 /* sequences sent back in all: bounds what a scheduler may do */
+#define ABORTS 4 /* restarted sequences in all: a limit on the scheduler */
 #endif
 #ifndef SIGNALS
 #define SIGNALS 0
@@ -93,12 +101,12 @@ bool exhausted;
 
 /* The machine. */
 byte cpu[THREADS];
-byte top; /* who runs in the first thread */
+byte top; /* the party that runs in the first thread */
 bool armed[WRITERS], aborted[WRITERS], done[WRITERS];
 bool dead[THREADS + 2]; /* by pid: also the collector and its successor */
 byte n_aborts;
 
-/* What must hold in the end. */
+/* The conditions at the end. */
 bool recorded[WRITERS * EVENTS], refused[WRITERS * EVENTS], seen[WRITERS * EVENTS];
 bool gone[WRITERS * EVENTS]; /* overwritten */
 
@@ -135,7 +143,7 @@ bool gone[WRITERS * EVENTS]; /* overwritten */
 #define NEW_ORDER(c) order[c] = next_order; next_order++
 #endif
 
-/* Someone takes a chunk from its readers: what was in it is overwritten, rightly or not. */
+/* A writer takes a chunk from its readers: its events are overwritten, correctly or not. */
 inline overwrite(c)
 {
 	k = 0;
@@ -247,7 +255,7 @@ try: skip; /* ring_try.  Until the commit nothing it reads can change without an
 #endif
 		goto next;
 
-look: skip; /* look(), write.c: outside of a sequence, anything may happen in between. */
+look: skip; /* look(), write.c: outside of a sequence, so any step of others may come in between. */
 		STEP(u = cpu[T(me)]; c = slot[u]);
 		if
 		:: c != NONE ->

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model/weak.pml - what the exclusive path's memory orders are for, where stores are not seen in their order (aarch64).
+ * model/weak.pml - the memory orders of the exclusive path, on CPUs where stores become visible
+ * out of order (aarch64).
  *
- * One chunk of a flight recorder, FULL with two events of its first life.  A claims it, writes, and puts it
- * into a place; B takes it from there and goes on; a reader copies it, as collect/drain/overwrite.c does (collect/
- * drain.c reads in the same order and without the second look at the state).
+ * One chunk of a flight recorder, FULL with two events of its first generation.  A claims it,
+ * writes, and puts it into a place.  B takes it from there and continues.  A reader copies it, as
+ * collect/drain/overwrite.c does (collect/drain/drain.c reads in the same order, without the
+ * second check of the state).
  *
- * A store waits in its writer's buffer and leaves it at any time, also before older ones for other words;
- * a release leaves it only as the oldest.  An exchange waits for an empty buffer (its release), then owns the
- * word: nobody else exchanges it until the new value is seen, but the writer's later stores may be seen
- * before it is.  So do LDAXR and STLXR (Arm Architecture Reference Manual, B2.3).  A writer sees its own
- * stores.  Loads are in program order, except where a mutant lets them go early.
+ * A store waits in its writer's buffer and leaves it at any time, also before older stores to
+ * other words.  A release store leaves it only as the oldest.  An exchange waits for an empty
+ * buffer (its release), and then owns the word: no other party exchanges it until the new value
+ * is visible, but later stores of the writer may be visible before it.  LDAXR and STLXR behave
+ * like this (Arm Architecture Reference Manual, B2.3).  A writer sees its own stores.  Loads are
+ * in program order, except where a mutant lets them move ahead.
  *
- * -DBUG=n: mutants, each without one order; ./run tells which.
+ * -DBUG=n: mutants, each without one order; ./run lists them.
  */
 #ifndef BUG
 #define BUG 0
@@ -22,8 +25,8 @@
 #define OWNED 2
 #define STATE 0
 #define WORD  1
-#define PLACE 2 /* 0: empty, 1: the chunk, held by nobody, 2 and above: held */
-#define BYTES 3 /* and 4: one event each; 1, 2 in the first life, 11, 12 in the second */
+#define PLACE 2 /* 0: empty, 1: the chunk, not held, 2 and above: held */
+#define BYTES 3 /* and 4: one event each; 1, 2 in the first generation, 11, 12 in the second */
 #define WORDS 5
 #define DEPTH 6
 
@@ -61,7 +64,7 @@ inline put(where, what, how, exchanging)
 		fi                                                                           \
 	}
 
-/* The newest of our own, else what is seen by all. */
+/* The newest own store, else the value that all see. */
 inline fetch(where, v)
 {
 	d_step {
@@ -158,7 +161,7 @@ proctype taker(byte me)
 #if BUG != 5
 		fetch(WORD, w);
 #endif
-		assert(w == 1); /* what was given is seen */
+		assert(w == 1); /* the stored value is seen */
 		WRITE;
 		STORE(PLACE, 1, (BUG == 2 -> PLAIN : RELEASE))
 	:: else

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/check.c - what is in the files, held against the ledger: see sim.h.
+ * sim/check.c - compares the files with the ledger: see sim.h.
  *
- *   (1) what was written is there once; of a flight recorder, at most once, and the newest
- *   (2) what was refused is not there, and is counted: in the result, and in the streams
- *   (3) events of one thread are in its order
- *   (4) our reader has nothing to complain of; so every class is described, every packet whole
- *   (5) after a flush: what had been written when it was asked for is there already
+ * (1) an event that was written is there once; in a flight recorder at most once, and the newest
+ *     ones are there
+ * (2) an event that was refused is not there, and is counted: in the result and in the streams
+ * (3) events of one thread are in its order
+ * (4) duet's reader reports nothing; so every class is described, every packet is complete
+ * (5) after a flush the events that had been written before its request are there
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -185,7 +186,7 @@ static void check_written(bool all_written, uint64_t unwritten)
 
 static void check_lost(const struct walk *w, const struct recorder_result *r, bool all_written)
 {
-	/* Who died in a write may have counted it, or not. */
+	/* A thread that died in a write may have counted it, or not. */
 	if (r->app_lost < sim->n_refused || r->app_lost > sim->n_refused + sim->n_unknown)
 		sim_fail("%u events were refused, %u more perhaps; %llu are counted as lost",
 			 sim->n_refused, sim->n_unknown, (unsigned long long)r->app_lost);
@@ -196,7 +197,7 @@ static void check_lost(const struct walk *w, const struct recorder_result *r, bo
 		sim_fail("%llu packets are said to be lost", (unsigned long long)w->n_lost_packets);
 }
 
-/* Snapshots lie in the recording: each is one by itself, and the recording is what remains. */
+/* Snapshots are inside the recording: each is checked by itself, and the recording is the rest. */
 static int take_snapshots_out(const char *out, char paths[][300])
 {
 	struct dirent *e;

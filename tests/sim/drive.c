@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sim/drive.c - the collector's turns, its deaths, and those who take over: see sim.h. */
+/* sim/drive.c - the collector's turns, its deaths and its successors: see sim.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ static void work(void *arg)
 	collector_work(&collector);
 }
 
-/* Of each door: how many requests of the crowd were heard since it had something to say. */
+/* For each socket: the crowd's requests that were served since it had data. */
 static uint32_t passed_by[SESSION_CONNECTIONS];
 
 /* A program waits for one request of the crowd at most, however many those are: all peers are one
@@ -60,7 +60,7 @@ static void read_requests(int i)
 
 enum { HEAR_MOST = 64 };
 
-/* As the loop does: what can be read is told. */
+/* As in the event loop: reports the descriptors that can be read. */
 static void serve(void *arg)
 {
 	struct pollfd at[SESSION_CONNECTIONS + 1];
@@ -132,8 +132,9 @@ static void die(void *arg, ucontext_t *u)
 	_exit(SIM_KILLED);
 }
 
-/* Some calls to the world from now on, or some instructions after one: what matters is close to
- * them.  Or some instructions from now on, which are returned. */
+/* The point of death: after some calls to the world, or some instructions after such a call,
+ * because the critical places are near them.  Or some instructions from now on, which are
+ * returned. */
 static int64_t draw_event(bool dies)
 {
 	sim->dies = dies;
@@ -144,7 +145,7 @@ static int64_t draw_event(bool dies)
 	return -1;
 }
 
-/* In a child, which does not come back; what it did to private memory never was. */
+/* In a child that does not return: its changes of private memory are lost with it. */
 static void turn_and_die(void (*what)(void *arg))
 {
 	int64_t n = draw_event(true);
@@ -185,7 +186,8 @@ static bool turn(void (*what)(void *arg))
 	return true;
 }
 
-/* What the dead one had in private memory goes with it; the next has what the keeper has. */
+/* The private memory of the dead collector is lost; the next one has the memory of the
+ * supervisor. */
 static void forget(void)
 {
 	struct streams *streams = collector.streams;

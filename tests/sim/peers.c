@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/peers.c - what comes through the collector's socket: programs that join, requests, crowds
- * that say nothing, halves, garbage.  The sockets are real; that a peer's pid is what it claims is
- * played in world.c.
+ * sim/peers.c - the peers of the collector's socket: programs that attach, requests, crowds that
+ * send nothing, partial messages, garbage.  The sockets are real.  The peer's pid is simulated in
+ * world.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 
 enum {
 	BLOCK_TIMEOUT_NS = 1000000000, /* of a program that joins */
-	/* Of who asks, in rounds of the collector's loop.  No time: it did nothing while its host
-	   slept. */
+	/* Of a peer that waits, in rounds of the collector's loop.  Not in time: the collector
+	 * does nothing while its host sleeps. */
 	BLOCK_TIMEOUT_ROUNDS = 8,
 };
 
@@ -94,7 +94,7 @@ static void hear_answer(struct sim_program *p)
 
 	if (n < 0 && errno == EAGAIN) {
 		if (sim->now_ns - p->asked_ns > BLOCK_TIMEOUT_NS)
-			program_die(p); /* it goes on without */
+			program_die(p); /* it continues without */
 		return;
 	}
 	c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
@@ -169,7 +169,7 @@ static void half(struct peer *p)
 	say(p, text, sim_draw(sizeof text - 1));
 }
 
-/* One who has connected; NULL: there are too many. */
+/* A peer that has connected; NULL: there are too many. */
 static struct peer *new_peer(void)
 {
 	for (uint32_t i = 0; i < SIM_PEERS; i++) {
@@ -221,7 +221,7 @@ static void leave(struct peer *p)
 	p->fd = 0;
 }
 
-/* One that is whole; what a collector that died left of another is none. */
+/* Returns a complete one; the rest that a dead collector left of another does not count. */
 static void keep_snapshot(const char *answer)
 {
 	const char *at = strstr(answer, "/out/snapshot-");
@@ -279,7 +279,7 @@ void peers_act(void)
 	} else if (sim_chance(20)) {
 		for (uint32_t n = sim_draw(100); n; n--)
 			somebody(); /* a crowd */
-		new_program();	    /* and who comes behind it */
+		new_program();	    /* and the one that comes after it */
 	} else {
 		somebody();
 	}

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/programs.c - programs that write into the pools, and the ledger of what they wrote: see
- * sim.h.
+ * sim/programs.c - programs that write into the pools, and the ledger of their events: see sim.h.
  *
- * They write with the real write paths.  A write may be cut short by death before any instruction,
- * or be interrupted there: then others run, the collector too, and if it was in the middle of a
- * restartable sequence it begins again, perhaps on another processor.
+ * They use the real write paths.  A write may end by death before any instruction, or be
+ * interrupted there: then other programs run, and the collector.  If the write was in the middle
+ * of a restartable sequence it begins again, perhaps on another CPU.
  */
 #include <stdio.h>
 #include <string.h>
@@ -115,7 +114,7 @@ static void in_the_middle(void *arg, ucontext_t *u)
 	bool has_rseq = w->program->has_rseq;
 
 	if (w->dies) {
-		/* The thread is gone; what its sequence had not committed is nothing. */
+		/* The thread is dead; an uncommitted event of its sequence does not exist. */
 		sim_interrupt_rseq(u);
 		program_die(w->program);
 		step_out();
@@ -244,7 +243,7 @@ static void go_on(struct sim_program *p)
 	end_event(p->open_serial, true);
 }
 
-/* Scribbles over what it may write to. */
+/* Overwrites memory that it may write to. */
 static void lie(struct sim_program *p)
 {
 	struct pool *v = &p->views[sim_draw(sim->plan.n_channels)];
@@ -269,7 +268,7 @@ static void lie(struct sim_program *p)
 
 static void act(struct sim_program *p)
 {
-	/* One for each depth of interruption: nobody's payload changes under him. */
+	/* One for each level of interruption, so that no payload changes while it is written. */
 	static struct writing all[8];
 	static uint32_t depth;
 	struct writing *w = &all[depth];

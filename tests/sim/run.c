@@ -2,11 +2,12 @@
 /*
  * sim/run.c - runs of the simulator: see sim.h.
  *
- *	sim [--verbose] [--soak] [--first] [--twice] [--babeltrace] [--runs N] [SEED]
+ * 	sim [--verbose] [--soak] [--first] [--twice] [--babeltrace] [--runs N] [SEED]
  *
- * Runs seed SEED (1), or the N seeds from it on, with --first to the first that fails; with --soak
- *days with little in them; with --twice each again, and then both must have come to the same; with
- *--babeltrace it must read the same events.  Status 1 if one failed; it says how to repeat it.
+ * Runs seed SEED (1), or the N seeds from it on, with --first up to the first that fails; with
+ * --soak days with little activity; with --twice each one again, and both must have the same
+ * result; with --babeltrace Babeltrace must read the same events.  Status 1 if one failed; the
+ * output has the command that repeats it.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -154,7 +155,7 @@ static void jump(void)
 	sim_advance(ns);
 }
 
-/* What the loop does when it wakes, and until it sleeps again. */
+/* The work of the event loop from one wake-up until it sleeps again. */
 static void round_of_loop(void)
 {
 	drive_serve();
@@ -199,8 +200,8 @@ static void period(void)
 	round_of_loop();
 }
 
-/* Mostly nothing: the collector looks now and then, the rest of its passes would see nothing, too.
- */
+/* Mostly nothing: the collector runs from time to time, and its other passes would also find
+ * nothing. */
 static void idle(void)
 {
 	uint64_t until = sim->now_ns + 1000000000ull * sim_draw_scaled(1200);
@@ -223,7 +224,7 @@ static void end(void)
 
 	programs_end();
 	sim->ending = true;
-	sim_advance(1); /* what was recorded was so before it ends */
+	sim_advance(1); /* everything was recorded before its end */
 	if (!sim->plan.fails) {
 		sim->quiet = sim_draw(2);
 		sim->plan.disk = 0;
@@ -259,7 +260,7 @@ static void report_plan(const struct sim_plan *p)
 		p->peers, p->jumps, p->requests, p->rotate_bytes, p->liars, p->fails);
 }
 
-/* What malloc keeps ready for itself is not known; a leak is more than that, some time. */
+/* The memory that malloc keeps for itself is unknown; a leak exceeds it after some time. */
 static void check_memory(void)
 {
 	static size_t first;

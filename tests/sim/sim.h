@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/sim.h - the collector under a seeded simulator: what its parts share.
+ * sim/sim.h - the collector under a seeded simulator: shared by its files.
  *
- * The real collector, the real write paths, real files and sockets, in one process and one thread;
- * only what is not repeatable is played: the clock, the processors, deaths, the disk's moods, who
- * runs when.  All of it is drawn from one seed, so a run is repeated by its number.
+ * The real collector, the real write paths, real files and sockets run in one process and one
+ * thread. Only the parts that are not repeatable are simulated: the clock, the CPUs, deaths,
+ * errors of the disk, the order in which programs run.  All of it is drawn from one seed, so a
+ * run is repeated by its number.
  *
- *   world.c      what the collector calls: taken over when linked (-Wl,--wrap)
- *   step.c       code interrupted, or ended, before its n-th instruction
- *   programs.c   programs that write, stall and die; the ledger of what they wrote
- *   peers.c      what comes through the socket
- *   drive.c      the collector: its turns, deaths and successors
- *   check.c      what is in the files, held against the ledger
- *   run.c        one seed from beginning to end
+ * 	world.c      the calls of the collector: replaced at link time (-Wl,--wrap)
+ * 	step.c       code interrupted, or ended, before its n-th instruction
+ * 	programs.c   programs that write, stall and die; the ledger of their events
+ * 	peers.c      the peers of the socket
+ * 	drive.c      the collector: its turns, deaths and successors
+ * 	check.c      compares the files with the ledger
+ * 	run.c        one seed from beginning to end
  *
- * A collector that is to die does its turn in a forked child, which does not come back: so memory
- * that is shared with it is as a killed one leaves it, and what was private is as it was.  Hence
- * `struct sim`, which both change, is in shared memory.
+ * A collector that is to die does its turn in a forked child that does not return.  So memory
+ * shared with it is as a killed collector leaves it, and private memory is unchanged.  For this
+ * reason `struct sim`, which both change, is in shared memory.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -102,7 +103,7 @@ struct sim {
 	enum sim_disk disk;
 	uint64_t disk_until_ns;
 	uint64_t n_failed_writes;
-	/* Who runs. */
+	/* The party that runs. */
 	uint32_t in_collector; /* depth */
 	bool quiet;	       /* nothing is to go wrong just now */
 	bool ending;	       /* programs record no more */
@@ -117,14 +118,14 @@ struct sim {
 	uint32_t n_events, n_refused, n_unknown, n_ended;
 	uint32_t numbers[1 << 16];	/* of each writer, so far */
 	uint32_t last_on[SIM_CHANNELS]; /* last serial written there */
-	/* Connections that wait to be let in, in order: whose they are. */
+	/* Connections that wait for accept, in order: their peers. */
 	uint32_t who; /* connects now; 0: the collector itself */
 	uint32_t waiting[4096], n_waiting, n_let_in;
 	uint32_t pid_of_fd[4096];
-	/* What the run was worth. */
+	/* Statistics of the run. */
 	uint32_t n_passes, n_kills, n_takeovers, n_preempted, n_deaths, n_joins, n_answers,
 		n_snapshots, n_flushes, n_flushes_in_pass;
-	uint32_t n_events_looked; /* there were so many when what a flush left was looked at last */
+	uint32_t n_events_looked; /* their number when the result of a flush was last checked */
 	bool is_snapshot[512];	  /* whole, by number */
 	uint64_t digest;
 	bool failed;
@@ -135,7 +136,7 @@ extern bool sim_verbose;
 extern bool sim_asks_babeltrace; /* reads each recording as well */
 extern char sim_directory[256];	 /* of the run: "run" and "out" in it */
 
-/* A failure of the run: told once with how to repeat it. */
+/* A failure of the run: printed once, with the command that repeats it. */
 void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -152,7 +153,7 @@ void sim_advance(uint64_t ns);
 /* Views and the collector's clocks show the time. */
 void sim_show_time(void);
 void sim_set_cpu(uint32_t cpu, bool has_rseq);
-/* As the kernel does when a thread is interrupted: what it was doing is begun again. */
+/* As the kernel at an interruption of a thread: the current sequence begins again. */
 void sim_interrupt_rseq(ucontext_t *u);
 void sim_world_init(void);
 enum { SIM_KILLED = 42 }; /* exit status of a collector that died as planned */
@@ -181,7 +182,7 @@ void programs_act(void);
 void program_attach(struct sim_program *p, uint32_t host_pid);
 void program_die(struct sim_program *p);
 struct sim_program *program_of(uint32_t pid); /* that lives; or NULL */
-/* What stalls goes on, or dies. */
+/* A stalled program continues, or dies. */
 void programs_end(void);
 bool sim_check_event(uint32_t serial, uint32_t number, uint32_t check, const char *text,
 		     size_t size);
@@ -189,7 +190,7 @@ bool sim_check_event(uint32_t serial, uint32_t number, uint32_t check, const cha
 /* ---------------------------------------------------------------- peers.c */
 
 void peers_begin(void);
-void peers_act(void);	 /* somebody comes: a program, a request, a crowd */
+void peers_act(void);	 /* a peer arrives: a program, a request, a crowd */
 void peers_listen(void); /* they read their answers */
 void peers_ask_flush(void);
 void peers_end(void);
@@ -201,7 +202,7 @@ extern char *sim_memory; /* of the session, mapped once more for all programs */
 bool drive_begin(void);
 void drive_turn(void);	/* the timer */
 void drive_work(void);	/* nothing else to do */
-void drive_serve(void); /* what waits at the socket */
+void drive_serve(void); /* connections that wait at the socket */
 bool drive_end(void);	/* the recording is over */
 void drive_remove(void);
 

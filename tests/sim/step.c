@@ -2,9 +2,9 @@
 /*
  * sim/step.c - code interrupted, or ended, before its n-th instruction: see sim.h.
  *
- * The processor's single-step flag raises SIGTRAP after each instruction; the handler counts.  What
- * the handler calls may step through code of its own, so there is a stack of these.  Elsewhere than
- * on x86-64 nothing is interrupted.
+ * The single-step flag of the CPU raises SIGTRAP after each instruction; the handler counts.  A
+ * function that the handler calls may step through code of its own, so there is a stack of
+ * counters.  On architectures other than x86-64 nothing is interrupted.
  */
 #include <setjmp.h>
 #include <signal.h>

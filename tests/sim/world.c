@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/world.c - what the collector calls, played: see sim.h.
+ * sim/world.c - simulates the calls of the collector: see sim.h.
  *
- * Linked with -Wl,--wrap: each call of these names from the tree's libraries comes here.  What a
- * call gives the time to - other programs run on while the collector is in the kernel - happens
- * here as well.
+ * Linked with -Wl,--wrap: each call of these names from the tree's libraries comes here.  A call
+ * also gives other programs time to run, as if the collector were in the kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +27,9 @@
 /* ---------------------------------------------------------------- time */
 
 /*
- * A clock whose ticks count nothing: mult is 0, and the offset is the time.  So each party's copy
- * of it says when its code runs, also to the write path, which reads the counter itself.
+ * A clock without ticks: mult is 0, and the offset is the time.  So the copy of the clock that
+ * each party has gives the time at which its code runs, also to the write path, which reads the
+ * counter itself.
  */
 static void set_view(struct pool *p)
 {
@@ -311,7 +311,7 @@ int __wrap_accept4(int fd, struct sockaddr *a, socklen_t *size, int flags)
 	return got;
 }
 
-/* Who is let in is known by its turn. */
+/* An accepted peer is identified by its position. */
 int __real_connect(int fd, const struct sockaddr *a, socklen_t size);
 int __wrap_connect(int fd, const struct sockaddr *a, socklen_t size);
 int __wrap_connect(int fd, const struct sockaddr *a, socklen_t size)

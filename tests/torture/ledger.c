@@ -83,7 +83,7 @@ static enum ledger_status write_placed(struct pool *p, uint64_t before_ns, uint3
 	return LEDGER_RECORDED;
 }
 
-/* As libduet does: what the sequences for registers refuse goes the way of all others. */
+/* As in libduet: an event that the rseq path refuses takes the path of all others. */
 static bool write_registers(struct pool *p, ring_context context, enum ledger_form form,
 			    const struct ledger_body *b, uint32_t size)
 {

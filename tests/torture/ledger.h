@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture/ledger.h - what writers say they recorded, to be held against what is in the trace.
+ * torture/ledger.h - the writers' record of their events, to be compared with the trace.
  *
- * Every event belongs to an account, its key, and has a number in it; both travel in the event's
- * context, and a checksum of them in its payload, so that each event tells by itself which it is
- * and whether it is whole.  The ledger lies in shared memory of its own and outlives its writers: a
- * number is noted as attempted before the call and as recorded or refused after it.
+ * Every event belongs to an account, its key, and has a number in it.  Both are in the event's
+ * context, and a checksum of them is in its payload, so that each event shows by itself which one
+ * it is and whether it is complete.  The ledger is in shared memory of its own and outlives its
+ * writers: a number is marked as attempted before the call, and as recorded or refused after it.
  *
- * One account has one writer at a time; a signal handler uses another account than the code it
- * interrupts.
+ * One account has one writer at a time.  A signal handler uses another account than the code that
+ * it interrupts.
  */
 #ifndef TORTURE_LEDGER_H
 #define TORTURE_LEDGER_H
@@ -58,19 +58,19 @@ struct ledger {
 struct ledger *ledger_open(uint32_t n_keys, uint32_t limit);
 void ledger_close(struct ledger *l);
 
-/* What happens between ring_open and ring_commit of a LEDGER_PLACED, ring_abandon of the other;
- * NULL: nothing. */
+/* Called between ring_open and ring_commit of a LEDGER_PLACED, or ring_abandon of a
+ * LEDGER_ABANDONED; NULL: nothing. */
 extern void (*ledger_in_place)(void);
 
 /*
- * ledger_write - the next event of @key, with @n bytes of body where its form has one.
+ * ledger_write - write the next event of @key, with @n bytes of body if its form has one.
  *
- * Returns what became of it; LEDGER_UNKNOWN if the account is full: nothing was attempted.
+ * Returns the result; LEDGER_UNKNOWN if the account is full: nothing was attempted.
  */
 enum ledger_status ledger_write(struct ledger *l, struct pool *p, uint32_t key,
 				enum ledger_form form, uint32_t n);
 
-/* What LEDGER_PLACED and LEDGER_ABANDONED ask ring_open for, more than it uses. */
+/* The bytes that LEDGER_PLACED and LEDGER_ABANDONED reserve beyond those that they use. */
 static inline uint32_t ledger_placed_size(uint32_t n)
 {
 	return (uint32_t)sizeof(struct ledger_body) + n + n % 32;

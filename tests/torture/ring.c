@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture/ring.c - many programs write into one pool, are interrupted, moved and killed, while the
- * collector's own drain reads it; then every event is accounted for.
+ * torture/ring.c - many programs write into one pool, are interrupted, moved and killed, while
+ * the collector's own drain reads it; then every event is accounted for.
  *
- *	torture_ring [--seconds N] [--seed S] [--only WORD] [--lives N]
+ * 	torture_ring [--seconds N] [--seed S] [--only WORD] [--lives N]
  *
- * Each plan below is run in rounds until its share of the time is over.  A round makes a pool,
- *starts writers (processes of several threads; timers interrupt them three deep; they are moved
- *between CPUs; some handlers leave by siglongjmp; some processes are killed and others take their
- *place), drains all the while, and at the end holds trace and ledger against each other: see
- *verify.h.
+ * Each plan below is run in rounds until its share of the time is over.  A round makes a pool and
+ * starts writers: processes of several threads.  Timers interrupt them, up to three levels deep;
+ * they are moved between CPUs; some handlers leave by siglongjmp; some processes are killed and
+ * replaced.  The round drains all the time, and at the end compares trace and ledger: see
+ * verify.h.
  *
- * In the plans with patience the drain pauses, and writers wait for it: then nothing is lost, or,
- *if their patience ends before the pause does, exactly what is counted.
+ * In the plans with a block timeout the drain pauses, and writers wait for it.  Then nothing is
+ * lost; or, if the block timeout is shorter than the pause, exactly the number that is counted.
  *
  * The suite gives it 20 seconds; `--seconds 7200` is the long form, `--only kills --lives 10000`
- *the one for sudden death.
+ * the long form for sudden death.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -50,15 +50,15 @@ struct plan {
 	bool jumps; /* out of handlers */
 	uint32_t n_chunks, chunk_shift;
 	int n_processes, n_threads;
-	int signal_us;		   /* a thread's timers; 0: none */
-	int placed_percent;	   /* events by ring_open */
-	int life_ms;		   /* killed then; 0: lives until its accounts are full */
-	int lives;		   /* processes in all, at least n_processes */
-	uint32_t limit;		   /* events per account */
-	int share;		   /* of the time */
-	uint32_t block_timeout_us; /* of writers who find no chunk; from ENOUGH_US on nothing is
-				      lost */
-	int pause_us;		   /* of the drain, now and then, at most */
+	int signal_us;	    /* a thread's timers; 0: none */
+	int placed_percent; /* events by ring_open */
+	int life_ms;	    /* killed then; 0: lives until its accounts are full */
+	int lives;	    /* processes in all, at least n_processes */
+	uint32_t limit;	    /* events per account */
+	int share;	    /* of the time */
+	/* of writers that find no chunk; from ENOUGH_US on nothing is lost */
+	uint32_t block_timeout_us;
+	int pause_us; /* of the drain, now and then, at most */
 };
 
 /* clang-format off */
@@ -71,13 +71,14 @@ static const struct plan plans[] = {
 	{ "kills", false, false, false, 64, 13, 2, 2, 100, 40, 8, 500, 30000, 0, 0, 0 },
 	{ "flight recorder", true, false, true, 8, 13, 2, 2, 70, 20, 0, 2, 60000, 2, 0, 0 },
 	{ "flight recorder, killed", true, false, true, 16, 14, 3, 2, 70, 30, 40, 9, 60000, 2, 0, 0 },
-	/* More chunks than writers can hold at once: who waits in a handler holds what it interrupted. */
+	/* More chunks than writers can hold at once: a writer that waits in a handler holds the
+	 * chunk that it interrupted. */
 	{ "patience", false, false, false, 64, 12, 2, 2, 150, 20, 0, 2, 5000, 2, ENOUGH_US, 20000 },
 	{ "patience that ends", false, false, false, 64, 12, 2, 2, 150, 20, 0, 2, 5000, 1, 1000, 20000 },
 };
 /* clang-format on */
 
-/* One round: what parent and children share, inherited by fork but for the pool. */
+/* One round: the state that parent and children share, inherited by fork except for the pool. */
 static struct {
 	const struct plan *plan;
 	int pool_fd;
@@ -191,9 +192,9 @@ static void *write_many(void *index)
 	sigsetjmp(self.again, 1);
 	self.depth = 0;
 	/*
-	 * A jump out of the exclusive path keeps a chunk from all others until the process ends.  A
-	 * recorder may then have one FULL chunk left, which who claims it and dies empties: the
-	 * newest event need not be there.
+	 * A jump out of the exclusive path keeps a chunk from all others until the process ends.
+	 * A flight recorder may then have one FULL chunk left.  A writer that claims it and dies
+	 * empties it: then the newest event may be missing.
 	 */
 	self.may_jump = round_.plan->jumps && (rseq_offset || !round_.plan->overwrite);
 	while ((s = write_one()) != LEDGER_UNKNOWN)
@@ -322,7 +323,7 @@ static void describe_forms(struct pool *p)
 {
 	static const char text[] = "13 torture:any x8 byte";
 
-	pool_schema(p, text, sizeof text - 1); /* metadata is not what is tried here */
+	pool_schema(p, text, sizeof text - 1); /* metadata is not tested here */
 }
 
 static struct streams *open_drain(struct verify_counts *c, const char *path)
@@ -349,7 +350,7 @@ static void snapshot(struct verify_counts *c, const char *path, const struct led
 	verify_remove(path);
 }
 
-/* Nobody writes any more: what is not free must lie in a slot. */
+/* No process writes any more: a chunk that is not free must be in a slot. */
 static void check_nothing_is_left(struct verify_counts *c)
 {
 	const struct pool *p = &round_.pool;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture/step.c - a writer is stopped at every single instruction of an event, and there things
- *happen.
+ * torture/step.c - stops a writer at every instruction of an event, and interrupts it there.
  *
- *	torture_step [--stride N] [--only WORD]
+ * 	torture_step [--stride N] [--only WORD]
  *
- * The kernel does not let one step through a restartable sequence: each step would abort it.  So
- * the writer uses an area that the kernel does not know, and the tracer, this program, does the
- * kernel's part on it: what interrupts a sequence sets the instruction pointer to its abort
- *address.
+ * The kernel does not let a debugger step through a restartable sequence: each step would abort
+ * it.  So the writer uses an rseq area that the kernel does not know, and this program, the
+ * tracer, does the kernel's part on it: an interruption sets the instruction pointer to the abort
+ * address of the sequence.
  *
- * For each way of writing and each situation the writer is first stepped through once, and at each
- * instruction a copy of the pool is drained: what was recorded must be there, and the event that is
- * being written must appear once, at one instruction; one that is abandoned, never.  Then, for each
- *kind of interruption, a new writer is run up to each instruction (with --stride N: every N-th),
- *interrupted there, and lives on or not; all is drained and held against the ledger.  All of it
- *takes minutes; the suite takes a stride.
+ * For each way of writing and each situation the writer is first stepped through once, and at
+ * each instruction a copy of the pool is drained: every recorded event must be there, and the
+ * event that is being written must appear once, at one instruction; an abandoned event must never
+ * appear.  Then, for each kind of interruption, a new writer runs up to each instruction (with
+ * --stride N: every N-th), is interrupted there, and lives on or dies.  Everything is drained and
+ * compared with the ledger.  All instructions take minutes; the suite uses a stride.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -70,7 +69,7 @@ static struct abi_pool shape;
 static struct pool pool;  /* ours; a writer takes one of its own */
 static bool overwrite;	  /* the pool is a flight recorder's: read by snapshots */
 static void *pool_copy;	  /* to be drained */
-static void *pool_before; /* as it was at the last look */
+static void *pool_before; /* at the last check */
 static char trace_path[440];
 static struct verify_counts total;
 static uint64_t n_trials, n_aborted, n_steps;
@@ -122,7 +121,8 @@ static bool step(pid_t pid)
 	return load(&control->phase) < 2;
 }
 
-/* What the kernel does when it interrupts: a sequence under way is sent to its abort address. */
+/* The kernel's part in an interruption: a sequence that is running continues at its abort
+ * address. */
 static void interrupt(pid_t pid)
 {
 	struct {
@@ -190,8 +190,7 @@ static void drain_rest(struct streams *d)
 	verify_remove(trace_path);
 }
 
-/* What a collector does now and then; a recorder's chunks that are open and idle are closed as
- * well. */
+/* The regular work of a collector; with a flight recorder, open and idle chunks are closed too. */
 static void pass(struct streams *d)
 {
 	if (overwrite) {
@@ -234,7 +233,7 @@ static bool has_changed(struct ledger_account *a)
 	return !same;
 }
 
-/* A writer whom nothing interrupted has given back every place, whether it committed or not. */
+/* A writer that was not interrupted has given back every place, whether it committed or not. */
 static void check_nobody_holds(void)
 {
 	for (uint32_t i = 0; i < pool.n_slots; i++)
@@ -336,7 +335,8 @@ static void interrupt_with(enum interruption what, pid_t pid, struct streams *d)
 	live_on(pid, 0);
 }
 
-/* Nobody writes any more: give back what come_into() took, and look for what is left over. */
+/* No process writes any more: give back the chunks that come_into() took, and search for
+ * leftovers. */
 static void check_chunks(void)
 {
 	uint32_t in_use = 0, in_slots = 0;

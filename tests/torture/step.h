@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* torture/step.h - what the stepper, step.c, and the writer that it steps, step_writer.c, agree on.
- */
+/* torture/step.h - shared by the stepper, step.c, and the writer that it steps, step_writer.c. */
 #ifndef TORTURE_STEP_H
 #define TORTURE_STEP_H
 
@@ -69,8 +68,8 @@ extern __thread struct rseq_area fake_area;
 void use_fake_area(void);
 
 /*
- * be_writer - in a child: bring @pool into situation @s, stop, write one event the way @w, stop,
- * write more, end.  SIGUSR1 makes it do what control->handler says.
+ * be_writer - in a child: bring @pool into situation @s, stop, write one event in the way @w,
+ * stop, write more, end.  SIGUSR1 makes it execute control->handler.
  */
 void be_writer(const struct pool *pool, enum situation s, const struct way *w)
 	__attribute__((noreturn));

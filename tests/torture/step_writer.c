@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* torture/step_writer.c - the writer that is stepped: how it comes into its situation, and what a
- * handler does. */
+/* torture/step_writer.c - the writer that is stepped: how it reaches its situation, and its
+ * signal handlers. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void fill_chunk(struct pool *p, const struct way *w, uint32_t key)
 		ledger_write(ledger, p, key, w->form, w->n);
 }
 
-/* Every chunk of a flight recorder, so that the next one is taken from what is recorded. */
+/* Fills every chunk of a flight recorder, so that the next claim takes a recorded one. */
 static void fill_all(struct pool *p, const struct way *w)
 {
 	for (uint32_t i = 0; i < 4 * p->n_chunks; i++) {
@@ -120,7 +120,7 @@ static void be_interrupted(void)
 	raise(SIGUSR2);
 }
 
-/* What is shared at @at is ours alone from here on. */
+/* Makes the shared memory at @at private from here on. */
 static void make_private(void *at, size_t size)
 {
 	void *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -132,8 +132,7 @@ static void make_private(void *at, size_t size)
 		_exit(4);
 }
 
-/* As libduet does in a child of fork (session_leave): it goes on with the event in memory of its
- * own. */
+/* As libduet in a child of fork (sessions_leave): it continues the event in private memory. */
 static void fork_and_go_on(void)
 {
 	int status = 0;
@@ -187,7 +186,7 @@ void be_writer(const struct pool *pool, enum situation s, const struct way *w)
 	use_fake_area();
 	control->area = &fake_area;
 	if (w->form == LEDGER_ABANDONED)
-		before.form = LEDGER_PLACED; /* what was abandoned fills no chunk */
+		before.form = LEDGER_PLACED; /* abandoned events fill no chunk */
 	come_into(&own_pool, s, &before);
 	if (!sigsetjmp(before_event, 1)) {
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
@@ -197,7 +196,7 @@ void be_writer(const struct pool *pool, enum situation s, const struct way *w)
 	}
 	store(&control->phase, 2);
 	stop();
-	for (int i = 0; i < WAYS; i++) /* life goes on */
+	for (int i = 0; i < WAYS; i++) /* it continues */
 		ledger_write(ledger, &own_pool, KEY_WRITER, step_ways[i].form, 9);
 	_exit(0);
 }

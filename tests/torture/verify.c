@@ -61,7 +61,7 @@ static void keep(struct walk *w, uint64_t context, uint64_t t_ns)
 					    w->stream, w->place++ };
 }
 
-/* Bytes of the payload at @p, at most @room; -1 if it is not what its writer wrote. */
+/* The size of the payload at @p, at most @room; -1 if it differs from what its writer wrote. */
 static int64_t check_payload(struct walk *w, uint32_t id, uint32_t key, uint32_t seq, uint64_t t_ns,
 			     const uint8_t *p, size_t room)
 {
@@ -139,8 +139,8 @@ static size_t walk_packet(struct walk *w, const uint8_t *p, size_t room,
 	if (room < sizeof h)
 		return 0;
 	memcpy(&h, p, sizeof h);
-	/* The one channel has class 0; that of programs, which tells losses of no CPU, the one
-	 * behind all. */
+	/* The only channel has class 0.  The class of program losses, which have no CPU, is the
+	 * last one. */
 	uint32_t class_id = strncmp(w->name, "state", 5) ? 0 : ABI_CHANNELS;
 
 	if (h.magic != ABI_CTF_MAGIC || h.stream_id != class_id ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture/verify.h - a trace held against the ledger of those who wrote it.
+ * torture/verify.h - compares a trace with the ledger of its writers.
  *
- * The trace is decoded here from its bytes, by none of the project's readers: what is proved is
- * what is in the files.  What is found wrong is printed (the first few) and counted.
+ * The trace is decoded here from its bytes, with none of the project's readers, so that the test
+ * is about the bytes in the files.  Differences are counted, and the first few are printed.
  */
 #ifndef TORTURE_VERIFY_H
 #define TORTURE_VERIFY_H
@@ -18,17 +18,17 @@ struct verify_counts {
 	uint64_t recorded, refused, unknown, unknown_seen; /* in the ledger */
 	uint64_t given_up;				   /* there as well: by ring_abandon */
 	uint64_t missing;   /* flight recorder: recorded, overwritten since */
-	uint64_t discarded; /* lost, as the packets tell */
+	uint64_t discarded; /* lost events, from the packets */
 	uint64_t wrong;
 };
 
 enum { VERIFY_FLIGHT_RECORDER = 1 }; /* events and whole packets may be missing */
 
-/* verify_trace - add what is found in the trace at @path to @c.  @l may be NULL: the events are
- * only checked to be whole and in order. */
+/* verify_trace - add the events of the trace at @path to @c.  @l may be NULL: then the events are
+ * only checked to be complete and in order. */
 void verify_trace(struct verify_counts *c, const char *path, const struct ledger *l, int flags);
 
-/* verify_wrong - count and print what the caller found wrong itself. */
+/* verify_wrong - count and print an error that the caller found. */
 void verify_wrong(struct verify_counts *c, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

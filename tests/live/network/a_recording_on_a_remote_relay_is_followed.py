@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What another host's relay receives is shown as it comes: all of it, in order, whatever happens to the link; to those
+"""A recording that a relay on another host receives is shown as it comes: all of it, in order, whatever happens to the link; to those
 only who may; and of what was copied for it little lies here at any time, and nothing at the end.
 
 arguments: DUET PROGRAM LIBDUET COUNT   (COUNT: tests/live/network/programs/relay_count.c)
@@ -160,7 +160,7 @@ def most_between_lines(trace):
 
 
 def what_is_shown_slowly_does_not_pile_up():
-    """1 MB of it may lie here, and what cannot be shown without the rest."""
+    """The copy may occupy 1 MB, and the data that cannot be shown without the rest."""
     r = Relay(work + "/slow", "--watch")
     n = 480000
     is_(start(duet, "record", "--no-kernel", "-b", "64M", "-o", work + "/slow_c", "--to", r.at, *KEY, "--", many, str(n), "60000")

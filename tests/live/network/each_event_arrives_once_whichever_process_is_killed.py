@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A session that sends: its collector, its sender and the keepers of both are killed, again and again; the recording goes
-on, and every event is at the relay once, or counted as lost.
+"""A session that sends: its collector, its sender and the supervisors of both are killed, again and again.  The recording
+continues, and every event is at the relay once, or counted as lost.
 
 arguments: DUET PROGRAM LIBDUET [KILLS]      long form: 200
 """
@@ -30,7 +30,7 @@ def done(*args):
 
 
 def pair_of(name):
-    """-> a process of this name and the one below it, which it keeps; None while there are not both"""
+    """-> a supervisor of this name and its child; None unless both exist"""
     mark = "DUET_RUNTIME_DIR=%s/" % work
     for keeper in proc.everybody():
         if proc.comm(keeper) == name and mark in proc.read(keeper, "environ"):
@@ -41,7 +41,7 @@ def pair_of(name):
 
 
 def kill_one(which):
-    """0: the keeper of the collector, 1: the collector, 2: the keeper of the sender, 3: the sender."""
+    """0: the supervisor of the collector, 1: the collector, 2: the supervisor of the sender, 3: the sender."""
     def pair():
         return pair_of("duet" if which < 2 else "duet-sender")
     victim = Noted(until(pair, "there are both")[which % 2])
@@ -55,7 +55,7 @@ def kill_one(which):
 
 
 def recorded_through(relay, port, n_kills, *more):
-    """-> what the threads counted, what `duet stop` says, the recording at the relay"""
+    """-> the counts of the threads, the output of `duet stop`, the recording at the relay"""
     done("start", "-o", "here", "-e", "counting:*", "--flush-timeout", "80s", "--to", "127.0.0.1:%d" % port, *KEY, *more)
     p = start_counting(program)
     for _ in range(n_kills):
@@ -70,7 +70,7 @@ def recorded_through(relay, port, n_kills, *more):
 
 
 def all_of_it(there, counts, told):
-    """A program that finds no collector when it begins records when there is one: what it missed is counted."""
+    """A program that starts without a collector records once there is one: the events that it missed are counted."""
     status, out, err = cmd("view", "-e", "counting:number", there)
     is_((status, [l for l in err.splitlines() if "lost" not in l]), (0, []), "it is sound")
     found = numbers_of(out)
@@ -107,7 +107,7 @@ def also_in_pieces():
 
 
 def what_a_full_spool_refuses_is_counted():
-    """Nobody takes anything until the spool and the buffers are full; the count of the spool outlives who keeps it."""
+    """The relay is down until the spool and the buffers are full; the count of the spool outlives its processes."""
     relay = Relay("full")
     relay.kill()
     done("start", "-o", "here", "-e", "counting:*", "-b", "1M", "--spool", "1M", "--flush-timeout", "80s",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What is recorded arrives at the relay: each event once, in order, whatever happens to link, relay, sender
+"""A recording arrives at the relay: each event once, in order, whatever happens to link, relay, sender
 and disk; and nobody without the key gets in, or in the way.
 
 arguments: DUET PROGRAM LIBDUET CLOCK
@@ -183,7 +183,7 @@ def what_killed_senders_left_is_sent_later():
         status, out, err = cmd(*m.group(1).split())
         is_((status, os.path.exists("left")), (0, False), "the rest is sent: " + err)
     all_numbers(relay.only(), 8000)
-    # The recorder is killed with everything: what it wrote arrives.
+    # The recorder is killed with all its processes: the data that it wrote arrives.
     p = record(relay.port, "--keep", "-o", "left2", "--", program, 100000, 2000)
     until(lambda: has_events("left2"), "it is written")
     relay.kill()
@@ -289,7 +289,7 @@ def of_what_is_finished_the_newest_is_kept():
 
 
 def the_newest_piece_has_the_highest_number():
-    """Though a sender that finds them at once says that they are finished in any order.  What was not received stays."""
+    """A sender that finds them at once reports them as finished in any order.  Chunks that were not received stay."""
     for name, received in ("sent", True), ("local", False):
         os.makedirs("numbers_out/host/%s/.duet" % name)
         for n in range(1, 5):
@@ -448,7 +448,7 @@ def recordings_of_two_hosts_are_in_order():
     is_(len(lines), 4000, "all events of both")
     firsts = [i for i, l in enumerate(lines) if "n = 0," in l or "n = 0 " in l]
     ok(len(firsts) == 2 and firsts[1] < 200, "both begin together", str(firsts))
-    # A part of alpha's, whose exchanges took longer, is moved as alpha is: what it has is at the same times.
+    # A part of alpha's with slower exchanges is moved as alpha is: its events are at the same times.
     both = relay.recordings()
     part = both[0] + "@7-20260101-000000"
     shutil.copytree(both[0], part)
@@ -460,7 +460,7 @@ def recordings_of_two_hosts_are_in_order():
     is_(len(of_all), 6000, "all events of all")
     is_(len({re.sub(r" \(.*?\)", "", l, count=1) for l in of_all}), 4000, "those of alpha twice each")
     shutil.rmtree(part)
-    # What nobody can have written there moves nothing.
+    # Impossible times move nothing.
     for name in ("clock", "clock-relay"):
         with open(relay.recordings()[1] + "/.duet/" + name, "ab") as f:
             f.write(b"x\n%s\n9 9 9 9 9\n%s\n1 2\n" % (b"18446744073709551615 " * 5, b"4611686018427387904 1 " * 2)
@@ -473,7 +473,7 @@ def recordings_of_two_hosts_are_in_order():
 
 
 def nobody_reads_what_it_says():
-    """Its output is a pipe that is full: it goes on receiving, and says later that lines are missing."""
+    """Its output is a pipe that is full: it continues to receive, and reports later that lines are missing."""
     from_it, to_it = os.pipe()
     size = fcntl.fcntl(to_it, fcntl.F_SETPIPE_SZ, 4096)
     relay = start(duet, "relay", "-o", "unread_out", "-l", "127.0.0.1:0", *KEY, stdout=to_it)
@@ -482,7 +482,7 @@ def nobody_reads_what_it_says():
     while not said.endswith(b"\n"):
         said += os.read(from_it, 1)
     port = int(re.search(rb"port (\d+)", said)[1])
-    for i in range(size // 30):  # each is told to be refused
+    for i in range(size // 30):  # each is reported as refused
         s = socket.create_connection(("127.0.0.1", port))
         s.sendall(b"nonsense" * 8)
         try:
@@ -495,7 +495,7 @@ def nobody_reads_what_it_says():
     said = os.read(from_it, 1 << 20)
 
     def another_is_sent_and_told():
-        """Its end is not told: in the pipe, of one page, is its beginning then."""
+        """Its end is not reported: the pipe of one page then contains its beginning."""
         nonlocal said
         is_(record(port, "--", program, "10", "0").end()[0], 0, "another is sent")
         while select.select([from_it], [], [], 0)[0]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Babeltrace attaches over lttng-live and shows what duet view shows; viewers that send garbage, lengths
+"""Babeltrace attaches over lttng-live and shows the same events as duet view; viewers that send garbage, lengths
 beyond all measure, or nothing, harm neither it nor the server.
 
 arguments: DUET PROGRAM LIBDUET [SEED] [CONVERSATIONS]      long form: any seed, 20000
@@ -109,7 +109,7 @@ def garbage(rng):
 
 
 def converse(port, rng, stay):
-    """Sends garbage; perhaps reads a little, perhaps stays and says nothing more."""
+    """Sends garbage; may read a little, may stay and send nothing more."""
     k = socket.create_connection(("127.0.0.1", port), PATIENCE)
     k.settimeout(PATIENCE)
     try:

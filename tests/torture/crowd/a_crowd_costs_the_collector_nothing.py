@@ -23,7 +23,7 @@ def record(what, n, events, *more):
     trace = work + "/" + what
     begin = time.monotonic()
     p = start(duet, "record", "--no-kernel", "-o", trace, "-e", "crowd:*", "--", crowd, what, n, events, *more)
-    watch = Watch(p.pid, 0.05, "socket:")  # who joins has one until he is answered, and all may come at once
+    watch = Watch(p.pid, 0.05, "socket:")  # a program has one until its attach is answered, and all may come at once
     out, err = p.communicate(timeout=600)
     took = time.monotonic() - begin
     made = int(out or 0)

@@ -44,7 +44,7 @@ def the_others_record_on():
                       seconds, env=env_of(others, library), preexec_fn=become(OTHER))
     honest = start(hostile, "honest", seconds, env=env_of(mine, library), preexec_fn=become(USER))
     attack = start(hostile, "attack", mine + "/run", seconds, seed, env=env_of(mine, library), preexec_fn=become(USER))
-    late = []  # programs that join what is spoilt already
+    late = []  # programs that attach to memory that is damaged already
     most, end = 0, time.monotonic() + seconds + PATIENCE
     while attack.poll() is None and time.monotonic() < end:
         if collector.poll() is not None:
@@ -59,7 +59,7 @@ def the_others_record_on():
     if attack.poll():
         print("  (an attacker ended with %d)" % attack.returncode)
     if honest.wait():
-        # Its pool and page are its user's to spoil, and it writes where they say.
+        # Its user may damage its pool and page, and it writes where they point.
         fail("the honest program ended with %d" % honest.returncode)
     begin = time.monotonic()
     err = collector.end(signal.SIGTERM)[2]

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/hostile/buggy.c - a program with stray pointers, and honest ones beside it in the
- * same pools.
+ * tests/torture/hostile/buggy.c - a program with stray pointers, and correct ones beside it in
+ * the same pools.
  *
- * usage: buggy scribble DIRECTORY SECONDS SEED RATE     RATE times a second, into one of the ways
- * below buggy honest SECONDS ID                        records checksummed numbers; says how many,
- * and the longest time, in microseconds, that one took
+ * 	buggy scribble DIRECTORY SECONDS SEED RATE     writes RATE times a second, in one of the ways below
+ * 	buggy honest SECONDS ID                        records checksummed numbers; prints how many, and the longest time of one in microseconds
  *
- * Unlike hostile.c it is no flood: half of its stray writes hit what is in use, and between them
- * there is time for others to record.
+ * Unlike hostile.c it does not flood: half of its stray writes hit memory in use, and between
+ * them there is time for others to record.
  */
 #include <duet/duet.h>
 
@@ -139,7 +138,8 @@ static void a_slot(void)
 	}
 }
 
-/* The head of a pool, its classes, or the board: who joined before has copies of what counts. */
+/* The head of a pool, its classes, or the session memory: a program that attached earlier has
+ * copies of the important parts. */
 static void a_field(void)
 {
 	char *base = guest_any() % 2 ? (char *)session_memory : (char *)pool.shared;
@@ -150,7 +150,7 @@ static void a_field(void)
 	guest_fill(base + at, 1 + guest_any() % 8);
 }
 
-/* A file of another program that runs, or one that nobody has made: some bytes of it. */
+/* A file of another program that runs, or a file of its own: some bytes of it. */
 static void a_file(void)
 {
 	DIR *d = opendir(guest_directory);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* torture/hostile/guest.h - what programs share that join a session on their own, without libduet.
- * One thread. */
+/* torture/hostile/guest.h - for programs that attach to a session without libduet.  One thread. */
 #ifndef TORTURE_HOSTILE_GUEST_H
 #define TORTURE_HOSTILE_GUEST_H
 
@@ -20,7 +19,7 @@ void guest_fill(void *p, size_t n);
 /* A connection to the collector, nonblocking, or -1. */
 int guest_connection(void);
 
-/* The session's memory, *size bytes, as any program of the user gets it; -1: not given. */
+/* The session memory, *size bytes, as any program of the user gets it; -1: refused. */
 int guest_join(uint64_t *size);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/hostile/hostile.c - a program that joins a session and then does its worst.
+ * tests/torture/hostile/hostile.c - a program that attaches to a session and then damages all it
+ * can.
  *
- * usage: hostile attack DIRECTORY SECONDS SEED      DIRECTORY: the runtime directory
- *        hostile honest SECONDS                     records numbers; says how many
+ * 	hostile attack DIRECTORY SECONDS SEED      DIRECTORY: the runtime directory
+ * 	hostile honest SECONDS                     records numbers; prints how many
  */
 #include <duet/duet.h>
 
@@ -112,7 +113,7 @@ static void spoil_files(void)
 		guest_any() % 3 ? unlink(path) : rmdir(path);
 }
 
-/* Pages of others: what a program of the same user may do to them. */
+/* Control pages of other programs: everything that a program of the same user may do to them. */
 static void spoil_pages(void)
 {
 	DIR *d = opendir(guest_directory);

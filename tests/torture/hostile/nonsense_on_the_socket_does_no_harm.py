@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whatever is said to a collector's socket, it goes on, leaks nothing, and serves the others soon.
+"""Whatever a collector's socket receives, the collector continues, leaks nothing, and serves the others soon.
 
 arguments: DUET TALK HOSTILE LIBDUET N [SEED]      whole: 1000000
 """
@@ -18,7 +18,7 @@ talk, hostile, library = paths(3)
 count = int(sys.argv[5])
 seed = int(sys.argv[6]) if len(sys.argv) > 6 else dice().randrange(1 << 20)
 N_TALKERS = 2
-FAR_TOO_LONG_MS = 5000  # not what is aimed at, which is 100: what no load of a machine explains
+FAR_TOO_LONG_MS = 5000  # not the goal, which is 100: more than any load of the machine explains
 GROWS_MAX_KIB = 4 << 10
 
 
@@ -32,7 +32,7 @@ def memory(pid):
 
 
 def talk_all(n):
-    """-> what they say of it; n messages by several at once"""
+    """-> their output; n messages by several at once"""
     talkers = [start(talk, "nonsense", runtime, n // N_TALKERS, seed * 1000 + i) for i in range(N_TALKERS)]
     said = [t.communicate(timeout=120 + n // 200)[0].strip() for t in talkers]
     if any(t.returncode for t in talkers):
@@ -46,7 +46,7 @@ def it_goes_on_and_serves_the_others():
                              "ring:events=honest:waits,mode=overwrite,size=1M"))
     both = {"collector": worker_of(collector), "keeper": collector.pid}
     honest = start(hostile, "honest", "1e9")
-    talk_all(min(count, 4000))  # tables fill to their limits, memory to what it is to stay
+    talk_all(min(count, 4000))  # tables fill to their limits, memory to its final size
     time.sleep(1.5)  # silent ones are turned away after a second
     before = {who: (descriptors(pid), memory(pid)) for who, pid in both.items()}
     begin = time.monotonic()

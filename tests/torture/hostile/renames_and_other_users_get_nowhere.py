@@ -43,7 +43,7 @@ def put(path, kind, rng):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         s.bind(fresh)
         if rng.randrange(2):
-            s.listen(1)  # and nobody answers: closed below
+            s.listen(1)  # without an answer: closed below
         s.close()
     elif kind == "empty":
         open(fresh, "w").close()
@@ -138,7 +138,7 @@ def names_change_while_commands_run():
 # ---------------------------------------------------------------- other users
 
 def as_other(what):
-    """-> the errors of what another user tries"""
+    """-> the errors that another user gets"""
     r, w = os.pipe()
     pid = os.fork()
     if not pid:

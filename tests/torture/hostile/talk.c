@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/hostile/talk.c - says to a collector's socket what nobody should: requests and
- * joins by the grammar and then mutated, descriptors of all kinds, too much, too little, nothing.
+ * tests/torture/hostile/talk.c - sends invalid data to a collector's socket: requests and attach
+ * messages made by the grammar and then mutated, descriptors of all kinds, too much, too little,
+ * nothing.
  *
- * usage: talk nonsense DIRECTORY N SEED     says how many of N messages were answered, and how
- *        talk sense DIRECTORY 0             asks properly meanwhile, until SIGTERM; says how often,
- * how often in vain (status, joining), and the worst times in milliseconds
+ * 	talk nonsense DIRECTORY N SEED     prints how many of N messages were answered, and how
+ * 	talk sense DIRECTORY 0             sends valid requests meanwhile, until SIGTERM; prints how often, how often without success (status, attaching), and the longest times in milliseconds
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -226,7 +226,7 @@ static void read_requests(int fd)
 	n_silent += n <= 0;
 }
 
-/* Connected, and says nothing: the oldest of them goes. */
+/* Connects and sends nothing: the collector closes the oldest of these. */
 static void be_silent(int fd)
 {
 	static int silent[SILENT];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two users with a home each, for tests of what one may do to the other."""
+"""Two users with a home each, for tests of the harm that one may do to the other."""
 import os
 import sys
 
@@ -10,7 +10,7 @@ USER, OTHER = 65533, 65534
 
 
 def become(uid):
-    """-> what makes a child of ours that user, if we may"""
+    """-> a function that changes a child process to that user, if permitted"""
     if os.geteuid():
         return None
 
@@ -34,5 +34,5 @@ def env_of(path, library):
 
 
 def own_memory(pid):
-    """-> KiB of anonymous memory of the collector whose keeper @pid is, if there is one now"""
+    """-> KiB of anonymous memory of the collector under the supervisor @pid; None without one"""
     return max([proc.field(c, "RssAnon") or 0 for c in proc.children(pid)], default=0)

@@ -24,7 +24,7 @@ DUET_EVENT(victim, step, (int, run), (int, step), (str, text));
 
 enum { RUNS_MAX = 100000, STEPS_OF_SHORT_LIFE = 100, BEGIN_MAX_MS = 20000 };
 
-/* notes[run]: events whose call has returned. */
+/* notes[run]: the number of calls that have returned. */
 static volatile int *map_notes(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -65,8 +65,8 @@ static void wait_for_begin(volatile const int *notes, int run)
 	}
 }
 
-/* Half of the victims are killed some time after their start, be it before their first event; half
- * after that. */
+/* Half of the victims are killed some time after their start, perhaps before their first event;
+ * half after their first event. */
 static void start_and_kill(const char *self, const char *path, volatile const int *notes, int run,
 			   bool short_life)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reader DIRECTORY: follows what is written there by libduet-read alone; each event of ours as a
+/* reader DIRECTORY: follows a recording there with libduet-read alone; each event of ours as a
  * line, and at the end how many there were, and how many came late. */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 				continue;
 			first = first ? first : c;
 			if (first != c || strcmp(first->fields[first->n_fields - 1].name,
-						 "text")) /* what was lent stays */
+						 "text")) /* lent data stays valid */
 				return 4;
 			duet_read_get(r, (uint32_t)duet_read_find(r, item.class_number, "thread"),
 				      &thread);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/network/programs/relay_count.c - numbers from 0 up, each an event; then says how many.
+ * tests/live/network/programs/relay_count.c - numbers from 0 up, each an event; then prints how many.
  *
  * usage: relay_count N PER_SECOND [WAIT_FOR_FILE [AT]]
  *
