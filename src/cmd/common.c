@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/common.c - messages, option values, sizes and counts, which several verbs use. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -47,6 +48,7 @@ void *cmd_grow(void *at, int n, size_t size)
 
 void cmd_add_string(struct cmd_strings *s, const char *text)
 {
+	assert(s->n >= 0);
 	s->at = cmd_grow(s->at, s->n, sizeof *s->at);
 	s->at[s->n++] = text;
 }

@@ -24,9 +24,9 @@ static const struct {
 	  "the system calls of a command, a process or a recording, in words" },
 	{ "stats", cmd_stats, "how many events, by event, process, thread, CPU and stream" },
 	{ "report", cmd_report,
-	  "answers: why it took so long, CPU, system calls, i/o, locks, heap, ..." },
+	  "answers: where time went, CPU, system calls, I/O, locks, heap, ..." },
 	{ "diff", cmd_diff, "what changed from one recording to another, and whether by chance" },
-	{ "repair", cmd_repair, "of a damaged recording, a whole one" },
+	{ "repair", cmd_repair, "make a readable recording from a damaged one" },
 	{ "export", cmd_export,
 	  "recordings for Perfetto, Chrome, Speedscope, Firefox; flame graphs, CSV" },
 	{ "list", cmd_list, "traced programs and their events; what the kernel offers" },
@@ -36,13 +36,13 @@ static const struct {
 	{ "stop", cmd_stop, "end such a session, and say what it recorded" },
 	{ "status", cmd_status, "what the sessions have done and hold, and their programs" },
 	{ "snapshot", cmd_snapshot, "write what a flight recorder holds now, while it goes on" },
-	{ "rotate", cmd_rotate, "finish a piece of a recording, and go on in the next" },
+	{ "rotate", cmd_rotate, "end a trace chunk of a recording, and begin the next" },
 	{ "trigger", cmd_trigger,
-	  "what a running recording does by itself, and when: snapshots, commands, ..." },
+	  "actions of a running recording on conditions: snapshots, commands, ..." },
 	{ "collect", cmd_collect, "record all programs of this user until stopped" },
 	{ "lend", cmd_lend, "let the members of a group record the kernel" },
 	{ "relay", cmd_relay, "receive the recordings of other hosts (record --to, collect --to)" },
-	{ "send", cmd_send, "send a recording to a relay, or what is left of it" },
+	{ "send", cmd_send, "send a recording, or the rest of one, to a relay" },
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 

@@ -2,6 +2,7 @@
 /* cmd/nearest.c - the name with the smallest edit distance to one that does not exist. */
 #include "cmd/nearest.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static unsigned distance(const char *a, const char *b)
 	unsigned rows[3][NEAREST_MAX + 1], *two = rows[0], *one = rows[1], *now = rows[2];
 	size_t n = strlen(b);
 
+	assert(n < NEAREST_MAX);
 	for (unsigned k = 0; k <= n; k++)
 		one[k] = k;
 	for (unsigned i = 1; a[i - 1]; i++) {
@@ -47,6 +49,7 @@ void nearest_try(struct nearest *n, const char *name)
 	d = distance(n->wanted, name);
 	if (d > (wanted > size ? wanted : size) / 3 || (*n->best && d >= n->distance))
 		return;
+	assert(size < sizeof n->best);
 	n->distance = d;
 	memcpy(n->best, name, size + 1);
 }

@@ -2,6 +2,7 @@
 /* cmd/progress.c - the progress line, and signals that end reading cleanly. */
 #include "cmd/progress.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -102,6 +103,7 @@ int progress_status(int status)
 
 void progress_begin_bytes(const char *verb, uint64_t bytes)
 {
+	assert(verb);
 	progress.verb = verb;
 	progress.begin_ns = monotonic_ns();
 	progress.next_ns = progress.begin_ns + FIRST_NS;
@@ -133,5 +135,6 @@ void progress_hide(void)
 void progress_end(void)
 {
 	progress_hide();
+	assert(!progress.is_shown);
 	progress.verb = NULL;
 }

@@ -2,6 +2,7 @@
 /* cmd/selection.c - parse --from, --to and -e of the verbs that read recordings. */
 #include "cmd/selection.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,7 @@ void moments_resolve(struct moment *from, struct moment *to, const struct trace 
 {
 	finalize(from, NULL, t);
 	finalize(to, from, t);
+	assert(!from->is_of_day && !from->is_behind && !to->is_of_day && !to->is_behind);
 }
 
 bool selection_mark(const struct trace *t, const char *pattern, bool *is_wanted)

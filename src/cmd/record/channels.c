@@ -2,6 +2,7 @@
 /* cmd/record/channels.c - parse `--channel NAME:KEY=VALUE,...`. */
 #include "cmd/record/channels.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static int find_or_add(const char *verb, struct cmd_channels *c, const char *nam
 		cmd_error(verb, "--channel %s: there are at most %d channels", name, ABI_CHANNELS);
 		return -1;
 	}
+	assert(c->n > 0 && c->n < ABI_CHANNELS); /* the first is "default" */
 	memcpy(c->at[c->n].channel.name, name, size);
 	return c->n++;
 }
@@ -157,7 +159,7 @@ static bool end_channel(const char *verb, struct cmd_channels *c, int i, bool ov
 		return false;
 	}
 	if (i && !c->patterns[i].n) {
-		cmd_error(verb, "--channel %s: no event goes there: say events=PATTERN", s->name);
+		cmd_error(verb, "--channel %s: it has no events: add events=PATTERN", s->name);
 		return false;
 	}
 	c->at[i].patterns = c->patterns[i].at;
@@ -168,6 +170,7 @@ static bool end_channel(const char *verb, struct cmd_channels *c, int i, bool ov
 bool cmd_channels_end(const char *verb, struct cmd_channels *c, uint64_t buffer_bytes,
 		      bool overwrite, uint64_t contexts)
 {
+	assert(!strcmp(c->at[0].channel.name, "default"));
 	if (buffer_bytes)
 		c->at[0].channel.bytes = buffer_bytes;
 	for (int i = 0; i < c->n; i++)

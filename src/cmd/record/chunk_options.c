@@ -2,6 +2,7 @@
 /* cmd/record/chunk_options.c - parse and check --rotate, --keep-last, --compress and --sync. */
 #include "cmd/record/chunk_options.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ int trace_chunks_take_keep(const struct option_value *v)
 
 	if (!starts_with_digit(text))
 		return cmd_error(verb,
-				 "--keep-last %s: a size (20G), a time (7d) or a number of pieces",
+				 "--keep-last %s: a size (20G), a time (7d) or a number of chunks",
 				 text);
 	if (is_time(text))
 		return cmd_parse_time(verb, text, &o->keep_ns) ? 0 : CMD_FAILED;
@@ -60,7 +61,7 @@ int trace_chunks_take_keep(const struct option_value *v)
 	n = strtoull(text, NULL, 10);
 	if (!n || n > 1000000)
 		return cmd_error(verb,
-				 "--keep-last %s: 1 to 1000000 pieces, a size (20G) or a time (7d)",
+				 "--keep-last %s: 1 to 1000000 chunks, a size (20G) or a time (7d)",
 				 text);
 	o->keep_count = (uint32_t)n;
 	return 0;
@@ -80,6 +81,7 @@ int trace_chunks_parse_level(const char *verb, const char *text, int *to)
 			text);
 	if (!compressed_is_supported())
 		return cmd_error(verb, "--compress: this duet was built without libzstd");
+	assert(level >= 1 && level <= 19);
 	*to = (int)level;
 	return 0;
 }
@@ -117,17 +119,18 @@ int trace_chunks_check(const char *verb, struct recorder_options *r, struct send
 		o->pack_level = 0;
 	}
 	if (!o->rotate && (o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level))
-		return cmd_error(verb, "--keep-last and --compress are for finished pieces: give "
+		return cmd_error(verb, "--keep-last and --compress are for finished chunks: give "
 				       "--rotate as well");
 	if (!o->rotate && o->sync_trace_chunks && !o->sync_ns)
 		return cmd_error(
 			verb,
-			"--sync rotate is for finished pieces: give --rotate as well, or a time");
+			"--sync rotate is for finished chunks: give --rotate as well, or a time");
 	if (o->rotate && r->flight_recorder)
 		return cmd_error(
 			verb,
 			"--rotate: a flight recorder writes only when asked: `duet snapshot`");
 	/* Files that exist only to be sent are removed when they have arrived. */
+	assert(!o->remove_all);
 	o->remove_all = o->rotate && s->to && !s->keeps;
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* cmd/record/recording.c - resolve the options of a recording, run it, report its result. */
 #include "cmd/record/recording.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ int recording_options_parse(struct recording *a, struct options *o, int argc, ch
 {
 	struct selector_target selectors = { recording_add_selector, a };
 
+	assert(o->bit & RECORDING_VERBS && !(o->bit & (o->bit - 1)));
 	o->tables[0] = &recording_options;
 	o->parts[PART_RECORDING] = a;
 	o->parts[PART_SEND] = &a->send;
@@ -78,6 +80,8 @@ int recording_resolve(struct recording *a)
 			snprintf(a->default_path, sizeof a->default_path, "%s-%d", date, i);
 		a->o.path = a->default_path;
 	}
+	assert(a->o.path && *a->session);
+	assert(a->kernel_filters.n == a->kernel_events.n);
 	a->o.session = a->session;
 	a->o.events = a->events;
 	a->o.selector = a->selector.bytes;
@@ -96,8 +100,9 @@ int recording_resolve(struct recording *a)
 	a->o.triggers = a->triggers.at;
 	a->o.n_triggers = a->triggers.n;
 	if (a->cgroups.n && (a->o.command || a->pids.n))
-		return cmd_error(a->verb, "--cgroup: without a command and -p; whose events are to "
-					  "be recorded is in the cgroup");
+		return cmd_error(a->verb,
+				 "--cgroup: it chooses the processes, so neither a command "
+				 "nor -p is possible");
 	a->o.pids = a->pids.at;
 	a->o.n_pids = a->pids.n;
 	if (!a->graph.n && (a->o.kernel.graph.over_ns || a->o.kernel.graph.depth))

@@ -59,7 +59,7 @@ static int report_ready(void *arg, struct diag *d)
 	if (log < 0)
 		return log;
 	if (send(r->socket, "", 1, MSG_NOSIGNAL) != 1)
-		return diag_errno(d, "who asked for the session has gone");
+		return diag_errno(d, "the command that started the session has ended");
 	close(r->socket);
 	dup2(log, STDERR_FILENO);
 	close(log);

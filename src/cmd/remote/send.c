@@ -2,6 +2,7 @@
 /* cmd/remote/send.c - send a recording to a relay: duet send, and record, start, collect --to. */
 #include "cmd/remote/send.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -104,6 +105,7 @@ int send_start(const char *verb, struct send *s, const char *path, const char *s
 	s->o.path = path;
 	s->o.session = session;
 	s->o.frees = !s->keeps;
+	assert(path && session && s->spool_bytes >= SPOOL_LEAST);
 	return sender_fork(&s->sender, &s->o, s->spool_bytes, &d) ? cmd_error(verb, "%s", d.text)
 								  : 0;
 }

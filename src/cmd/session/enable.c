@@ -261,7 +261,7 @@ static const struct option_row last_rows[] = {
 	  .letter = 's',
 	  .argument = "S",
 	  .verbs = VERB_ENABLE | VERB_DISABLE,
-	  .help = "whose recording it is for (default: the one that is running)",
+	  .help = "in this session (default: the one that is running)",
 	  OPTION_FIELD(OPTION_TEXT, PART_OWN, const char *, arguments, session_wanted) },
 };
 static const struct option_table first_options = { first_rows,

@@ -2,6 +2,7 @@
 /* cmd/session/session_info.c - ask a collector, measure its files and list its programs. */
 #include "cmd/session/session_info.h"
 
+#include <assert.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,7 @@ static int client_triggers(struct session_info *l, const char *name)
 			break;
 		l->n_triggers++;
 	}
+	assert(l->n_triggers <= TRIGGERS_MAX);
 	return status;
 }
 
@@ -75,6 +77,7 @@ static void note_room(struct session_info *l, int i)
 {
 	const struct cmd_answer *c = &l->channels[i];
 
+	assert(i >= 0 && i < ABI_CHANNELS);
 	l->rooms[i] = (struct session_info_channel){ session_info_number(c, "memory_bytes"),
 						     session_info_number(c, "limit_bytes"),
 						     session_info_number(c, "used_bytes"),
