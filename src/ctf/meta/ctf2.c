@@ -7,12 +7,69 @@
  */
 #include "ctf/meta/ctf2.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <errno.h>
 #include <string.h>
 
 #include "ctf/meta/json.h"
 
 enum { STREAMS_MAX = 256, ALIASES_MAX = 4096, RECORD_SEPARATOR = 0x1e };
+
+void json_fail(struct json_meta *j, const char *format, ...)
+{
+	char why[400];
+	va_list ap;
+
+	if (j->err)
+		return;
+	va_start(ap, format);
+	vsnprintf(why, sizeof why, format, ap);
+	va_end(ap);
+	j->err = diag_fail(j->diag, -EINVAL, "%s", why);
+}
+
+void json_fail_memory(struct json_meta *j)
+{
+	if (!j->err)
+		j->err = diag_fail(j->diag, -ENOMEM, "no memory");
+}
+
+char *json_keep(struct json_meta *j, const char *prefix, const char *text)
+{
+	size_t n = strlen(prefix), m = strlen(text);
+	char *s = ctf_meta_alloc(j->meta, n + m + 1);
+
+	if (!s) {
+		json_fail_memory(j);
+		return NULL;
+	}
+	memcpy(s, prefix, n);
+	memcpy(s + n, text, m);
+	return s;
+}
+
+const char *json_text(const struct json *object, const char *name)
+{
+	const struct json *v = json_get(object, name);
+
+	return v && v->kind == JSON_TEXT ? v->text : NULL;
+}
+
+uint64_t json_number(struct json_meta *j, const struct json *object, const char *name,
+		     uint64_t otherwise, uint64_t most)
+{
+	const struct json *v = json_get(object, name);
+
+	if (!v)
+		return otherwise;
+	if (v->kind != JSON_NUMBER || v->is_negative || v->number > most) {
+		json_fail(j, "`%s` must be a whole number up to %llu", name,
+			  (unsigned long long)most);
+		return otherwise;
+	}
+	return v->number;
+}
 
 static void take_uuid(struct json_meta *j, const struct json *v, struct ctf_meta *m)
 {
@@ -100,7 +157,7 @@ static void environment(struct json_meta *j, const struct json *v)
 	}
 }
 
-/* The byte order of the magic number, by which packets are found again after damaged data. */
+/* The byte order of the magic number, used to find packets again after damaged data. */
 static void trace_class(struct json_meta *j, const struct json *v)
 {
 	const struct ctf_type *header = scope(j, v, "packet-header-field-class");

@@ -34,6 +34,7 @@ struct json_meta {
 
 const struct ctf_type *json_type(struct json_meta *j, const struct json *v);
 void json_fail(struct json_meta *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void json_fail_memory(struct json_meta *j);
 uint64_t json_number(struct json_meta *j, const struct json *object, const char *name,
 		     uint64_t otherwise, uint64_t most);
 const char *json_text(const struct json *object, const char *name); /* NULL: none */

@@ -11,61 +11,6 @@
 
 enum { MEMBERS_MAX = 65536, PATH_MAX_BYTES = 256, STEPS_MAX = 1 << 26 };
 
-void json_fail(struct json_meta *j, const char *format, ...)
-{
-	char why[400];
-	va_list ap;
-
-	if (j->err)
-		return;
-	va_start(ap, format);
-	vsnprintf(why, sizeof why, format, ap);
-	va_end(ap);
-	j->err = diag_fail(j->diag, -EINVAL, "%s", why);
-}
-
-static void fail_memory(struct json_meta *j)
-{
-	if (!j->err)
-		j->err = diag_fail(j->diag, -ENOMEM, "no memory");
-}
-
-char *json_keep(struct json_meta *j, const char *prefix, const char *text)
-{
-	size_t n = strlen(prefix), m = strlen(text);
-	char *s = ctf_meta_alloc(j->meta, n + m + 1);
-
-	if (!s) {
-		fail_memory(j);
-		return NULL;
-	}
-	memcpy(s, prefix, n);
-	memcpy(s + n, text, m);
-	return s;
-}
-
-const char *json_text(const struct json *object, const char *name)
-{
-	const struct json *v = json_get(object, name);
-
-	return v && v->kind == JSON_TEXT ? v->text : NULL;
-}
-
-uint64_t json_number(struct json_meta *j, const struct json *object, const char *name,
-		     uint64_t otherwise, uint64_t most)
-{
-	const struct json *v = json_get(object, name);
-
-	if (!v)
-		return otherwise;
-	if (v->kind != JSON_NUMBER || v->is_negative || v->number > most) {
-		json_fail(j, "`%s` must be a whole number up to %llu", name,
-			  (unsigned long long)most);
-		return otherwise;
-	}
-	return v->number;
-}
-
 static uint32_t alignment(struct json_meta *j, const struct json *v, const char *name,
 			  uint32_t otherwise)
 {
@@ -81,7 +26,7 @@ static struct ctf_type *new_type(struct json_meta *j, enum ctf_kind kind, const 
 	struct ctf_type *t = j->err ? NULL : ctf_meta_alloc(j->meta, sizeof *t);
 
 	if (!t) {
-		fail_memory(j);
+		json_fail_memory(j);
 		return NULL;
 	}
 	t->kind = kind;
@@ -165,7 +110,7 @@ static void add_label(struct json_meta *j, struct ctf_type *t, uint32_t *n, cons
 		return json_fail(j, "more than %d ranges", MEMBERS_MAX);
 	list = ctf_meta_grow(j->meta, (void *)t->labels, *n, sizeof *list);
 	if (!list)
-		return fail_memory(j);
+		return json_fail_memory(j);
 	list[(*n)++] = (struct ctf_label){ text, first->number, last->number };
 	t->labels = list;
 }
@@ -353,7 +298,7 @@ static bool add_member(struct json_meta *j, struct ctf_type *t, const char *name
 	}
 	list = ctf_meta_grow(j->meta, (void *)t->members, t->n_members, sizeof *list);
 	if (!list) {
-		fail_memory(j);
+		json_fail_memory(j);
 		return false;
 	}
 	list[t->n_members++] = (struct ctf_member){ name, type };
@@ -428,7 +373,7 @@ static const struct ctf_type *optional(struct json_meta *j, const struct json *v
 	} else {
 		any = ctf_meta_grow(j->meta, NULL, 0, sizeof *any);
 		if (!any) {
-			fail_memory(j);
+			json_fail_memory(j);
 			return NULL;
 		}
 		*any = (struct ctf_label){ "=0", 1, UINT64_MAX };

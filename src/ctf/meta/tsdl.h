@@ -31,7 +31,7 @@ enum { TSDL_BUCKETS = 4096, TSDL_NAMES_MAX = 65536, TSDL_PATH_MAX = 256 };
 
 struct tsdl_name {
 	struct tsdl_name *next;	  /* in its bucket */
-	struct tsdl_name *before; /* declared before this one: the order in which scopes end */
+	struct tsdl_name *before; /* declared before this one: the reverse order of removal */
 	const char *text;	  /* "unsigned long", "struct packet_context" */
 	const struct ctf_type *type;
 	uint32_t hash;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/follow/copier.c - the process that receives the copy: connects to the relay, writes what it
- * sends, and connects again after a cut link.
+ * net/follow/copier.c - the process that receives the copy: connects to the relay, writes the
+ * files, and connects again after a cut link.
  *
  * While the copy is full nothing is read, and the relay gets a message about that, so that it does
  * not take the link for cut.  The reader may let in one more allowance: see replica_starve().

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * net/follow/replica.c - the reader's side of a copy: starts the receiving process, waits until the
- * copy can be read, gives back what was read.
+ * copy can be read, gives back the parts that were read.
  */
 #include "net/follow/internal.h"
 

@@ -6,7 +6,7 @@
  * A process of its own receives the copy into a new directory below $TMPDIR.  The caller reads
  * the copy like any recording that grows (trace/refresh.c), and gives back the parts that it has
  * read.  So TLS and the network are in a process that reads no recording, and the code that
- * follows does not depend on them.  What always holds:
+ * follows does not depend on them.  Always true:
  *
  * (1) the copy occupies about most_bytes of the disk: beyond that nothing is received, unless the
  *     reader has shown everything that it may and needs more data to continue

@@ -38,7 +38,7 @@ struct relay {
 	struct sigaction old_pipe, old_file_size;
 };
 
-void relay_report(const struct relay *r, enum relay_event what, const char *who, const char *text);
+void relay_report(const struct relay *r, enum relay_event what, const char *name, const char *text);
 void relay_drop(struct relay *r, struct relay_client *c, const char *why);
 void relay_leave(struct relay *r, struct relay_client *c, const char *why);
 void relay_watch_events(struct relay *r, struct relay_client *c, uint32_t events);

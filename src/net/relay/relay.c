@@ -32,10 +32,10 @@ enum {
 /* The user data of an epoll event: the number of a slot, or one of these. */
 enum { ON_SIGNAL = CLIENTS_MAX, ON_LISTEN };
 
-void relay_report(const struct relay *r, enum relay_event what, const char *who, const char *text)
+void relay_report(const struct relay *r, enum relay_event what, const char *name, const char *text)
 {
 	if (r->o.on_event)
-		r->o.on_event(r->o.context, what, who, text);
+		r->o.on_event(r->o.context, what, name, text);
 }
 
 /* ---------------------------------------------------------------- clients come and go */

@@ -31,9 +31,9 @@ struct relay_options {
 	struct tls_keys keys;
 	uint64_t most_bytes;   /* of one recording; 0: no limit */
 	bool allows_followers; /* a peer with the key may also follow what is received */
-	/* Called for each event: @who is a recording below the output, or an address; @text is
+	/* Called for each event: @name is a recording below the output, or an address; @text is
 	 * the reason, or the recording that is followed. */
-	void (*on_event)(void *context, enum relay_event what, const char *who, const char *text);
+	void (*on_event)(void *context, enum relay_event what, const char *name, const char *text);
 	void (*tick)(void *context); /* about twice a second; or NULL */
 	void *context;
 };

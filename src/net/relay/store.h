@@ -9,7 +9,7 @@
  *
  * All names come from the network.  They are checked (message_is_path), and then opened component
  * by component from an open directory, without following a link.  So nothing outside the
- * recording can be reached, even by a user who can write to the output directory.  A file that is
+ * recording can be reached, even by a user with access to the output directory.  A file that is
  * not regular, or has a second name, is not written to.
  *
  * One thread.

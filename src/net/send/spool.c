@@ -61,7 +61,7 @@ static bool is_due(const struct spool_file *f)
 	return f->sent < f->target;
 }
 
-/* Sends what no index names, for example a cut packet at the end, after everything else. */
+/* Sends the bytes that no index names, for example a cut packet at the end, after everything else. */
 static void target_all(struct spool *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
@@ -71,7 +71,7 @@ static void target_all(struct spool *s)
 		s->files[i].target = s->files[i].size;
 }
 
-/* The order in which the recorder writes them, and in which they are sent. */
+/* The order of writing by the recorder, and of sending. */
 static const enum spool_kind order[PHASES] = { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK,
 					       SPOOL_FINISHED };
 

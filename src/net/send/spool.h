@@ -8,7 +8,7 @@
  * packets were written.  A round sends metadata first, then streams, then indexes.  It sends at
  * most about 1 MiB of each stream, so that a long backlog advances in all streams together
  * (net/send/scheduler.c).  Last come the lines of .duet/clock that are true for everything sent
- * so far: they state up to which time the files are complete.
+ * so far: they state until when the files are complete.
  *
  * The recorder may be killed at any time.  Its successor then repairs the files
  * (ctf/write/recover.h): it cuts streams to the packets that indexes name, cuts metadata to whole
