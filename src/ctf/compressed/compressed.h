@@ -7,7 +7,8 @@
  * with its events.  So a reader lists packets and seeks without decompressing events.
  * Specification: docs/formats/compressed.md.
  *
- * A reader sees the plain file as memory: an address range of the same size, in which it requests
+ * A reader sees the plain file as memory: an address range of the same size.  It
+ * requests
  * the parts that it needs and releases those that it has read.  The data before a damaged frame
  * can be read.  Frames with other borders are read too, but then more data is decompressed.
  *

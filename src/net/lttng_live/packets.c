@@ -100,8 +100,7 @@ static void put_beacon(struct live_connection *c, uint32_t stream, struct live_c
 {
 	const struct live_recording *r = &c->files->recordings[c->files->streams[stream].recording];
 	uint64_t *floor_ns = &c->floors[c->files->streams[stream].recording];
-	/* Different for each stream: Babeltrace 2 complains about messages that it cannot keep
-	 * apart. */
+	/* Different for each stream: Babeltrace 2 complains about messages that look alike. */
 	uint64_t known_ns = r->known_ns > stream ? r->known_ns - stream % 1000 : 0;
 	struct live_packet beacon = { .offset = 0 };
 
