@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/table.h - the arguments of system calls whose memory is captured, and the field for each.
+ * capture/table.h - arguments of system calls that point to captured memory, and their fields.
  *
  * One table serves all its users: the BPF programs, which alone read that memory
  * (kernel/bpf/syscalls.c), the layout of the events (kernel/convert/layout.h), and the printer of

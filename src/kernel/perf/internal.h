@@ -112,8 +112,8 @@ uint64_t profile_sample_ns(struct kernel_profile *p, const struct profile_taken 
 /* profile_learn - apply a record about a process that is no sample. */
 void profile_apply(struct kernel_profile *p, const struct perf_event_header *h);
 /* profile_prepare - before reading: map the rings and apply forks.
- * @until_ns: becomes the time, by perf's clock, up to which samples can be read.
- * @promised_ns: session time up to which samples must be read, or 0.
+ * @until_ns: becomes the time, by perf's clock; samples before it can be read.
+ * @promised_ns: session time; samples before it must be read. Or 0.
  * 0 or -errno. */
 int profile_prepare(struct kernel_profile *p, const struct kernel_drain *k, uint64_t promised_ns,
 		    uint64_t *until_ns, struct diag *d);

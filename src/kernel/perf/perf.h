@@ -4,8 +4,8 @@
  *
  * The ring belongs to an event that counts nothing and reports forks, names and ends. All other
  * events write to the same ring; each sample has a number that identifies its event. perf's
- * timestamps are CLOCK_MONOTONIC. Some events may be counters whose values appear in the samples of
- * others. The ring's contents are not trusted: each length is checked before use.
+ * timestamps are CLOCK_MONOTONIC. Some events may be counters; samples of others have their values.
+ * The ring's contents are not trusted: each length is checked before use.
  */
 #ifndef KERNEL_PERF_PERF_H
 #define KERNEL_PERF_PERF_H
@@ -103,7 +103,7 @@ void kernel_perf_close(
 	struct kernel_perf_ring *r); /* if another process made the mapping, set map to NULL
 				      * first */
 
-/* kernel_perf_count - add a counter whose value other events' samples have; type and config of @a.
+/* kernel_perf_count - add a counter; samples of other events have its value; type and config of @a.
  * Add all of them, at most 16, before those events. It gets a number like an event. 0 or -errno. */
 int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *a);
 
@@ -143,7 +143,7 @@ int kernel_perf_map(struct kernel_perf_ring *r);
 /* kernel_perf_run - enable or disable all of its events. 0 or -errno. */
 int kernel_perf_run(struct kernel_perf_ring *r, bool runs);
 
-/* kernel_perf_end - the position up to which perf has written. kernel_perf_done - lets perf
+/* kernel_perf_end - the end of the data that perf has written. kernel_perf_done - lets perf
  * overwrite the data before `at`. */
 uint64_t kernel_perf_end(const struct kernel_perf_ring *r);
 void kernel_perf_done(struct kernel_perf_ring *r);

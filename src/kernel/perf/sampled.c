@@ -147,7 +147,7 @@ int kernel_sampled_parse(struct kernel_sampled *s, const char *pattern, struct d
 	return rest ? parse_counter(s, rest, d) : 0;
 }
 
-/* The index of this counter among @counters, to which it is added if new; or -EINVAL. */
+/* The index of this counter among @counters; it is added if it is new. Or -EINVAL. */
 static int place_counter(const char *pattern, const char *name, size_t size,
 			 struct kernel_sampled *counters, int *n, struct diag *d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/rights.c - one message for each way in which the kernel refuses access. */
+/* kernel/tracefs/rights.c - a message for each kind of refused access. */
 #include "kernel/tracefs/rights.h"
 
 #include <errno.h>

@@ -26,7 +26,7 @@
 struct kernel_watch_request {
 	const char *pattern;		  /* a pattern as in kernel/kernel.h, without sets and ! */
 	const struct filter_code *filter; /* NULL: none. Fields as recorded; $vtid, $cpu_id */
-	const char *by;			  /* a field whose value is the key; NULL: the thread */
+	const char *by;			  /* a field; its value is the key; NULL: the thread */
 	unsigned tag;			  /* the caller's own value */
 };
 
