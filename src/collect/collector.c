@@ -7,6 +7,7 @@
  */
 #include "collect/collector.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
@@ -109,6 +110,7 @@ static uint32_t next_pass_ms(struct collector *c)
 					     : POLL_LEAST_MS,
 		 other_ms;
 
+	assert(c->streams);
 	other_ms = c->session.n_joined && !c->reaping.no_program_lives
 			   ? streams_poll_interval(c->streams, now_ns)
 			   : UINT32_MAX;
@@ -129,6 +131,7 @@ static void continue_pass(struct collector *c)
 	struct collector_pass *p = &c->pass;
 	struct diag d = { "" };
 
+	assert(c->streams);
 	p->is_open = streams_write(c->streams, monotonic_ns() + SLICE_NS, &d) > 0;
 	if (d.text[0]) {
 		collector_note(c, &d);
@@ -151,6 +154,7 @@ static void begin_pass(struct collector *c)
 	struct collector_pass *p = &c->pass;
 	struct diag d = { "" };
 
+	assert(!c->pass.is_open);
 	p->begin_ns = now_ns;
 	p->includes_open_chunks = now_ns - p->open_chunks_read_ns >= PARTIAL_NS;
 	p->written_ns = p->includes_open_chunks ? streams_complete_ns(c->streams, now_ns)
@@ -191,6 +195,7 @@ int collector_accept(struct collector *c)
 
 void collector_readable(struct collector *c, int i)
 {
+	assert(i >= 0 && i < SESSION_CONNECTIONS);
 	session_readable(&c->session, i);
 }
 
@@ -205,6 +210,7 @@ void collector_read(struct collector *c, int i)
 	struct session_message m;
 	enum session_event e;
 
+	assert(i >= 0 && i < SESSION_CONNECTIONS);
 	if (c->session.connections[i].fd < 0)
 		return;
 	e = session_read_request(&c->session, i, &m);

@@ -8,6 +8,7 @@
  */
 #include "collect/command.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,6 +98,7 @@ int command_release(struct command *c, struct diag *d)
 	int e = 0;
 	ssize_t n;
 
+	assert(c->go >= 0);
 	if (write(c->go, "", 1) != 1)
 		return diag_errno(d, "the command is gone before it began");
 	close(c->go);

@@ -5,6 +5,7 @@
  * Whatever ended it, the trace is readable, programs are disabled and the kernel is restored.  Also
  * releases what a failed collector_open left.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/atomic.h"
@@ -76,6 +77,7 @@ static int finish_begun(struct collector *c, struct diag *d)
 {
 	struct handover *k = c->handover;
 
+	assert(c->begin_ns);
 	k->supervision.is_stopping = true;
 	if (k->is_over) {
 		c->result = k->result;

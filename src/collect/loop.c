@@ -7,6 +7,7 @@
  */
 #include "collect/loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -252,6 +253,7 @@ int loop_run(struct collector *c, struct command *command, bool keep, struct dia
 	};
 	int err = open_loop(&l, keep, d);
 
+	assert(c->session.listen_fd >= 0);
 	if (!err)
 		err = run(&l, d);
 	close_loop(&l);

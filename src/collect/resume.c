@@ -5,6 +5,7 @@
  */
 #include "collect/resume.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -198,6 +199,7 @@ int resume_files(struct session *s, struct handover *handover, const char *path,
 	struct recovering g = { .session = s, .handover = handover };
 	int applications = 0, kernel = 0;
 
+	assert(incarnation > 1);
 	for (g.number = incarnation - 1; g.number && !applications; g.number--)
 		applications = recover_applications(&g, path, g.number, d);
 	for (g.number = incarnation - 1; g.number && !kernel && applications >= 0; g.number--)
@@ -213,6 +215,7 @@ static int recover_trace_chunk(struct recovering *g, const char *path, uint64_t 
 	int err = trace_chunks_path(trace_chunk, sizeof trace_chunk, path, g->number, d),
 	    applications, kernel;
 
+	assert(g->number > 0);
 	if (err || access(trace_chunk, F_OK))
 		return err;
 	applications = recover_applications(g, trace_chunk, 1, d);

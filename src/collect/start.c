@@ -6,6 +6,7 @@
  * The order matters.  Programs may find the session only when their messages will be answered at
  * once. The kernel records before a command is released.
  */
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -169,6 +170,7 @@ int collector_open(struct collector *c, struct diag *d)
 	const struct recorder_options *o = c->o;
 	int err;
 
+	assert(c->o && c->handover && c->session.dir < 0);
 	c->schedule.pass_ms = FIRST_PERIOD_MS;
 	c->filters.handover = &c->handover->filters;
 	err = default_events_open(&c->default_events, o, &c->session, &c->filters, d);
@@ -238,6 +240,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 {
 	int err = start_kernel(c, command, d);
 
+	assert(c->session.listen_fd >= 0);
 	/* From here on programs request the session memory and do not wait long for it. */
 	if (!err)
 		err = session_publish(c->session.dir, &c->session.file, d);

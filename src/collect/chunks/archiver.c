@@ -8,6 +8,7 @@
  */
 #include "collect/chunks/archiver.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -116,6 +117,7 @@ static void sync_trace_chunk(struct archiving *g, uint32_t number)
 	struct diag d = { "" };
 	char path[PATH_MAX];
 
+	assert(number > 0);
 	if (trace_chunks_path(path, sizeof path, g->t->path, number, &d) || sync_tree(path, &d))
 		return note(g, &d);
 	g->t->status->synced = number;
@@ -214,6 +216,7 @@ static void pack_trace_chunk(struct archiving *g, uint32_t number)
 	char path[PATH_MAX];
 	int stopped;
 
+	assert(g->t->o->pack_level > 0);
 	if (trace_chunks_path(path, sizeof path, g->t->path, number, NULL))
 		return;
 	compressing.g = g;
@@ -379,6 +382,7 @@ int archiver_start(struct archiver *t, struct diag *d)
 {
 	int pipe[2];
 
+	assert(!t->pid);
 	if (pipe2(pipe, O_CLOEXEC))
 		return diag_errno(d, "cannot start what looks after the pieces");
 	t->pid = fork();
@@ -399,6 +403,7 @@ static void send_message(struct archiver *t, char what)
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction old;
 
+	assert(t->wake >= 0);
 	sigaction(SIGPIPE, &ignore, &old);
 	(void)!write(t->wake, &what, 1);
 	sigaction(SIGPIPE, &old, NULL);

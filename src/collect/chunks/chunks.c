@@ -5,6 +5,7 @@
  */
 #include "collect/chunks/chunks.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
@@ -25,6 +26,7 @@
 
 int trace_chunks_path(char *to, size_t size, const char *path, uint32_t n, struct diag *d)
 {
+	assert(n > 0);
 	return snprintf(to, size, "%s/" PREFIX "%06u", path, n) < (int)size
 		       ? 0
 		       : diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
@@ -56,6 +58,7 @@ int trace_chunks_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_
 	int err = 0;
 	FILE *f;
 
+	assert(n > 0);
 	if (!name_inside(file, path, n, ".duet/finished") ||
 	    !name_inside(fresh, path, n, ".duet/.finished"))
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
@@ -169,6 +172,7 @@ int trace_chunks_count_old(const struct trace_chunks_options *o, const struct tr
 	struct timespec now;
 	int old = o->remove_all ? n : 0;
 
+	assert(n >= 0);
 	clock_gettime(CLOCK_REALTIME, &now);
 	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	for (int i = n; i-- > 0 && !old;) {
@@ -185,6 +189,7 @@ int trace_chunks_remove(const char *path, uint32_t n)
 {
 	char from[PATH_MAX], to[PATH_MAX];
 
+	assert(n > 0);
 	if (trace_chunks_path(from, sizeof from, path, n, NULL) ||
 	    snprintf(to, sizeof to, "%s/." PREFIX "%06u", path, n) >= (int)sizeof to)
 		return -ENAMETOOLONG;

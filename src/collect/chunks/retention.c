@@ -5,6 +5,7 @@
  */
 #include "collect/chunks/retention.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -248,6 +249,7 @@ static void remove_old(const struct retention *r, const struct scan *l)
 	struct trace_chunk *trace_chunks = reallocarray(NULL, l->n + 1, sizeof *trace_chunks);
 	int n = trace_chunks ? (int)l->n : 0;
 
+	assert(l->n <= l->capacity);
 	for (int i = 0; i < n; i++)
 		trace_chunks[i] = l->units[i].trace_chunk;
 	n = n ? trace_chunks_count_old(&r->o, trace_chunks, n) : 0;

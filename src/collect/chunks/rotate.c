@@ -5,6 +5,7 @@
  */
 #include "collect/chunks/rotate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static int make_output_directory(struct collector *c, char place[PATH_MAX], stru
 
 static void enter_trace_chunk(struct collector *c, const char *place)
 {
+	assert(c->handover->trace_chunk > 0);
 	snprintf(c->output.traces, sizeof c->output.traces, "%s", place);
 	c->rotation.trace_chunk = c->handover->writing = c->handover->trace_chunk;
 	c->rotation.begin_ns = collector_now_ns(c);
@@ -59,6 +61,7 @@ int rotate_first(struct collector *c, struct diag *d)
 	char place[PATH_MAX];
 	int err;
 
+	assert(!c->rotation.trace_chunk);
 	if (snprintf(c->output.recording, sizeof c->output.recording, "%s", c->o->path) >=
 	    (int)sizeof c->output.recording)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", c->o->path);
@@ -138,6 +141,8 @@ static void switch_to_next(struct collector *c, struct streams *next, const char
 {
 	uint32_t old = c->rotation.trace_chunk;
 
+	assert(next && next != c->streams);
+	assert(!c->rotation.unmarked);
 	streams_reported(c->streams, next, old, &c->handover->reported);
 	streams_close(c->streams);
 	c->streams = next;
@@ -155,6 +160,7 @@ static int mark_finished(struct collector *c, struct diag *d)
 				      c->rotation.unmarked_begin_ns,
 				      c->handover->trace_chunk_begin_ns, d);
 
+	assert(c->rotation.unmarked > 0);
 	if (!err) {
 		c->rotation.finished = c->rotation.unmarked;
 		c->rotation.unmarked = 0;
@@ -167,6 +173,7 @@ static void begin_new(struct collector *c)
 {
 	struct diag d = { "" };
 
+	assert(c->rotation.trace_chunk > 0);
 	begin_clock_and_maps(c);
 	if (!streams_any_overwrite(c->streams))
 		collector_note_programs(c);
@@ -205,6 +212,7 @@ int rotate_now(struct collector *c, struct diag *d)
 {
 	int err;
 
+	assert(c->o->trace_chunks.rotate);
 	if (snapshot_is_open(&c->snapshot))
 		return diag_fail(d, -EBUSY, "a snapshot is being written");
 	err = c->rotation.unmarked ? mark_finished(c, d) : 0;

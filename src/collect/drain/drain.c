@@ -6,6 +6,7 @@
  */
 #include "collect/drain/drain.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -109,6 +110,9 @@ int drain_append_packet(struct drain *d, struct output *o, const struct drain_ch
 	};
 	int err;
 
+	assert(o->is_open);
+	assert(s->read >= sizeof(struct abi_chunk) && s->read <= s->position);
+	assert(s->position <= d->pool->chunk_size);
 	/*
 	 * This always holds for correct programs.  It keeps time from running backwards otherwise.
 	 */
@@ -134,6 +138,7 @@ static int write_chunk(struct drain *d, struct output *o, const struct drain_chu
 	struct abi_chunk *c = pool_chunk_at(d->pool, s->index);
 	int err;
 
+	assert(s->position > s->read);
 	store(&c->pending, s->position);
 	err = drain_append_packet(d, o, s, lost, diag);
 	if (!err) {
@@ -181,6 +186,7 @@ static int write_cpu(struct drain *d, struct drain_chunk *end, struct diag *diag
 	struct output *o = &d->cpus[s->cpu];
 	int err = drain_open_stream(d, o, "cpu", s->cpu, diag);
 
+	assert(d->at < end && end <= d->end);
 	d->at = end;
 	if (err)
 		return err;
@@ -234,6 +240,7 @@ struct output *drain_exclusive_stream_of(struct drain *d, const struct drain_chu
 	struct mark *m = &d->marks[s->index];
 	uint32_t i;
 
+	assert(m->exclusive_stream <= d->n_exclusive_streams);
 	if (m->exclusive_stream)
 		return &d->exclusive_streams[m->exclusive_stream - 1];
 	for (i = 0; i < d->n_exclusive_streams; i++)
@@ -252,6 +259,7 @@ static int write_exclusive(struct drain *d, const struct drain_chunk *s, struct 
 {
 	int err = 0;
 
+	assert(s->path == ABI_PATH_EXCLUSIVE);
 	if (s->position > s->read && (s->is_final || d->partial)) {
 		struct output *o = drain_exclusive_stream_of(d, s);
 
@@ -306,6 +314,7 @@ static uint64_t count_unwritten(const struct drain *d, const struct drain_chunk 
 
 static void end_pass(struct drain *d, int err)
 {
+	assert(d->at <= d->end);
 	d->at = d->end;
 	d->unwritten = err || d->is_behind ? count_unwritten(d, d->seen, d->end) : 0;
 	/* After a write error, do not make writers wait for space again and again. */
@@ -359,6 +368,7 @@ int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
 {
 	int err;
 
+	assert(d->at <= d->end);
 	if (d->at == d->end)
 		return 0;
 	d->until_ns = until_ns;
@@ -380,6 +390,7 @@ static int report_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 	};
 	int err;
 
+	assert(cpu < d->pool->n_cpus);
 	if (lost == o->lost)
 		return 0;
 	err = drain_describe_stream(d, diag);

@@ -2,6 +2,8 @@
 /* collect/drain/interval.c - estimate the rate of writing and derive the poll interval from it. */
 #include "collect/drain/interval.h"
 
+#include <assert.h>
+
 /* bench-write: find with malloc and free recorded, 4.6 million events a second of 35 bytes. */
 #define CPU_BYTES_S 160000000u
 #define BATCH_BYTES (1u << 20)
@@ -47,6 +49,7 @@ static uint64_t at_least(uint64_t a, uint64_t b)
 
 uint32_t poll_interval_ms(const struct poll_interval *p, uint64_t free_bytes, uint32_t n_cpus)
 {
+	assert(n_cpus > 0);
 	uint64_t by_room = free_bytes * 1000 / ((uint64_t)CPU_BYTES_S * n_cpus),
 		 by_rate = at_most(free_bytes / 4, BATCH_BYTES) * 1000 / (p->bytes_s + 1);
 

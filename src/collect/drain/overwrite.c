@@ -18,6 +18,7 @@
  * its CPU halfway would then return to a pool without the newest chunks.  Design:
  * docs/design/snapshot.md.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,7 @@ static bool copy_all(struct drain *d, uint32_t n)
 {
 	bool is_complete = true;
 
+	assert(d->copies && n <= d->pool->n_chunks);
 	d->n_copied = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct drain_chunk s = d->seen[i];
@@ -112,6 +114,7 @@ static int make_room(struct drain *d, uint32_t n, struct diag *diag)
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+	assert(n <= d->pool->n_chunks);
 	if (p == MAP_FAILED)
 		return diag_errno(diag, "no memory for a copy of the buffers");
 	d->copies = p;
@@ -138,6 +141,7 @@ int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut
 	bool is_complete = false;
 	int err;
 
+	assert(!d->copies);
 	drain_reclaim(d); /* closes chunks that dead writers left open */
 	err = make_room(d, find_newest(d, clock_now_ns(&d->pool->clock), limits), diag);
 	for (int i = 0; i < COPY_TRIES && !err && !is_complete; i++) {
@@ -162,6 +166,7 @@ static int append_cpu(struct drain *d, const struct drain_chunk *s, struct diag 
 	struct output *o = &d->cpus[s->cpu];
 	int err = drain_open_stream(d, o, "cpu", s->cpu, diag);
 
+	assert(s->cpu < d->pool->n_cpus);
 	if (err)
 		return err;
 	/*
@@ -200,6 +205,7 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 {
 	int err = d->n_written ? 0 : begin_writing(d, diag);
 
+	assert(d->n_written <= d->n_copied);
 	while (!err && d->n_written < d->n_copied && d->sink->bytes < until_bytes) {
 		const struct drain_chunk *s = &d->seen[d->n_written++];
 

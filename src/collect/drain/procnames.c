@@ -8,6 +8,7 @@
  */
 #include "collect/drain/procnames.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -92,6 +93,7 @@ static void add_event(struct procnames *n, const void *event, size_t size)
 {
 	struct abi_ctf_event_extended header;
 
+	assert(size >= sizeof header);
 	memcpy(&header, event, sizeof header);
 	if (!n->text.size)
 		n->begin_ns = header.time;

@@ -12,6 +12,7 @@
  */
 #include "collect/drain/snapshot.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,6 +263,8 @@ void snapshot_begin(struct snapshot_maker *s, const struct json_line *request, i
 	struct diag d = { "" };
 	int err;
 
+	assert(!snapshot_is_open(s));
+	assert(asker >= 0 || s->ended);
 	s->asker = asker;
 	s->directory = directory;
 	s->path[0] = 0;
@@ -309,6 +312,7 @@ void snapshot_step(struct snapshot_maker *s)
 	struct diag d = { "" };
 	int more = write_some(s, &d);
 
+	assert(snapshot_is_open(s));
 	if (more < 0)
 		fail(s, &d);
 	else if (!more)

@@ -3,6 +3,7 @@
  * collect/drain/stream_files.c - open and close a drain and its stream files, and describe its
  * stream class and event classes in the metadata.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	struct pool *pool = o->pool;
 	int err = 0;
 
+	assert(o->class_id < ABI_CHANNELS);
 	*drain = NULL;
 	if (!d)
 		return diag_fail(diag, -ENOMEM, "no memory for the collector");

@@ -5,6 +5,7 @@
  */
 #include "collect/drain/streams.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ int streams_open(struct streams **out, const struct streams_options *o, struct d
 					 .clock_offset_ns = o->clock_offset_ns };
 	int err;
 
+	assert(o->n_channels >= 1 && o->n_channels <= ABI_CHANNELS);
 	*out = NULL;
 	if (!s)
 		return diag_fail(d, -ENOMEM, "no memory for the collector");
@@ -313,6 +315,7 @@ int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d)
 
 void streams_reported(struct streams *s, struct streams *next, uint32_t number, uint64_t *reported)
 {
+	assert(s != next && number > 0);
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < s->drains[i]->pool->n_cpus; k++)
 			drain_add_reported(&pool_slot(s->drains[i]->pool, k)->reported, number,
@@ -338,5 +341,6 @@ uint64_t streams_unwritten(const struct streams *s)
 
 uint64_t streams_lost(const struct streams *s, uint32_t i)
 {
+	assert(i < s->n);
 	return drain_lost(s->drains[i]);
 }

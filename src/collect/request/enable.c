@@ -7,6 +7,7 @@
  */
 #include "collect/request/enable.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -189,6 +190,7 @@ static int keep_request(struct enable_batch *s, const struct enable_request *w)
 	int found = find_request(s, w);
 	char *texts = found < 0 ? malloc(pattern + selector) : NULL;
 
+	assert(s->n_requests < PROGRAMS_REQUESTS);
 	if (!texts)
 		return found;
 	memcpy(texts, w->pattern, pattern);
@@ -216,6 +218,7 @@ void enable_flush_batch(struct collector *c)
 {
 	struct enable_batch *s = &c->enable_batch;
 
+	assert(s->n_requests <= PROGRAMS_REQUESTS && s->n_askers <= SWITCHES_ASKERS);
 	if (!s->n_requests)
 		return;
 	programs_switch_all(c->session.dir, 0, s->requests, s->n_requests, &c->session.file);

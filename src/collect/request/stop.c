@@ -4,6 +4,7 @@
  */
 #include "collect/request/stop.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ enum { N_COUNTS = sizeof counts / sizeof *counts };
 
 bool stopping_add(struct stopping *s, int fd)
 {
+	assert(s->n >= 0 && s->n <= STOPPING_MAX);
 	if (s->n == STOPPING_MAX)
 		return false;
 	s->fds[s->n++] = fd;

@@ -13,6 +13,7 @@
  */
 #include "collect/session/session.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -81,6 +82,7 @@ void session_readable(struct session *s, int i)
 	struct connection *connection = &s->connections[i];
 	uint64_t round = s->round;
 
+	assert(i >= 0 && i < SESSION_CONNECTIONS);
 	if (connection->fd < 0 || connection->has_sent)
 		return;
 	for (int k = 0; k < SESSION_CONNECTIONS; k++)
@@ -111,12 +113,14 @@ int session_next(const struct session *s)
 
 void session_turn_ended(struct session *s, int i)
 {
+	assert(i >= 0 && i < SESSION_CONNECTIONS);
 	if (s->connections[i].round > s->round)
 		s->round = s->connections[i].round;
 }
 
 void session_close_connection(struct session *s, int i)
 {
+	assert(s->connections[i].fd >= 0);
 	close(s->connections[i].fd);
 	s->connections[i].fd = -1;
 }

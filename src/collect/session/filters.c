@@ -5,6 +5,7 @@
  */
 #include "collect/session/filters.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ int filters_add(struct filters *f, struct session *s, const char *text, struct d
 	struct filters_one *one;
 	int err;
 
+	assert(f->n <= ABI_FILTERS);
 	for (uint32_t i = 0; i < f->n; i++)
 		if (!strcmp(f->handover->text[i], text))
 			return (int)i + 1;
@@ -62,6 +64,7 @@ int filters_resume(struct filters *f, uint32_t n, struct diag *d)
 {
 	int err = make_room(f, n + 1, d);
 
+	assert(n <= ABI_FILTERS);
 	if (err)
 		return err;
 	for (; f->n < n; f->n++)

@@ -5,6 +5,7 @@
  */
 #include "collect/session/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static bool is_parked(const struct pool_memory *s, uint32_t i)
 
 static bool unpark(struct pool_memory *s, uint32_t i)
 {
+	assert(s->n_parked > 0);
 	if (posix_fallocate(s->fd, (off_t)chunk_offset(s, i), s->pool->chunk_size))
 		return false;
 	pool_unclaim(s->pool, pool_chunk_at(s->pool, i));
@@ -36,6 +38,7 @@ static void park(struct pool_memory *s, uint32_t i)
 {
 	uint64_t state = load(&s->pool->states[i]);
 
+	assert(i < s->pool->n_chunks);
 	if (ABI_STATE_OF(state) != ABI_FREE ||
 	    !compare_exchange(&s->pool->states[i], &state,
 			      ABI_STATE(ABI_ORDER_OF(state), s->pool->owner, ABI_BUSY)))
@@ -84,6 +87,7 @@ void pool_memory_adjust(struct pool_memory *s)
 {
 	uint32_t have = s->pool->n_chunks - s->n_parked, used = count_used(s), more = have;
 
+	assert(s->n_parked <= s->pool->n_chunks);
 	s->most_used = used > s->most_used ? used : s->most_used;
 	if (!s->n_parked || used <= have / 2 || s->is_short)
 		return;
@@ -106,6 +110,7 @@ void pool_memory_rest(struct pool_memory *s)
 {
 	uint32_t have = s->pool->n_chunks - s->n_parked;
 
+	assert(s->n_parked <= s->pool->n_chunks);
 	s->calm = s->most_used < have / 4 ? s->calm + 1 : 0;
 	s->most_used = 0;
 	if (s->calm < CALM_SECONDS)

@@ -3,6 +3,7 @@
  * collect/session/rules_file.c - edit the rules of a session, and write and read the session file
  * that programs find it by: see session.h.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -100,6 +101,7 @@ static int append(struct abi_session *f, const char *rule, const char *pattern, 
 {
 	size_t n = strlen(rule) + 1;
 
+	assert(f->rules_size <= sizeof f->rules);
 	if (n > sizeof f->rules - f->rules_size)
 		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns",
 				 pattern);
@@ -207,6 +209,7 @@ int session_publish(int dir, const struct abi_session *f, struct diag *d)
 	struct rights before = owner_begin(dir);
 	int err = publish(dir, f, d);
 
+	assert(f->rules_size <= ABI_RULES_BYTES);
 	owner_end(before);
 	return err;
 }

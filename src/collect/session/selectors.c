@@ -5,6 +5,7 @@
  */
 #include "collect/session/selectors.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -161,6 +162,7 @@ int selector_add(struct text *selector, enum selector_kind what, const char *lis
 	char item[ITEM_BYTES];
 	int err = 0;
 
+	assert(what < N_SELECTOR_KINDS);
 	do {
 		const char *end = strchrnul(list, ',');
 		bool excludes = *list == '!';

@@ -5,6 +5,7 @@
  */
 #include "collect/session/session.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -125,6 +126,7 @@ static int create_pool(struct session *s, uint32_t i, const struct abi_pool *sha
 	void *memory = (char *)s->session_memory + s->session_memory->channels[i].offset;
 	int err;
 
+	assert(i < count_pools(s));
 	if (begin < 4 * shape->n_cpus)
 		begin = 4 * shape->n_cpus;
 	s->pools[i].shared = memory;
@@ -203,6 +205,7 @@ int session_add_filter(struct session *s, const void *code, size_t size, struct 
 {
 	struct abi_session_filter *f = &s->session_memory->filters[s->n_filters];
 
+	assert(s->n_filters <= ABI_FILTERS && size > 0);
 	if (s->n_filters == ABI_FILTERS || size > ABI_FILTER_TEXT_BYTES - 8 - s->filter_text_used)
 		return diag_fail(d, -E2BIG, "the session has no room for more filters");
 	memcpy(s->session_memory->text + s->filter_text_used, code, size);
@@ -374,6 +377,7 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 {
 	int err;
 
+	assert(o->n_channels >= 1 && o->n_channels <= ABI_CHANNELS);
 	*s = (struct session)SESSION_NONE;
 	s->file = (struct abi_session){ .magic = ABI_SESSION_MAGIC,
 					.version = ABI_SESSION_VERSION,
@@ -536,6 +540,7 @@ enum session_event session_read_request(struct session *s, int i, struct session
 	ssize_t n = receive(fd, m);
 	enum session_event e = SESSION_NOTHING;
 
+	assert(i >= 0 && i < SESSION_CONNECTIONS && fd >= 0);
 	if (n == -EAGAIN || n == -EINTR) {
 		s->connections[i].has_sent = n == -EINTR;
 		return SESSION_NOTHING;

@@ -2,6 +2,7 @@
 /* collect/session/slots.c - read, take, release and repair session slots in the file `seats`. */
 #include "collect/session/slots.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +51,7 @@ void session_slots_read(int dir, struct abi_session_slots *s)
 
 static off_t offset_of(uint32_t session_slot)
 {
+	assert(session_slot < ABI_SESSIONS);
 	return (off_t)(offsetof(struct abi_session_slots, at) +
 		       session_slot * sizeof(struct abi_session_slot));
 }

@@ -7,6 +7,7 @@
  */
 #include "collect/tenant/sandbox.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -84,6 +85,7 @@ int sandbox_enter(const struct tenant *t, unsigned number, bool scans, struct di
 	int death_signal = 0;
 	pid_t parent = getppid();
 
+	assert(number < 65536);
 	prctl(PR_GET_PDEATHSIG, &death_signal);
 	if (give_up_rights(t, number, scans))
 		return diag_errno(d, "cannot give up root's rights");

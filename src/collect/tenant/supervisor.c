@@ -11,6 +11,7 @@
  */
 #include "collect/tenant/supervisor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -104,6 +105,7 @@ static void take_results(struct watch *all, struct tenant_collector *w)
 	struct tenant_supervisor_results *to = all->w->results;
 	uint32_t programs = load(&from->programs);
 
+	assert(from && !w->group);
 	fetch_add(&to->app_bytes, load(&from->app_bytes));
 	fetch_add(&to->app_lost, load(&from->app_lost));
 	fetch_add(&to->app_unwritten, load(&from->app_unwritten));
@@ -231,6 +233,7 @@ static void start_collector(struct watch *all, struct tenant_collector *w)
 	int directory = make_output(all, &w->tenant);
 	pid_t pid = -1;
 
+	assert(!w->group);
 	w->retry_ns = monotonic_ns() + RETRY_NS;
 	w->results = results == MAP_FAILED ? NULL : results;
 	if (w->results && directory >= 0)

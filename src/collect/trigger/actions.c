@@ -8,6 +8,7 @@
  */
 #include "collect/trigger/actions.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -201,6 +202,7 @@ static bool snapshot(struct collector *c, struct firing *f, const struct trigger
 
 bool trigger_actions_watch(struct trigger_runner *a, int fd)
 {
+	assert(fd >= 0);
 	if (a->n_watchers == TRIGGER_WATCHERS)
 		return false;
 	a->watchers[a->n_watchers].missed = 0;
@@ -210,6 +212,7 @@ bool trigger_actions_watch(struct trigger_runner *a, int fd)
 
 static void disconnect(struct trigger_runner *a, int i)
 {
+	assert(i >= 0 && i < a->n_watchers);
 	close(a->watchers[i].fd);
 	a->watchers[i] = a->watchers[--a->n_watchers];
 }

@@ -9,6 +9,7 @@
  */
 #include "collect/trigger/class.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,7 @@ static void add_use(struct trigger_class *c, const struct triggers *t, int slot,
 				 .is_second = is_second };
 	struct diag why = { "" };
 
+	assert(c->n_uses < 2 * TRIGGERS_MAX);
 	if (make_use(&u, t->at[slot], schema, size, &why))
 		c->uses[c->n_uses++] = u;
 	else

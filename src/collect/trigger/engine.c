@@ -7,6 +7,7 @@
  */
 #include "collect/trigger/engine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -81,6 +82,7 @@ static int arm(struct triggers *t, int slot, const char *text, struct diag *d)
 	struct armed *a = calloc(1, sizeof *a);
 	int err = a ? prepare(a, text, d) : diag_fail(d, -ENOMEM, "no memory for a trigger");
 
+	assert(slot >= 0 && slot < TRIGGERS_MAX && !t->at[slot]);
 	if (err) {
 		free_armed(a);
 		return err;
@@ -139,6 +141,7 @@ int triggers_add(struct triggers *t, const char *text, uint32_t number, struct d
 {
 	int slot = number ? triggers_find(t, number) : -1, err;
 
+	assert(number <= INT_MAX);
 	if (slot >= 0)
 		return !strcmp(t->handover->at[slot].text, text)
 			       ? (int)number
@@ -268,6 +271,7 @@ static void fire(struct triggers *t, int slot, const struct trigger_facts *facts
 	bool is_over = a->trigger.once && t->handover->at[slot].fired,
 	     may_fire_now = !is_over && may_fire(t, slot, now_ns);
 
+	assert(a && t->n_firings <= TRIGGERS_FIRINGS);
 	if (!is_over && is_switch(&a->trigger)) /* this request replaces an older one that was
 						 * held back */
 		defer(t, may_fire_now ? 0 : number, facts);
@@ -304,6 +308,7 @@ static void fire_deferred(struct triggers *t, uint64_t now_ns)
 
 void triggers_done(struct triggers *t, int i)
 {
+	assert(i >= 0 && i < t->n_firings);
 	free(t->firings[i].snapshot);
 	memmove(&t->firings[i], &t->firings[i + 1],
 		(size_t)(--t->n_firings - i) * sizeof *t->firings);
@@ -319,6 +324,7 @@ static void count_event(struct triggers *t, int slot, const struct trigger_facts
 	uint64_t n = a->trigger.count, at = a->n_times++ % (n + 1), before = a->n_times % (n + 1);
 	struct trigger_facts f = *facts;
 
+	assert(a->times);
 	a->times[at] = facts->time_ns;
 	if (a->n_times <= n || facts->time_ns - a->times[before] >= a->trigger.time_ns)
 		return;
@@ -347,6 +353,7 @@ static void open_pair(struct triggers *t, int slot, const struct trigger_hit *hi
 	struct armed *a = t->at[slot];
 	struct trigger_pair *set = set_of(a, hit->key), *p = find_pair(a, hit->key);
 
+	assert(a->pairs);
 	if (p && a->trigger.kind == TRIGGER_LATE)
 		return; /* the first one waits longest */
 	for (int i = 0; i < WAYS && !p; i++)
@@ -381,6 +388,7 @@ void triggers_event(struct triggers *t, const struct trigger_hit *hit, uint64_t 
 {
 	struct armed *a = t->at[hit->slot];
 
+	assert(hit->slot >= 0 && hit->slot < TRIGGERS_MAX);
 	if (!a || t->handover->at[hit->slot].number != hit->number)
 		return; /* the trigger was removed meanwhile */
 	if (a->trigger.kind == TRIGGER_EVENT)

@@ -5,6 +5,7 @@
  */
 #include "collect/trigger/hits.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static int compare_times(const void *a, const void *b)
@@ -39,6 +40,7 @@ static void deliver(struct trigger_hits *h, struct triggers *t, bool all, uint64
 void trigger_hits_add(struct trigger_hits *h, struct triggers *t, const struct trigger_hit *hit,
 		      uint64_t now_ns)
 {
+	assert(h->n <= TRIGGER_HITS);
 	if (h->n == TRIGGER_HITS)
 		deliver(h, t, true, now_ns);
 	h->at[h->n++] = *hit;

@@ -5,6 +5,7 @@
  */
 #include "collect/trigger/kernel.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /* Slightly less than the period, so that a timer that fires early does not skip a poll. */
@@ -25,6 +26,7 @@ static void on_match(void *arg, const struct kernel_seen *seen)
 		.facts = { .time_ns = seen->time_ns, .vtid = seen->tid, .event = seen->name }
 	};
 
+	assert(slot >= 0 && slot < TRIGGERS_MAX);
 	trigger_hits_add(&c->triggers.hits, t, &hit, collector_now_ns(c));
 }
 
