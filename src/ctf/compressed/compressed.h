@@ -7,10 +7,9 @@
  * with its events.  So a reader lists packets and seeks without decompressing events.
  * Specification: docs/formats/compressed.md.
  *
- * A reader sees the plain file as memory: an address range of the same size.  It
- * requests
- * the parts that it needs and releases those that it has read.  The data before a damaged frame
- * can be read.  Frames with other borders are read too, but then more data is decompressed.
+ * A reader sees the plain file as memory: an address range of the same size.  It requests the
+ * parts that it needs and releases those that it has read.  The data before a damaged frame can be
+ * read.  Frames with other borders are read too, but then more data is decompressed.
  *
  * One thread at a time may use a struct compressed_file; compressed_share() makes another one for
  * another thread.
