@@ -14,8 +14,9 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from counting import all_are_there, kill_worker, numbers_of, start_counting, stop_counting  # noqa: E402
-from proc import children, kill  # noqa: E402
-from trial import begins, cmd, dice, duet, is_, ok, paths, run, run_cases, start, until, work, worker_of  # noqa: E402
+from proc import children  # noqa: E402
+import recorder  # noqa: E402
+from trial import cmd, dice, is_, ok, paths, run, run_cases, until, work, worker_of  # noqa: E402
 
 program, library = paths(2)
 kills = int(sys.argv[4]) if len(sys.argv) > 4 else 40
@@ -24,7 +25,7 @@ PATIENCE_S = 300 + 5 * kills  # millions of events are read
 
 
 def collect(trace, *options):
-    return begins(start(duet, "collect", "-o", trace, "-e", "counting:*", *options))
+    return recorder.collect(trace, "-e", "counting:*", *options)
 
 
 def check(trace, counts):

@@ -13,7 +13,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from trial import begins, cmd, duet, ok, paths, run_cases, skip, start, until, work  # noqa: E402
+import recorder  # noqa: E402
+from recorder import stop, view  # noqa: E402
+from trial import cmd, duet, ok, paths, run_cases, skip, start, until, work  # noqa: E402
 from proc import kill  # noqa: E402
 from trial import worker_of  # noqa: E402
 
@@ -21,12 +23,7 @@ program, library = paths(2)
 
 
 def collect(name, *args):
-    return begins(start(duet, "collect", "-q", "-s", name, "-o", "%s/%s" % (work, name), *args), name)
-
-
-def end(p):
-    status, out, err = p.end(signal.SIGTERM)
-    ok(status == 0, "the collector ends well", err)
+    return recorder.collect("%s/%s" % (work, name), "-q", *args, session=name)
 
 
 def status_of(session):
@@ -35,10 +32,6 @@ def status_of(session):
 
 def fired(session, number):
     return status_of(session)[number]["fired"]
-
-
-def view(recording, *args):
-    return [json.loads(line) for line in cmd("view", "--json", *args, recording)[1].splitlines()]
 
 
 class Shell:
@@ -84,7 +77,7 @@ def a_flight_recorders_kernel_events_fire():
        "each names its event", told)
     ok(told[2]["value"] == 4 and told[2]["tid"] == told[3]["tid"] == sh.pid, "how many, and who", told)
     sh.p.stdin.close()
-    end(c)
+    stop(c)
     got = [e["fields"]["mask"] for e in view(work + "/flight/snapshot-1/kernel", "-e", "syscall_entry_umask")
            if e["tid"] == sh.pid]
     ok(0o27 in got, "what fired is in the snapshot", got)
@@ -112,7 +105,7 @@ def events_of_both_halves_are_a_pair():
     until(lambda: fired("both", 1) == 2, "and knows what to wait for")
     ok(fired("both", 3) == 0, "what is not late does not fire: the kernel's half was read")
     p.end()
-    end(c)
+    stop(c)
 
 
 def a_paused_recording_starts_with_a_kernel_event():
@@ -129,7 +122,7 @@ def a_paused_recording_starts_with_a_kernel_event():
         until(lambda: fired("armed", number), lambda: "%s: %s" % (line, status_of("armed")))
     sh.do("umask 30; cd /")
     sh.p.stdin.close()
-    end(c)
+    stop(c)
     got = [e["fields"].get("mask", "chdir") for e in view(work + "/armed/kernel")
            if e["event"].startswith("syscall") and e["tid"] == sh.pid]
     ok(got.count("chdir") == 1 and 0o20 in got and 0o30 not in got,  # a shell may ask for its mask by setting it

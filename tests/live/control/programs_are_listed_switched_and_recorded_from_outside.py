@@ -4,7 +4,6 @@
 
 arguments: DUET PROGRAM LIBDUET
 """
-import json
 import os
 import signal
 import sys
@@ -12,7 +11,9 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import is_dead, kill, kill_tree  # noqa: E402
-from trial import (begins, cmd, duet, go_on, is_, ok, paths, run_cases, runtime, start,  # noqa: E402
+import recorder  # noqa: E402
+from recorder import view  # noqa: E402
+from trial import (cmd, duet, go_on, is_, ok, paths, run_cases, runtime, start,  # noqa: E402
                    until, work, worker_of)
 
 program, library = paths(2)
@@ -28,7 +29,7 @@ def start_program(*args, **env):
 
 
 def start_collector(trace, *args):
-    return begins(start(duet, "collect", "-o", trace, *args))
+    return recorder.collect(trace, *args)
 
 
 def stop(p, sig=signal.SIGTERM):
@@ -37,12 +38,7 @@ def stop(p, sig=signal.SIGTERM):
 
 
 def events(trace):
-    status, out, err = cmd("view", "--json", trace)
-    is_(status, 0, "view: " + err)
-    lines = [json.loads(line) for line in out.splitlines()]
-    lost = [e for e in lines if "event" not in e]
-    ok(not lost, "nothing was lost", str(lost))
-    return [e for e in lines if not e.get("event", "lttng_ust_statedump").startswith("lttng_ust_statedump")]
+    return [e for e in view(trace, may_lose=False) if not e.get("event", "lttng_ust_statedump").startswith("lttng_ust_statedump")]
 
 
 def names(trace, pid=None):

@@ -15,7 +15,9 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
-from trial import begins, cmd, duet, ok, paths, run, run_cases, runtime, start, until, work, worker_of  # noqa: E402
+import recorder  # noqa: E402
+from recorder import stop  # noqa: E402
+from trial import cmd, duet, ok, paths, run, run_cases, runtime, start, until, work, worker_of  # noqa: E402
 
 program, library = paths(2)
 os.environ["PATH"] = os.path.dirname(duet) + ":" + os.environ["PATH"]
@@ -39,14 +41,9 @@ def answers(session):
 
 
 def collect(name, *args):
-    p = begins(start(duet, "collect", "-q", "-s", name, "-o", work + "/" + name, *args), name)
+    p = recorder.collect(work + "/" + name, "-q", *args, session=name)
     until(lambda: answers(name), "duet collect answers")
     return p
-
-
-def end(p):
-    status, _, err = p.end(signal.SIGTERM)
-    ok(status == 0, "it ends well", err)
 
 
 def who_is_not_there_is_told():
@@ -72,7 +69,7 @@ def others_are_steered():
     ok(steer("-s", "web", "enable=a\x01")[0][1] == "EINVAL", "nor one with control characters")
     said = steer("-s", "web", 'request={"verb":"frob"}')[0]
     ok(said[1] == "0" and said[2].startswith('{"ok":false,"error":"no such verb"'), "any request", said)
-    end(c)
+    stop(c)
 
 
 def what_was_recorded_is_in_the_files_after_a_flush():
@@ -84,7 +81,7 @@ def what_was_recorded_is_in_the_files_after_a_flush():
     ok(numbers(work + "/flush") == list(range(1000)), "all of it can be read", numbers(work + "/flush")[-3:])
     p.communicate("\n")
     ok(steer("handler", "flush")[0][1] == "0", "flush in a signal handler")
-    end(c)
+    stop(c)
     del os.environ["DUET_SESSION"]
 
 
@@ -102,7 +99,7 @@ def one_that_records_a_running_program_is_found():
     # The session can be asked as soon as programs are switched on.
     said = p.communicate("\n")[0].split()
     ok(said[:2] == ["flush", "0"], "the session that records it is found without its name", said)
-    end(r)
+    stop(r)
     ok(numbers(work + "/attached") == [0, 1, 2], "it was recorded")
 
 
@@ -133,7 +130,7 @@ def nobody_is_waited_for_beyond_the_limit():
     ok(time.monotonic() - begin >= 0.2, "but as long as was said")
     for pid in family:
         kill(pid, signal.SIGCONT)
-    end(c)
+    stop(c)
 
 
 def hostile_collectors_do_no_harm():

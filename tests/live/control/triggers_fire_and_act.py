@@ -15,19 +15,16 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import children, kill  # noqa: E402
-from trial import PATIENCE, begins, cmd as run, duet, ok, paths, run_cases, runtime, start, until, work  # noqa: E402
+import recorder  # noqa: E402
+from recorder import stop, view  # noqa: E402
+from trial import PATIENCE, cmd as run, duet, ok, paths, run_cases, runtime, start, until, work  # noqa: E402
 from trial import worker_of  # noqa: E402
 
 program, library = paths(2)
 
 
 def collect(name, *args):
-    return begins(start(duet, "collect", "-q", "-s", name, "-o", "%s/%s" % (work, name), *args), name)
-
-
-def end(p):
-    status, out, err = p.end(signal.SIGTERM)
-    ok(status == 0, "the collector ends well", err)
+    return recorder.collect("%s/%s" % (work, name), "-q", *args, session=name)
 
 
 class Program:
@@ -42,10 +39,6 @@ class Program:
 
     def end(self):
         self.p.end()
-
-
-def view(recording, *args):
-    return [json.loads(line) for line in run("view", "--json", *args, recording)[1].splitlines()]
 
 
 def seen(recording):
@@ -146,7 +139,7 @@ def conditions_hold_and_are_told_to_who_watches():
     run("disable", "-s", "web", "shop:*")
     p.do("order 5")
     p.end()
-    end(c)
+    stop(c)
     got = [e for e in seen(work + "/web") if e[0] != "trigger"]
     ok(got == [("order", 1), ("order", 2), ("paid", 2), ("noise", 0), ("noise", 1), ("noise", 2), ("noise", 0),
                ("order", 77), ("order", 3), ("paid", 3), ("order", 4)],
@@ -190,7 +183,7 @@ def a_switch_that_is_held_back_is_made_up_for():
         until(lambda: has_fired("late", number, times), "%s, the %d. time" % (line, times))
     p.do("noise 1")
     p.end()
-    end(c)
+    stop(c)
     got = [e for e in seen(work + "/late") if e[0] == "noise"]
     ok(got == [("noise", 0)], "a start within its limit is late, and not lost", got)
 
@@ -217,7 +210,7 @@ def a_killed_collectors_successor_makes_up_for_a_switch():
     until(lambda: has_fired("owed", 1, 2), "it starts when the limit is over")
     p.do("noise 1")
     p.end()
-    end(c)
+    stop(c)
     got = [e for e in seen(work + "/owed") if e[0] == "noise"]
     ok(got == [("noise", 0)], "a start within its limit is late, and not lost", got)
 
@@ -243,7 +236,7 @@ def what_does_not_fit_is_told():
         fits = bad.startswith("late")  # one of both events
         ok(code == (0 if fits else 2) and ("field" in err) != fits, "a running program's events are asked: %s" % bad, err)
     p.end()
-    end(c)
+    stop(c)
 
 
 def a_killed_collectors_triggers_go_on():
@@ -264,7 +257,7 @@ def a_killed_collectors_triggers_go_on():
     ok(triggers("kept")[0][2][1].startswith("1"), "once is once", triggers("kept"))
     until(lambda: open(work + "/paid").read() == "1\n2\n", "commands run")
     p.end()
-    end(c)
+    stop(c)
 
 
 def nobody_is_harmed():
@@ -296,7 +289,7 @@ def nobody_is_harmed():
     s.close()
     p.do("order 1")
     p.end()
-    end(c)
+    stop(c)
 
 
 run_cases(the_event_is_in_its_snapshot_and_the_command_knows_where, conditions_hold_and_are_told_to_who_watches,

@@ -20,6 +20,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
+from recorder import record, view  # noqa: E402
 from trial import begins, cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 from trial import worker_of  # noqa: E402
 from tracefs import where_mounted  # noqa: E402
@@ -31,9 +32,7 @@ BPF = "--kernel-backend=bpf"
 def recorded(name, *args):
     """A recording of a command by BPF programs.  -> its path, and what the command said"""
     path = "%s/%s" % (work, name)
-    status, out, err = cmd("record", "-q", BPF, "-o", path, *args)
-    is_(status, 0, "it is recorded: %s" % err)
-    return path, out
+    return path, record(path, "-q", BPF, *args)[0]
 
 
 def recording(*args):
@@ -43,11 +42,7 @@ def recording(*args):
 
 
 def events(path, pattern="*", may_lose=False):
-    status, out, err = cmd("view", "--json", "-e", pattern, path)
-    is_(status, 0, "it can be read: %s" % err)
-    found = [json.loads(line) for line in out.splitlines()]
-    ok(may_lose or len(found) == len([e for e in found if "event" in e]), "nothing was lost", out[-500:])
-    return [e for e in found if "event" in e]
+    return [e for e in view(path, "-e", pattern, may_lose=may_lose) if "event" in e]
 
 
 def count(found, name):

@@ -18,6 +18,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from recorder import view  # noqa: E402
 from trial import cmd, duet, is_, ok, paths, run_cases, skip, start, work  # noqa: E402
 
 program, library = paths(2)
@@ -28,11 +29,7 @@ BACKENDS = "ftrace", "bpf"
 
 
 def events(path):
-    status, out, err = cmd("view", "--json", path)
-    is_(status, 0, "it can be read: %s" % err)
-    found = [json.loads(line) for line in out.splitlines()]
-    ok(all("event" in e for e in found), "nothing was lost")
-    return [e for e in found if "event" in e]
+    return [e for e in view(path, may_lose=False) if "event" in e]
 
 
 def family_of(found):

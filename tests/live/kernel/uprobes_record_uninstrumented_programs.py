@@ -6,7 +6,6 @@ need be.
 
 arguments: DUET PROGRAM PROGRAM_CC
 """
-import json
 import os
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from tracefs import TRACEFS, mount_tracefs  # noqa: E402
 
 mount_tracefs()
 from proc import descendants, kill_all  # noqa: E402
+from recorder import view  # noqa: E402
 from trial import begins, cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 
 # Copies: whatever the kernel tells of these paths is this test's.
@@ -43,10 +43,6 @@ class Waiting:
         self.p.stdin.write("%d\n" % n)
         self.p.stdin.flush()
         return [int(word) for word in self.p.stdout.readline().split()]
-
-
-def view(recording, *args):
-    return [json.loads(line) for line in cmd("view", "--json", *args, recording)[1].splitlines()]
 
 
 def fields(recording, event, *names):

@@ -14,6 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
+from recorder import record  # noqa: E402
 from trial import cmd, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 
 program, late, late_library = paths(3, library=False)
@@ -37,12 +38,6 @@ def within(stacks, *functions):
     return sum(n for stack, n in stacks.items() if all(f in stack for f in functions))
 
 
-def record(*args):
-    status, out, err = cmd("record", *args)
-    is_(status, 0, "duet record: " + err)
-    return out, err
-
-
 def may_sample():
     status, _, err = cmd("record", "-q", "-k", "profile:10", "-o", work + "/may", "--", "true")
     if status and re.search("no right to|tracefs", err):
@@ -53,7 +48,7 @@ def may_sample():
 
 def samples_are_of_those_followed_in_their_functions():
     other = start(sys.executable, "-c", "while True: pass")
-    out, _ = record("-q", "-k", "profile:%d" % HZ, "-o", work + "/one", "--", program, "0.06")
+    out, _ = record(work + "/one", "-q", "-k", "profile:%d" % HZ, "--", program, "0.06")
     other.end(signal.SIGKILL)
     used_s, child = float(out.split()[0]), int(out.split()[1])
     found, stacks = samples(work + "/one"), folded(work + "/one")
@@ -112,7 +107,7 @@ def a_killed_collector_is_replaced_and_knows_whom_it_follows():
 
 
 def each_piece_names_the_kernels_functions():
-    record("-q", "-k", "profile:%d" % HZ, "-o", work + "/pieces", "--rotate", "100ms", "--", program, "0.1")
+    record(work + "/pieces", "-q", "-k", "profile:%d" % HZ, "--rotate", "100ms", "--", program, "0.1")
     pieces = sorted(d for d in os.listdir(work + "/pieces") if d.startswith("piece-"))
     ok(len(pieces) > 1, "several pieces", pieces)
     for piece in pieces:
@@ -125,11 +120,11 @@ def each_piece_names_the_kernels_functions():
 def libraries_that_are_opened_later_are_named():
     """Also if they are closed, and the program has ended, before anybody looks again; and programs that nobody looked at."""
     for name, more in (("followed", []), ("whole", ["--all-kernel"])):
-        record("-q", "-k", "profile:%d" % HZ, *more, "-o", work + "/late-" + name, "--", late, late_library, "0.1")
+        record(work + "/late-" + name, "-q", "-k", "profile:%d" % HZ, *more, "--", late, late_library, "0.1")
         stacks = folded(work + "/late-" + name)
         ok(within(stacks, "busy_early") > 20, "its own function", stacks.most_common(5))
         ok(within(stacks, "busy_late") > 10, "the library's, " + name, stacks.most_common(5))
-    record("-q", "-k", "profile:%d" % HZ, "-o", work + "/moment", "--", "sh", "-c", "%s; %s; %s" % (late, late, late))
+    record(work + "/moment", "-q", "-k", "profile:%d" % HZ, "--", "sh", "-c", "%s; %s; %s" % (late, late, late))
     stacks = folded(work + "/moment")
     ok(within(stacks, "busy_early") > 10, "programs of a moment", stacks.most_common(5))
 

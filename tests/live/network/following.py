@@ -6,6 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import field, kill  # noqa: E402, F401
+import recorder  # noqa: E402
 from trial import PATIENCE, begins, cmd, command_of, duet, is_, ok, paths  # noqa: E402, F401
 from trial import run, run_cases, skip, start, until, work, worker_of  # noqa: E402, F401
 
@@ -24,7 +25,7 @@ def lines(name):
 
 
 def collect(trace, *options):
-    return begins(start(duet, "collect", "-o", trace, "-e", "follow:*", *options))
+    return recorder.collect(trace, "-e", "follow:*", *options)
 
 
 def run_program(first=0):

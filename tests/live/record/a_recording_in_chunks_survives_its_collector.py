@@ -18,7 +18,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from counting import (all_are_there, kill_worker, numbers_of, start_counting, stop_counting,  # noqa: E402
                       the_newest_are_there)
 from proc import children, kill  # noqa: E402
-from trial import begins, cmd, command_of, dice, duet, ok, paths, run, run_cases, start, until, work  # noqa: E402
+import recorder  # noqa: E402
+from trial import cmd, command_of, dice, duet, ok, paths, run, run_cases, start, until, work  # noqa: E402
 from trial import worker_of  # noqa: E402
 
 program, library = paths(2)
@@ -28,7 +29,7 @@ PATIENCE_S = 300 + 5 * kills  # millions of events are read
 
 
 def collect(trace, *options):
-    return begins(start(duet, "collect", "-o", trace, "-e", "counting:*", *options))
+    return recorder.collect(trace, "-e", "counting:*", *options)
 
 
 def end(c):

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 
-from world import World, enter  # first: it finds tests/lib
+from world import World, end_session, enter  # first: it finds tests/lib
 import proc
 from relaying import KEY, Relay, make_key
 from trial import duet, is_, ok, paths, run, run_cases, skip, start, until
@@ -44,10 +44,7 @@ def joined(*programs):
 
 
 def end(c, *programs):
-    for p in programs:
-        p.end()
-    c.terminate()
-    is_(c.wait(), 0, "it ends well: " + c.stderr.so_far())
+    end_session(c, programs)
 
 
 def begin():

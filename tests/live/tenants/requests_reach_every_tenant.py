@@ -5,10 +5,9 @@ import collections
 import json
 import os
 import re
-import shutil
 import signal
 
-from world import World, enter  # first: it finds tests/lib
+from world import World, end_session, enter  # first: it finds tests/lib
 import proc
 from trial import duet, is_, ok, paths, run, run_cases, skip, start, until
 
@@ -43,12 +42,7 @@ def joined(*programs, inside=lambda p: p.pid):
 
 
 def end(c, *programs):
-    for p in programs:
-        p.end()
-    c.terminate()
-    is_(c.wait(), 0, "it ends well: " + c.stderr.so_far())
-    for uid in ALICE, BOB:
-        shutil.rmtree("/dev/shm/duet-%d" % uid, ignore_errors=True)
+    end_session(c, programs, (ALICE, BOB))
 
 
 def counts(where):

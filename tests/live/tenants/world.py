@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from trial import start, work  # noqa: E402
+from trial import is_, start, work  # noqa: E402
 
 
 def enter():
@@ -82,3 +82,13 @@ class Program:
 
     def end(self):
         return self.p.end()[0]
+
+
+def end_session(collector, programs, users=()):
+    """Ends the programs, then their collector, and removes the runtime directories of @users."""
+    for p in programs:
+        p.end()
+    collector.terminate()
+    is_(collector.wait(), 0, "it ends well: " + collector.stderr.so_far())
+    for uid in users:
+        shutil.rmtree("/dev/shm/duet-%d" % uid, ignore_errors=True)
