@@ -49,7 +49,7 @@ struct slow {
 	uint64_t duration_ns;
 	int64_t time_ns; /* when it began */
 	uint32_t thread;
-	uint32_t what; /* for the use of the analysis */
+	uint32_t subject; /* for the use of the analysis */
 	int64_t detail;
 };
 

@@ -162,46 +162,6 @@ static uint32_t class_of(uint64_t size)
 	return i < HEAP_CLASSES ? i : HEAP_CLASSES - 1;
 }
 
-/* Joins pairs of slices, so that each lasts twice as long. */
-static void halve_slices(struct heap *h)
-{
-	for (uint32_t i = 0; i < HEAP_SLICES / 2; i++) {
-		struct heap_slice *a = &h->slices[2 * i], *b = &h->slices[2 * i + 1];
-		struct heap_slice both = *a;
-
-		if (b->is_seen) {
-			both.is_seen = true;
-			both.last_bytes = b->last_bytes;
-			both.peak_bytes =
-				a->peak_bytes > b->peak_bytes ? a->peak_bytes : b->peak_bytes;
-		}
-		h->slices[i] = both;
-	}
-	memset(h->slices + HEAP_SLICES / 2, 0, sizeof h->slices / 2);
-	h->slice_ns *= 2;
-}
-
-static void add_to_slices(struct heap *h, int64_t now_ns)
-{
-	struct heap_slice *s;
-	int64_t i;
-
-	if (!h->slice_ns) {
-		h->slice_ns = 1000000;
-		h->slices_begin_ns = now_ns;
-	}
-	while ((i = (now_ns - h->slices_begin_ns) / h->slice_ns) >= HEAP_SLICES)
-		halve_slices(h);
-	if (i < 0)
-		i = 0;
-	assert(i < HEAP_SLICES);
-	s = &h->slices[i];
-	if (!s->is_seen || h->all.live_bytes > s->peak_bytes)
-		s->peak_bytes = h->all.live_bytes;
-	s->is_seen = true;
-	s->last_bytes = h->all.live_bytes;
-}
-
 static void update_peak(struct heap_process *p, int64_t now_ns)
 {
 	if (p->live_bytes <= p->peak_bytes)
@@ -262,7 +222,7 @@ static int give(struct reading *r, uint32_t process, uint32_t thread, const stru
 	heap_sites_give(r->h->sites, (uint32_t)site, size, now_ns);
 	update_peak(p, now_ns);
 	update_peak(&r->h->all, now_ns);
-	add_to_slices(r->h, now_ns);
+	heap_slices_add(r->h, now_ns);
 	return 0;
 }
 
@@ -289,7 +249,7 @@ static uint64_t take(struct reading *r, uint32_t process, int64_t now_ns, uint64
 	COUNT(n_live, -(uint64_t)1);
 	COUNT(live_bytes, -size);
 	heap_sites_take(r->h->sites, r->blocks[i - 1].site, size);
-	add_to_slices(r->h, now_ns);
+	heap_slices_add(r->h, now_ns);
 	return size;
 }
 
@@ -457,13 +417,7 @@ static int finalize(void *context)
 		h->processes[h->n_processes++].thread = i;
 	}
 	qsort(h->processes, h->n_processes, sizeof *h->processes, most_live_first);
-	if (h->slice_ns)
-		h->n_slices = (uint32_t)((end_ns - h->slices_begin_ns) / h->slice_ns) + 1;
-	h->n_slices = h->n_slices < HEAP_SLICES ? h->n_slices : HEAP_SLICES;
-	for (uint32_t i = 1; i < h->n_slices; i++)
-		if (!h->slices[i].is_seen)
-			h->slices[i].peak_bytes = h->slices[i].last_bytes =
-				h->slices[i - 1].last_bytes;
+	heap_slices_finalize(h, end_ns);
 	return 0;
 }
 

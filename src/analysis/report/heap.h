@@ -51,7 +51,7 @@ struct heap {
 	uint32_t n_processes;
 	struct heap_process all;
 	struct heap_class classes[HEAP_CLASSES];
-	struct slowest oldest; /* live at the end; what: the process's leader; detail: bytes */
+	struct slowest oldest; /* live at the end; subject: the process's leader; detail: bytes */
 	struct heap_slice slices[HEAP_SLICES];
 	uint32_t n_slices;
 	int64_t slices_begin_ns, slice_ns;
@@ -70,5 +70,9 @@ struct heap_options {
 /* heap_init - read the recording. Returns 0 or -errno. */
 int heap_init(struct heap *h, const struct heap_options *o, struct diag *d);
 void heap_fini(struct heap *h);
+
+/* heap_slices.c, for heap.c: the live bytes changed; after the last event. */
+void heap_slices_add(struct heap *h, int64_t now_ns);
+void heap_slices_finalize(struct heap *h, int64_t end_ns);
 
 #endif

@@ -51,7 +51,7 @@ struct io {
 	uint32_t n_rows;
 	struct samples sizes[2]; /* sizes of reads, of writes */
 	uint64_t bytes[2];
-	struct slowest slowest; /* what: index of slow; detail: bytes */
+	struct slowest slowest; /* subject: index of slow; detail: bytes */
 	struct io_slow {
 		uint32_t file, call;
 	} * slow;

@@ -34,7 +34,7 @@ struct irq {
 	uint32_t n_rows;
 	struct irq_victim *victims; /* most own time first */
 	uint32_t n_victims;
-	struct slowest slowest; /* what: source; detail: CPU */
+	struct slowest slowest; /* subject: source; detail: CPU */
 	uint64_t n, own_ns;
 };
 

@@ -29,7 +29,8 @@ struct latency_key { /* the value that both events have */
 struct latency {
 	struct pass run;
 	struct samples time;
-	struct slowest slowest; /* what: index of `keys`; thread: that of A; detail: thread of B */
+	struct slowest
+		slowest; /* subject: index of `keys`; thread: that of A; detail: thread of B */
 	struct latency_key *keys;
 	uint32_t n_keys;
 	struct samples *times; /* by key, if requested */

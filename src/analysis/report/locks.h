@@ -38,7 +38,7 @@ struct locks {
 	struct lock_edge *edges; /* most waiting first */
 	uint32_t n_edges;
 	struct samples waits;	/* all */
-	struct slowest slowest; /* what: waker or 0; detail: address */
+	struct slowest slowest; /* subject: waker or 0; detail: address */
 	uint64_t n_calls, n_without_waker;
 	bool has_calls, has_wakeups;
 };

@@ -30,7 +30,7 @@ struct sched {
 	struct sched_row *rows; /* longest sum of waits first; without idle threads */
 	uint32_t n_rows;
 	struct sched_row all;
-	struct slowest slowest; /* what: enum sched_wait; detail: the CPU on which it ran */
+	struct slowest slowest; /* subject: enum sched_wait; detail: the CPU on which it ran */
 	uint64_t n_switches, n_wakeups;
 	uint64_t n_cut;	     /* waits dropped because of a loss */
 	uint64_t n_left_out; /* threads without all their switches */

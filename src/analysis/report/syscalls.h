@@ -37,7 +37,7 @@ struct syscalls {
 	uint32_t n_calls;
 	struct syscall_row *rows; /* most time first */
 	uint32_t n_rows;
-	struct slowest slowest; /* what: call; detail: result */
+	struct slowest slowest; /* subject: call; detail: result */
 	uint64_t n_entries, n_exits, n_open, n_headless;
 	uint64_t n_cut; /* open because of a loss */
 };

@@ -32,10 +32,9 @@ struct timeline_plan {
 	const char *name;
 	const struct ctf_op *field[3]; /* switches: prev, next, state; wakes: thread */
 	const struct ctf_op
-		*softirq; /* the field with the number of a soft interrupt, whose name is the
-			   * slice's; or NULL */
-	const struct ctf_op *function; /* the field with a function, whose name is the slice's or
-				        * instant's; or NULL */
+		*softirq; /* the field with a soft interrupt, which names the slice; or NULL */
+	const struct ctf_op
+		*function; /* the field with a function, which names the slice or instant */
 };
 
 /* timeline_plan - an array by class number, which the caller frees; NULL if there is no memory. */

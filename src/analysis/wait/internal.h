@@ -3,7 +3,7 @@
  * analysis/wait/internal.h - the state of each thread and CPU during a pass, shared by the files of
  * wait.h:
  *
- *   events.c   what an event changes for threads and CPUs
+ *   events.c   changes of threads and CPUs by an event
  *   states.c   states of threads, and the accounts of their time
  *   waits.c    waits, and the causes of their ends
  *   chain.c    the path from the end of a wait back to its causes
@@ -112,8 +112,8 @@ int wait_part_add(struct wait_parts *p, const struct wait_part *like, uint64_t n
 void wait_parts_finalize(struct wait_parts *p); /* most time first */
 
 /*
- * wait_chain - split [@begin_ns, @end_ns] of a wait that @waker ended by what its time was spent
- * on.
+ * wait_chain - split [@begin_ns, @end_ns] of a wait that @waker ended into slices by
+ * cause.
  *
  * @threads, @n_threads: by thread; each `now` is its open state.
  * @slices: room for WAIT_SLICES_MAX; filled by descending time.

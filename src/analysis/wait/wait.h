@@ -11,8 +11,8 @@
  *   UNKNOWN     before it was first seen; around a loss; if two events contradict each other,
  *               the whole time since its last sure event
  *
- * The time of a wait is charged to what the waker did meanwhile. Where the waker waited too, it is
- * charged to what its own waker did, and so on (the critical path: Giraldeau and Dagenais, "Wait
+ * The time of a wait is charged to the states of the waker at that time. Where the waker waited
+ * too, it is charged to the states of its own waker, and so on (the critical path: Giraldeau and Dagenais, "Wait
  * Analysis of Distributed Systems Using Kernel Tracing", IEEE TPDS 27(8), 2016, here within one
  * machine). The slices of a wait add up to it. A thread that an interrupt wakes has waited for a
  * device or a timer: there a path ends. Of each thread the newest WAIT_KEPT states are kept;

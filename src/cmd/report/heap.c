@@ -171,7 +171,7 @@ static void print_oldest(struct page *p, const struct heap *h)
 		table_number(&t, (int64_t)s->duration_ns);
 		table_number(&t, s->time_ns);
 		table_number(&t, s->detail);
-		table_text(&t, thread_text(h->run.threads, s->what, name));
+		table_text(&t, thread_text(h->run.threads, s->subject, name));
 		table_text(&t, thread_text(h->run.threads, s->thread, name));
 	}
 	page_table(p, "oldest", "The oldest of the blocks live at the end", &t, UINT64_MAX);

@@ -168,8 +168,8 @@ static void print_slowest(struct page *p, const struct io *io)
 		const struct slow *s = &io->slowest.at[i];
 
 		report_slow(&t, &io->run, s);
-		table_text(&t, io->calls.names[io->slow[s->what].call]);
-		table_text(&t, file_text(io, io->slow[s->what].file, file));
+		table_text(&t, io->calls.names[io->slow[s->subject].call]);
+		table_text(&t, file_text(io, io->slow[s->subject].file, file));
 		table_number(&t, s->detail);
 	}
 	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);

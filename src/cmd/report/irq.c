@@ -86,8 +86,8 @@ static void print_slowest(struct page *p, const struct irq *q)
 
 		report_slow(&t, &q->run, s);
 		table_number_or_nothing(&t, s->detail != TRACE_CPU_UNKNOWN, s->detail);
-		table_text(&t, kinds[q->irqs.sources[s->what].kind]);
-		table_text(&t, q->irqs.sources[s->what].name);
+		table_text(&t, kinds[q->irqs.sources[s->subject].kind]);
+		table_text(&t, q->irqs.sources[s->subject].name);
 	}
 	page_table(p, "slowest", "The longest", &t, UINT64_MAX);
 }

@@ -42,7 +42,7 @@ static void print_slowest(struct page *p, const struct latency *l, const struct 
 		table_number(&t, s->time_ns + (int64_t)s->duration_ns);
 		table_text(&t, thread_text(l->run.threads, (uint32_t)s->detail, name));
 		if (r->by)
-			table_text(&t, latency_key_text(l, s->what, r, name));
+			table_text(&t, latency_key_text(l, s->subject, r, name));
 		else
 			table_nothing(&t);
 	}

@@ -100,8 +100,8 @@ static void print_slowest(struct page *p, const struct locks *l)
 
 		report_slow(&t, &l->run, s);
 		table_text(&t, address_text((uint64_t)s->detail, address));
-		if (s->what)
-			table_text(&t, thread_text(l->run.threads, s->what, name));
+		if (s->subject)
+			table_text(&t, thread_text(l->run.threads, s->subject, name));
 		else
 			table_nothing(&t);
 	}

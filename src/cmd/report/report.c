@@ -64,19 +64,19 @@ static void help(void)
 	      stdout);
 }
 
-bool report_is_by(const struct report *r, const char *what)
+bool report_is_by(const struct report *r, const char *value)
 {
-	return r->by && !strcmp(r->by, what);
+	return r->by && !strcmp(r->by, value);
 }
 
-int report_lacks(const struct pass *run, const char *what, const char *how)
+int report_lacks(const struct pass *run, const char *events, const char *options)
 {
 	return cmd_error("report", "no %s in this recording%s\n  `duet record %s` records them",
-			 what,
-			 run->n_of[TRACE_KERNEL] || *how != '-' || how[1] != 'k'
+			 events,
+			 run->n_of[TRACE_KERNEL] || *options != '-' || options[1] != 'k'
 				 ? ""
 				 : ", and no other event of the kernel",
-			 how);
+			 options);
 }
 
 int report_run(const struct report *r, const struct report_kind *kind)

@@ -71,8 +71,8 @@ const char *latency_key_text(const struct latency *l, uint32_t key, const struct
  * Returns the exit status. */
 int report_unknown(const struct report *r, const char *pattern);
 
-/* report_is_by - whether --by has the value @what. */
-bool report_is_by(const struct report *r, const char *what);
+/* report_is_by - whether --by has this value. */
+bool report_is_by(const struct report *r, const char *value);
 
 /* The columns of one of the slowest times: duration, begin, thread. report_slow() adds their
  * cells. */
@@ -84,8 +84,8 @@ bool report_is_by(const struct report *r, const char *what);
 	}
 void report_slow(struct table *t, const struct pass *run, const struct slow *slow);
 
-/* report_lacks - the recording has no events for the report: print an error. @what: the missing
- * events; @how: the options of `duet record` that record them. Returns the exit status. */
-int report_lacks(const struct pass *run, const char *what, const char *how);
+/* report_lacks - the recording has none of @events, which @options of `duet record` record: print
+ * an error. Returns the exit status. */
+int report_lacks(const struct pass *run, const char *events, const char *options);
 
 #endif

@@ -73,7 +73,7 @@ static void print_slowest(struct page *p, const struct sched *s)
 			table_nothing(&t);
 		else
 			table_number(&t, slow->detail);
-		table_text(&t, slow->what == SCHED_WOKEN ? "wakeup" : "preemption");
+		table_text(&t, slow->subject == SCHED_WOKEN ? "wakeup" : "preemption");
 	}
 	page_table(p, "slowest", "The longest waits", &t, UINT64_MAX);
 }

@@ -83,7 +83,7 @@ static void print_slowest(struct page *p, const struct syscalls *s)
 		const struct slow *slow = &s->slowest.at[i];
 
 		report_slow(&t, &s->run, slow);
-		table_text(&t, s->names[slow->what]);
+		table_text(&t, s->names[slow->subject]);
 		table_number(&t, slow->detail);
 	}
 	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/why.c - `duet report why`: how the time of a thread was spent, and what it waited
- * for. */
+/* cmd/report/why.c - `duet report why`: the states of a thread, and the causes of its waits. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
