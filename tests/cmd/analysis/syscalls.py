@@ -79,6 +79,14 @@ def exec_in_a_thread_ends_under_the_number_of_the_process(duet, where):
     check([r["syscalls"][0][k] for k in ("n", "n_open", "n_headless", "max_ns")], [1, 0, 0, 200])
 
 
+def exec_in_a_thread_leaves_the_call_of_the_first_thread_open(duet, where):
+    """Each entry is counted once; the kernel ends the first thread within its call."""
+    r = report(duet, where, [entry(900, 7, "futex"), entry(1000, 8, "execve"),
+                             (1100, 0, 7, "sched_process_exec", dict(filename="/bin/x", tid=7, old_tid=8)),
+                             exit(1200, 7, "execve")])
+    check([(c["call"], c["n"], c["n_open"]) for c in r["syscalls"]], [("execve", 1, 0), ("futex", 1, 1)])
+
+
 def no_duration_spans_a_loss(duet, where):
     events = [entry(1000, 1, "read"), LOST(2000, 0, 3), exit(3000, 1, "read"), entry(3100, 1, "read"),
               exit(3200, 1, "read")]
