@@ -106,7 +106,7 @@ case $family in
 uapi) headers=$uapi_headers ;;
 libc) headers=$libc_headers ;;
 *)
-	echo "call_names.sh: family \"$family\": uapi or libc" >&2
+	echo "names.sh: family \"$family\": uapi or libc" >&2
 	exit 2
 	;;
 esac
