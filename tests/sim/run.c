@@ -179,7 +179,8 @@ static void round_of_loop(void)
 /* From one timer to the next. */
 static void period(void)
 {
-	uint64_t until = sim->now_ns + collector.schedule.pass_ms * 1000000ull + sim_draw_scaled(2000000);
+	uint64_t until =
+		sim->now_ns + collector.schedule.pass_ms * 1000000ull + sim_draw_scaled(2000000);
 	uint32_t n = sim->plan.load * collector.schedule.pass_ms / 1000;
 
 	if (sim_chance(50))

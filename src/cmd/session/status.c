@@ -108,8 +108,8 @@ static void forget(struct session_status *w)
 }
 
 /* A session that ends while it is asked is skipped, as if it had ended before. */
-static int show(const struct arguments *a, struct status_reader *g, const char *name, struct text *json,
-		int *n_shown)
+static int show(const struct arguments *a, struct status_reader *g, const char *name,
+		struct text *json, int *n_shown)
 {
 	static struct session_status w;
 	int status;

@@ -55,10 +55,11 @@ static void what_the_kernel_cannot_is_refused(void)
 	is_text(said("cpu == 1"), "filter, column 1: sched:sched_switch has no field `cpu'");
 	is_text(said("$procname == \"x\""),
 		"filter, column 1: the kernel's filters can only compare fields of the event");
-	is_text(said("flags == 1.5"), "filter, column 10: the kernel's filters cannot compare with fractions");
+	is_text(said("flags == 1.5"),
+		"filter, column 10: the kernel's filters cannot compare with fractions");
 	is_text(said("flags == -flags"), "filter, column 11: a number is expected after -");
-	is_text(said("prev_comm == \"a\\\"b\""),
-		"filter, column 14: the kernel's filters cannot compare with a text that has a quotation mark");
+	is_text(said("prev_comm == \"a\\\"b\""), "filter, column 14: the kernel's filters cannot "
+						 "compare with a text that has a quotation mark");
 	is_text(said(" "), "filter, column 1: the filter is empty");
 	is_text(said("flags = 1"), "filter, column 7: `=' compares nothing; write ==");
 }

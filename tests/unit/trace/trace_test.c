@@ -532,7 +532,8 @@ static void what_is_no_trace_is_refused(void)
 	struct bytes b = { .n = 0 };
 
 	expect("", &b, "no: the metadata describes no trace\n");
-	expect("/* CTF 1.8 */ trace { byte_order = le; };", &b, "no: the metadata describes no stream\n");
+	expect("/* CTF 1.8 */ trace { byte_order = le; };", &b,
+	       "no: the metadata describes no stream\n");
 	expect("\x1e{\"type\":\"preamble\"}", &b, "no: a version other than 2\n");
 }
 

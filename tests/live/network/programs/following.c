@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that count, slowly, each its own numbers, until SIGTERM; then prints how far each got.
- * "ready" when each has begun.  Not as fast as tests/live/keeper's, for Babeltrace prints what they
+ * "ready" when each has begun.  Not as fast as tests/live/control/programs/counting.c's, for Babeltrace prints what they
  * record. */
 #include <duet/duet.h>
 #include <pthread.h>
