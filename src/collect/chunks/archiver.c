@@ -20,16 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/monotonic.h"
+#include "collect/chunks/background.h"
 #include "ctf/compressed/compressed.h"
 
 #define MS 1000000ull
@@ -335,31 +333,13 @@ static void run(struct archiving *g)
 	} while (more && !g->is_orphan);
 }
 
-static void close_inherited(int control)
+static void run_archiver(void *arg, int control)
 {
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = 0; fd < 3 && nothing >= 0; fd++)
-		dup2(nothing, fd);
-	/*
-	 * Descriptors of the collector must not outlive it: the kernel's instance, sockets, the
-	 * other end of our pipe.
-	 */
-	if (control != 3 && dup2(control, 3) < 0)
-		_exit(1);
-	syscall(SYS_close_range, 4u, ~0u, 0u);
-}
-
-static _Noreturn void become_archiver(const struct archiver *t, int control)
-{
-	struct archiving g = { .t = t, .control = 3 };
+	struct archiving g = { .t = arg, .control = control };
 	char path[PATH_MAX];
 	int lock;
 
-	close_inherited(control);
-	setpriority(PRIO_PROCESS, 0, 19);
-	prctl(PR_SET_NAME, "duet-tidy"); /* the name seen in ps; it differs from the collector's */
-	snprintf(path, sizeof path, "%s/.duet", t->path);
+	snprintf(path, sizeof path, "%s/.duet", g.t->path);
 	mkdir(path, 0777);
 	strcat(path, "/tidy");
 	lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -367,7 +347,6 @@ static _Noreturn void become_archiver(const struct archiver *t, int control)
 	while (lock >= 0 && flock(lock, LOCK_EX) && errno == EINTR)
 		;
 	run(&g);
-	_exit(0);
 }
 
 /* ---------------------------------------------------------------- the collector's side */
@@ -380,22 +359,14 @@ bool archiver_is_needed(const struct trace_chunks_options *o)
 
 int archiver_start(struct archiver *t, struct diag *d)
 {
-	int pipe[2];
+	const struct background_options o = {
+		.nice = 19, .is_silent = true, .run = run_archiver, .arg = t
+	};
+	int err = background_start(&o, &t->pid, &t->wake);
 
-	assert(!t->pid);
-	if (pipe2(pipe, O_CLOEXEC))
-		return diag_errno(d, "cannot start what looks after the pieces");
-	t->pid = fork();
-	if (!t->pid)
-		become_archiver(t, pipe[0]);
-	close(pipe[0]);
-	t->wake = pipe[1];
-	if (t->pid > 0)
-		return 0;
-	t->pid = 0;
-	close(t->wake);
-	t->wake = -1;
-	return diag_errno(d, "cannot start what looks after the pieces");
+	return err ? diag_fail(d, err, "cannot start the archiver of trace chunks: %s",
+			       strerror(-err))
+		   : 0;
 }
 
 static void send_message(struct archiver *t, char what)
@@ -427,12 +398,7 @@ void archiver_wake(struct archiver *t)
 
 void archiver_leave(struct archiver *t)
 {
-	if (t->wake >= 0)
-		close(t->wake);
-	while (t->pid > 0 && waitpid(t->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	t->pid = 0;
-	t->wake = -1;
+	background_end(&t->pid, &t->wake);
 }
 
 void archiver_end(struct archiver *t)

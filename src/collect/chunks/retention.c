@@ -16,22 +16,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "collect/chunks/background.h"
 #include "collect/files.h"
 
 /*
  * Scans use at most 1/SCAN_SHARE of a CPU.  The priority is low but not the lowest, because the
  * disk would fill.
  */
-enum { SCAN_MS = 1000, SCAN_SHARE = 20, NICE = 10, ALIVE = 3 };
+enum { SCAN_MS = 1000, SCAN_SHARE = 20, NICE = 10 };
 
 /* A trace chunk, or with number 0 a whole recording. */
 struct unit {
@@ -273,49 +271,32 @@ static void scan(const struct retention *r)
 
 /* ---------------------------------------------------------------- the process */
 
-static _Noreturn void become_retention(const struct retention *r, int alive)
+static void run_retention(void *arg, int alive)
 {
-	struct pollfd p = { .fd = ALIVE, .events = POLLIN };
+	const struct retention *r = arg;
+	struct pollfd p = { .fd = alive, .events = POLLIN };
 	uint64_t begin_ms, took_ms = 0;
 
-	if (alive != ALIVE && dup2(alive, ALIVE) < 0)
-		_exit(1);
-	syscall(SYS_close_range, ALIVE + 1u, ~0u,
-		0u); /* senders' sockets must not outlive the relay */
-	setpriority(PRIO_PROCESS, 0, NICE);
-	prctl(PR_SET_NAME, "duet-tidy"); /* the name seen in ps */
 	do {
 		begin_ms = cpu_ms();
 		scan(r);
 		took_ms = cpu_ms() - begin_ms;
 	} while (!poll(&p, 1,
 		       took_ms * SCAN_SHARE > SCAN_MS ? (int)(took_ms * SCAN_SHARE) : SCAN_MS));
-	_exit(0);
 }
 
 void retention_poll(struct retention *r)
 {
-	int pipe[2];
+	const struct background_options o = { .nice = NICE, .run = run_retention, .arg = r };
 
 	if (!(r->o.keep_bytes || r->o.keep_ns || r->o.keep_count) ||
 	    (r->pid && waitpid(r->pid, NULL, WNOHANG) != r->pid))
 		return;
 	retention_end(r);
-	if (pipe2(pipe, O_CLOEXEC))
-		return; /* the next call tries again */
-	r->pid = fork();
-	if (!r->pid)
-		become_retention(r, pipe[0]);
-	close(pipe[0]);
-	r->alive = pipe[1];
-	r->pid = r->pid > 0 ? r->pid : 0;
+	(void)background_start(&o, &r->pid, &r->alive); /* if it fails, the next call tries again */
 }
 
 void retention_end(struct retention *r)
 {
-	if (r->alive >= 0)
-		close(r->alive);
-	while (r->pid > 0 && waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	*r = (struct retention){ .output = r->output, .o = r->o, .alive = -1 };
+	background_end(&r->pid, &r->alive);
 }
