@@ -114,6 +114,14 @@ static int receive_answer(const struct exchange *e, int fd, char *answer, size_t
 	return (int)n;
 }
 
+int exchange_on(const struct exchange *e, int fd, const char *line, size_t line_bytes, char *answer,
+		size_t size)
+{
+	int err = send_line(e, fd, line, line_bytes);
+
+	return err ? err : receive_answer(e, fd, answer, size);
+}
+
 int exchange_run(const struct exchange *e, const char *line, size_t line_bytes, char *answer,
 		 size_t size)
 {
@@ -121,9 +129,7 @@ int exchange_run(const struct exchange *e, const char *line, size_t line_bytes, 
 
 	if (fd < 0)
 		return fd;
-	n = send_line(e, fd, line, line_bytes);
-	if (!n)
-		n = receive_answer(e, fd, answer, size);
+	n = exchange_on(e, fd, line, line_bytes, answer, size);
 	close(fd);
 	return n;
 }

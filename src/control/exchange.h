@@ -27,6 +27,10 @@ struct exchange {
  * its collector is another user's. */
 int exchange_connect(const struct exchange *e);
 
+/* exchange_on - as exchange_run, on the connection @fd, which stays open for further messages. */
+int exchange_on(const struct exchange *e, int fd, const char *line, size_t line_bytes, char *answer,
+		size_t size);
+
 /*
  * exchange_run - send @line of @line_bytes, receive one message into @answer, and terminate it.
  *

@@ -22,16 +22,18 @@
 #include "cmd/cmd.h"
 #include "kernel/tracefs/public.h"
 
-static const char help[] = "usage: duet lend [OPTIONS]\n\n"
-			   "Lets the members of a group record kernel events without being root: "
-			   "makes tracefs instances for them,\n"
-			   "and removes each when its recorder is gone.  Needs root; is meant to "
-			   "be run by systemd (duet-lend.socket).\n\n"
-			   "      --socket PATH   where they ask (default: " BROKER_SOCKET ")\n"
-			   "      --group NAME    who may (default: tracing)\n"
-			   "      --idle SECONDS  end when nobody has had anything for so long, if "
-			   "the socket is systemd's\n"
-			   "                      (default: 30)\n";
+static const char help[] =
+	"usage: duet lend [OPTIONS]\n"
+	"\n"
+	"Lets the members of a group record kernel events without being root: makes tracefs "
+	"instances for them,\n"
+	"and removes each when its recorder has ended.  Needs root; systemd should run it "
+	"(duet-lend.socket).\n"
+	"\n"
+	"      --socket PATH   of the socket for requests (default: " BROKER_SOCKET ")\n"
+	"      --group NAME    whose members may record (default: tracing)\n"
+	"      --idle SECONDS  end after so long without a borrower, if the socket is systemd's\n"
+	"                      (default: 30)\n";
 
 struct arguments {
 	const char *path, *group;

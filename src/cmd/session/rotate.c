@@ -14,15 +14,18 @@
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/public.h"
 
-static const char help[] = "usage: duet rotate [SESSION]\n\n"
-			   "Asks a recording that was started with --rotate to finish the piece "
-			   "that it is writing, and to go on\n"
-			   "in a new one.  Prints where the finished piece is: a recording of its "
-			   "own, to be copied, looked at or\n"
-			   "removed, while the programs and the recording go on.  Of a session of "
-			   "many users one for each of them.\n\n"
-			   "  SESSION               which (default: the one that is running)\n\n"
-			   "  duet collect -o serve --rotate 1G & ... ; duet view $(duet rotate)\n";
+static const char help[] =
+	"usage: duet rotate [SESSION]\n"
+	"\n"
+	"Ends the trace chunk of a recording that was started with --rotate, and begins the next.  "
+	"Prints where\n"
+	"the finished chunk is: a complete recording, which can be copied, read or removed while "
+	"the programs\n"
+	"and the recording go on.  For a session of several users it prints one for each of them.\n"
+	"\n"
+	"  SESSION               default: the one that is running\n"
+	"\n"
+	"  duet collect -o serve --rotate 1G & ... ; duet view $(duet rotate)\n";
 
 enum { BUSY_WAIT_MS = 20 };
 

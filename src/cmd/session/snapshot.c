@@ -28,18 +28,21 @@
 #include "trace/public.h"
 
 static const char help[] =
-	"usage: duet snapshot [-s SESSION] [-o DIR] [--last TIME] [--max-size SIZE]\n\n"
+	"usage: duet snapshot [-s SESSION] [-o DIR] [--last TIME] [--max-size SIZE]\n"
+	"\n"
 	"Asks a flight recorder (`duet record --overwrite`, `duet collect --overwrite`) to write "
-	"what it\n"
-	"holds now into a recording of its own.  The programs and the flight recorder go on.\n\n"
-	"  -s, --session SESSION  which (default: the one that is running)\n"
+	"the events it\n"
+	"holds now into a separate recording.  The programs and the flight recorder go on.\n"
+	"\n"
+	"  -s, --session SESSION  default: the one that is running\n"
 	"  -o, --output DIR       where to; new or empty (default: snapshot-1, snapshot-2, ... in "
 	"the\n"
 	"                         output directory of the session); other users' parts in it, as "
 	"tenant-1000\n"
 	"      --last TIME        only the newest: 500ms, 5s, 2m (whole packets)\n"
 	"      --max-size SIZE    only the newest that fit into bytes, or 512K, 64M, 1G (whole "
-	"packets)\n\n"
+	"packets)\n"
+	"\n"
 	"  duet snapshot --last 5s && duet view duet-20261121-062608/snapshot-1\n";
 
 enum { LAST = 256, MAX_SIZE, BUSY_WAIT_MS = 20 };

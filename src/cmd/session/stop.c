@@ -17,7 +17,7 @@ static const char help[] = "usage: duet stop [NAME]...\n"
 			   "       duet stop --all\n\n"
 			   "Ends sessions (default: \"default\", or the only one that records), "
 			   "waits until their recordings are\n"
-			   "whole and says what is in them, and what was lost.\n\n"
+			   "complete, and prints what they contain and what was lost.\n\n"
 			   "  -a, --all    all sessions of this user\n"
 			   "  -q, --quiet  no summary\n\n"
 			   "The exit status is 1 if nothing records.\n";

@@ -16,12 +16,13 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "cmd/cmd.h"
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/public.h"
+#include "control/exchange.h"
 
 enum { LOOK_MS = 1000 }; /* if inotify is not available */
 
@@ -42,28 +43,28 @@ struct listening {
 /* Returns 0; 1 if the session ended; CMD_FAILED after a message. */
 static int ask(const struct listening *l, const char *session, int *fd)
 {
-	struct timeval block_timeout = { .tv_sec = CMD_TIMEOUT_S };
+	char directory[32], request[64], line[SESSION_REQUEST_BYTES];
+	const struct exchange e = { .directory = directory,
+				    .session = session,
+				    .until_ns = monotonic_ns() + CMD_TIMEOUT_S * 1000000000ull,
+				    .passed = -1 };
+	struct text t = text_fixed(request, sizeof request);
 	struct json_line answer;
-	struct text t = { 0 };
-	char line[SESSION_REQUEST_BYTES];
-	bool is_silent;
-	ssize_t size = -1;
+	int size;
 
-	*fd = session_connect(l->dir, session);
+	snprintf(directory, sizeof directory, "/proc/self/fd/%d", l->dir);
+	*fd = exchange_connect(&e);
 	if (*fd < 0)
 		return 1;
-	setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &block_timeout, sizeof block_timeout);
 	json_line_add_text(&t, "verb", "watch");
-	if (!json_line_send(*fd, &t, -1))
-		size = recv(*fd, line, sizeof line, 0);
-	text_fini(&t);
+	json_line_end(&t);
+	size = exchange_on(&e, *fd, t.bytes, t.size, line, sizeof line);
 	if (size > 0 && !json_line_parse(&answer, line, (size_t)size) &&
 	    json_line_is_true(&answer, "ok"))
 		return 0;
-	is_silent = size < 0 && errno == EAGAIN;
 	close(*fd);
 	*fd = -1;
-	if (is_silent)
+	if (size == -EAGAIN)
 		return cmd_error("trigger",
 				 "session %s: its collector does not answer (is it stopped?)",
 				 session);
