@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 
 #include "abi/context.h"
-#include "base/counter.h"
+#include "base/perf_counter.h"
 #include "base/monotonic.h"
 #include "base/text.h"
 #include "ctf/write/public.h"

@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "inproc/counters.h"
+#include "inproc/thread_counters.h"
 #include "inproc/process.h"
 
 #define BIT(name) ABI_CONTEXT_BIT(ABI_CONTEXT_##name)

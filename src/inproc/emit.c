@@ -18,7 +18,7 @@
 #include "inproc/context.h"
 #include "inproc/emit.h"
 #include "inproc/page.h"
-#include "inproc/probes.h"
+#include "inproc/own_probes.h"
 
 _Static_assert(offsetof(struct abi_control_event, enabled) == 0,
 	       "a site's enable word is where its event's line begins");

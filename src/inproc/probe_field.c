@@ -11,7 +11,7 @@
 #include "base/schema.h"
 #define DUET_I_LAYOUT_ONLY
 #include "duet/probe.h"
-#include "inproc/probes.h"
+#include "inproc/own_probes.h"
 
 struct payload {
 	const char *p, *end;

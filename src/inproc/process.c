@@ -17,10 +17,10 @@
 #include "base/atomic.h"
 #include "base/runtime.h"
 #include "inproc/context.h"
-#include "inproc/counters.h"
-#include "inproc/lock.h"
+#include "inproc/thread_counters.h"
+#include "inproc/guest_lock.h"
 #include "inproc/page.h"
-#include "inproc/probes.h"
+#include "inproc/own_probes.h"
 #include "ring/rseq.h"
 
 struct process process;

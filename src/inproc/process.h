@@ -148,7 +148,7 @@ bool process_is_sandboxed(void) HIDDEN;
 bool process_has_clock(void) HIDDEN;
 /* thread_context_make - the value for thread_context, without a system call if possible. */
 uint64_t thread_context_make(void) HIDDEN;
-/* For registration and fork: inproc/lock.h. */
+/* For registration and fork: inproc/guest_lock.h. */
 void process_lock(void) HIDDEN;
 void process_unlock(void) HIDDEN;
 

@@ -17,7 +17,7 @@
 #include "base/runtime.h"
 #include "base/schema.h"
 #include "inproc/page.h"
-#include "inproc/probes.h"
+#include "inproc/own_probes.h"
 
 /* Codes of marks, never freed; equal codes are stored once, however often a library is loaded. */
 struct codes {

@@ -70,7 +70,7 @@ struct kernel_options {
 	uint32_t buffer_kib; /* per CPU, for each buffer with many events; 0 means 16 MiB */
 	enum kernel_backend backend; /* the recorder; duet's own default is KERNEL_BACKEND_AUTO */
 	uint32_t contexts;	     /* contexts of each event: kernel_contexts_parse(),
-				      * kernel/threads/contexts.h */
+				      * kernel/threads/event_contexts.h */
 	/* With BPF: the bytes captured of each buffer of a system call, and structures too; at most
 	 * ABI_CAPTURE_BUFFER_MAX. 0: only texts, addresses, times and arguments of programs. */
 	uint32_t capture_bytes;

@@ -84,7 +84,7 @@ NOT_FOR_GUESTS = re.compile(r"filter/compile")
 # (2): rooms that are boxes of small modules; every header of theirs is public.
 BOXES = {"abi", "base", "rules", "clock", "ring", "elf", "filter", "bpf", "capture"}
 PUBLIC = {"analysis/stacks": "stack_tree.h", "control": "exchange.h", "kernel/statedump": "kallsyms.h",
-          "kernel/threads": "contexts.h", "net/follow": "replica.h", "net/lttng_live": "server.h", "trace/filter": "match.h"}
+          "kernel/threads": "event_contexts.h", "net/follow": "replica.h", "net/lttng_live": "server.h", "trace/filter": "match.h"}
 
 SPEAKS = re.compile(r"(?<![.>\w])(?:v?printf|puts|putchar|perror|vwarnx?|warnx?|verrx?|errx?|exit|_exit|_Exit"
                     r"|abort|quick_exit)\s*\(|\b(?:stderr|stdout)\b")

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "bpf/btf.h"
-#include "elf/probes.h"
-#include "kernel/threads/contexts.h"
+#include "elf/probe_points.h"
+#include "kernel/threads/event_contexts.h"
 #include "kernel/probe/fetch.h"
 #include "kernel/tracefs/format.h"
 #include "kernel/convert/layout.h"

@@ -30,7 +30,7 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 """
 
 
-KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/file.c", "src/elf/probes.c"] + \
+KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/file.c", "src/elf/probe_points.c"] + \
     ["src/kernel/%s.c" % n for n in (
         "convert/class", "tracefs/events", "probe/fetch", "tracefs/format",
         "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "probe/probe",

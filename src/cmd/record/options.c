@@ -23,7 +23,7 @@
 #include "base/cgroup.h"
 #include "cmd/record/recording.h"
 #include "kernel/kernel.h"
-#include "kernel/threads/contexts.h"
+#include "kernel/threads/event_contexts.h"
 
 /* ---------------------------------------------------------------- events of applications */
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
-#include "elf/probes.h"
+#include "elf/probe_points.h"
 #include "kernel/probe/public.h"
 
 static int print_function(void *arg, const struct elf_function *f)

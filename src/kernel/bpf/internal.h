@@ -9,7 +9,7 @@
 #include "base/atomic.h"
 #include "bpf/sys.h"
 #include "kernel/bpf/bpf.h"
-#include "kernel/bpf/program.h"
+#include "kernel/bpf/assemble.h"
 #include "kernel/bpf/shared_ring.h"
 #include "kernel/convert/page.h"
 

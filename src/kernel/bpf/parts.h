@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "bpf/code.h"
-#include "kernel/bpf/program.h"
+#include "kernel/bpf/assemble.h"
 #include "kernel/bpf/shared_ring.h"
 
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP };

@@ -3,7 +3,7 @@
  *
  * A call without captured memory goes straight into the ring; all others are built in the stage
  * first, because their size is not known before. See program.h. */
-#include "kernel/bpf/program.h"
+#include "kernel/bpf/assemble.h"
 
 #include <asm/ptrace.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
 #include "base/diag.h"
 #include "ctf/write/public.h"
 #include "kernel/convert/class.h"
-#include "kernel/threads/contexts.h"
+#include "kernel/threads/event_contexts.h"
 
 struct kernel_packet;
 struct kernel_watch;

@@ -10,7 +10,7 @@
 
 #include "base/atomic.h"
 #include "clock/clock.h"
-#include "kernel/threads/contexts.h"
+#include "kernel/threads/event_contexts.h"
 
 /* One more record, with a delta below 2^27 ticks, then still ends below 2^32. */
 #define GAP_NS (1ull << 31)

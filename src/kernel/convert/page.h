@@ -13,7 +13,7 @@
  *   (3) ticks never decrease, and are never later than `latest_ticks`
  *   (4) nothing beyond the given bytes is read or written, whatever they hold
  *
- * With contexts (kernel/threads/contexts.h) each event grows. Then (1) and (2) do not hold, and
+ * With contexts (kernel/threads/event_contexts.h) each event grows. Then (1) and (2) do not hold, and
  * events are put into a separate buffer, one by one.
  *
  * Pure, except for the descriptions that convert/class.h gathers: bytes in, events out.

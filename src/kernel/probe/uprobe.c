@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "rules/pattern.h"
-#include "elf/probes.h"
+#include "elf/probe_points.h"
 #include "kernel/probe/fetch.h"
 #include "kernel/probe/kprobe.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/threads/thread_state.h - the values of contexts (kernel/threads/contexts.h) of one thread,
+ * kernel/threads/thread_state.h - the values of contexts (kernel/threads/event_contexts.h) of one thread,
  * as /proc has them now.
  *
  * /proc must show the process ids of the first pid namespace, because the kernel's events have

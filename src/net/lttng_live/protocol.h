@@ -23,7 +23,7 @@
 #define NET_LTTNG_LIVE_PROTOCOL_H
 
 #include "base/text.h"
-#include "net/lttng_live/files.h"
+#include "net/lttng_live/recordings.h"
 
 enum { LIVE_COMMAND_MAX = 16 + 32 };
 

@@ -11,9 +11,9 @@
 #include <stdarg.h>
 #include <sys/wait.h>
 
-#include "base/counter.h"
+#include "base/perf_counter.h"
 #include "context_host.h"
-#include "inproc/counters.h"
+#include "inproc/thread_counters.h"
 
 static int n_opened;
 static bool is_refused;

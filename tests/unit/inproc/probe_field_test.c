@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "inproc/probes.h"
+#include "inproc/own_probes.h"
 #define DUET_I_LAYOUT_ONLY
 #include "duet/probe.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/lttng_live/files.h - the recordings on this disk as a viewer sees them: sessions, traces,
+ * net/lttng_live/recordings.h - the recordings on this disk as a viewer sees them: sessions, traces,
  * streams.
  *
  * A recording, trace or stream keeps its number once it is listed.  Each update goes in the order
@@ -11,8 +11,8 @@
  * Indexes and names were written by a recorder, or by a relay for other hosts: they are checked
  * before use.
  */
-#ifndef NET_LTTNG_LIVE_FILES_H
-#define NET_LTTNG_LIVE_FILES_H
+#ifndef NET_LTTNG_LIVE_RECORDINGS_H
+#define NET_LTTNG_LIVE_RECORDINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/probes.c - attach and detach probes, and call them.
+ * inproc/own_probes.c - attach and detach probes, and call them.
  *
  * The probes that an event calls are a word of bits for each line of the control page.  Invariants:
  *
@@ -13,7 +13,7 @@
  *
  * Attaching, detaching and registering take the lock; calling does not.
  */
-#include "inproc/probes.h"
+#include "inproc/own_probes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 #include "rules/rules.h"
 #include "base/schema.h"
 #include "duet/probe.h"
-#include "inproc/lock.h"
+#include "inproc/guest_lock.h"
 #include "inproc/page.h"
 
 enum { PROBES = 32, PATTERN_BYTES = 256, NAME_BYTES = 512, WAIT_NS = 200000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* net/lttng_live/files.c - finds recordings and their streams, and reads packets, indexes and
+/* net/lttng_live/recordings.c - finds recordings and their streams, and reads packets, indexes and
  * metadata. */
-#include "net/lttng_live/files.h"
+#include "net/lttng_live/recordings.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/threads/contexts.h - adds contexts of the thread to each kernel event: process, user,
+ * kernel/threads/event_contexts.h - adds contexts of the thread to each kernel event: process, user,
  * cgroup, namespaces ...
  *
  * The converter adds them from a table of all threads of the machine, so an event costs the traced
@@ -15,8 +15,8 @@
  * If a thread exits before /proc can be read, its last known values are used; without any, -1, 0 or
  * "".
  */
-#ifndef KERNEL_THREADS_CONTEXTS_H
-#define KERNEL_THREADS_CONTEXTS_H
+#ifndef KERNEL_THREADS_EVENT_CONTEXTS_H
+#define KERNEL_THREADS_EVENT_CONTEXTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

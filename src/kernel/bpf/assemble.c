@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/bpf/program.c - the programs for following children and for the scheduler's events.
+/* kernel/bpf/assemble.c - the programs for following children and for the scheduler's events.
  *
  * A field of a record is filled by a recipe for its name; an event with an unknown field has no
  * program. See program.h. */
-#include "kernel/bpf/program.h"
+#include "kernel/bpf/assemble.h"
 
 #include <errno.h>
 #include <stddef.h>

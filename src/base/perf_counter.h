@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/counter.h - hardware counters, opened once and then read without a system call.
+ * base/perf_counter.h - hardware counters, opened once and then read without a system call.
  *
  * The kernel counts for one thread in user mode.  Its page, struct perf_event_mmap_page of
  * <linux/perf_event.h>, holds the value to add to the register; see perf_event_open(2), "MMAP
@@ -9,8 +9,8 @@
  *
  * libduet uses it, and duet does to find out beforehand whether it works on this machine.
  */
-#ifndef BASE_COUNTER_H
-#define BASE_COUNTER_H
+#ifndef BASE_PERF_COUNTER_H
+#define BASE_PERF_COUNTER_H
 
 #include <linux/perf_event.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter/compile_names.c - explain link failures, list names, and measure how similar names are. */
+/* filter/compile_hints.c - explain link failures, list names, and measure how similar names are. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>

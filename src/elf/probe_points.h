@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf/probes.h - the places in a program or library on disk where the kernel may set a probe.
+ * elf/probe_points.h - the places in a program or library on disk where the kernel may set a probe.
  *
  * These are its functions, and the markers of sys/sdt.h (USDT), which lie in notes of the section
  * .note.stapsdt.
@@ -10,8 +10,8 @@
  *
  * The file is untrusted: libelf and the code here check its bounds.
  */
-#ifndef ELF_PROBES_H
-#define ELF_PROBES_H
+#ifndef ELF_PROBE_POINTS_H
+#define ELF_PROBE_POINTS_H
 
 #include <stdint.h>
 

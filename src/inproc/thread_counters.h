@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/counters.h - hardware counters as contexts, per thread.
+ * inproc/thread_counters.h - hardware counters as contexts, per thread.
  *
  * Only the thread itself writes its state, with its signals blocked; it and its handlers read it.
  */
-#ifndef INPROC_COUNTERS_H
-#define INPROC_COUNTERS_H
+#ifndef INPROC_THREAD_COUNTERS_H
+#define INPROC_THREAD_COUNTERS_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* elf/probes.c - list functions from the symbol tables, and USDT markers from .note.stapsdt. */
-#include "elf/probes.h"
+/* elf/probe_points.c - list functions from the symbol tables, and USDT markers from .note.stapsdt. */
+#include "elf/probe_points.h"
 
 #include <assert.h>
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/filters.c - the filters of a session, linked to the events of this program.
+ * inproc/linked_filters.c - the filters of a session, linked to the events of this program.
  *
  * Their byte code lies in the session memory (abi/session.h), where other programs may write: only
  * our own, verified copy runs.  Copies are never freed, because a thread may be running one.  Each

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/contexts.c - adds contexts to events from a table of all threads.
+/* kernel/threads/event_contexts.c - adds contexts to events from a table of all threads.
  *
  * The table of threads is in thread_table.h; thread_changes.h applies changes to it. A thread
  * without reliable data is read from /proc when it has its next event, at most once a second. */
-#include "kernel/threads/contexts.h"
+#include "kernel/threads/event_contexts.h"
 
 #include <assert.h>
 #include <ctype.h>

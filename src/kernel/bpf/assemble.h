@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/bpf/program.h - the BPF programs that record, as instructions.
+ * kernel/bpf/assemble.h - the BPF programs that record, as instructions.
  *
  * Each program serves one tracepoint of the kernel (type tp_btf: arguments are typed and read
  * directly). It decides whether the event is wanted, reserves a record in its CPU's ring, fills it
  * and publishes it: kernel/bpf/shared_ring.h. It uses only features that verifiers from Linux 6.1
  * on accept.
  */
-#ifndef KERNEL_BPF_PROGRAM_H
-#define KERNEL_BPF_PROGRAM_H
+#ifndef KERNEL_BPF_ASSEMBLE_H
+#define KERNEL_BPF_ASSEMBLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/lttng_live/packets.c - the commands of a viewer for packets and metadata.
+ * net/lttng_live/live_packets.c - the commands of a viewer for packets and metadata.
  *
  * The promises (1) to (4) of protocol.h are kept here: each stream has a floor, and no packet or
  * beacon before it is sent.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/lock.h - a lock that blocks signals while it is held.
+ * inproc/guest_lock.h - a lock that blocks signals while it is held.
  *
  * A handler that forks or loads a library must not find the lock held by the code that it
  * interrupted.  Signals that the kernel raises for an instruction stay unblocked.
  */
-#ifndef INPROC_LOCK_H
-#define INPROC_LOCK_H
+#ifndef INPROC_GUEST_LOCK_H
+#define INPROC_GUEST_LOCK_H
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/counters.c - open, read and close a thread's hardware counters.
+ * inproc/thread_counters.c - open, read and close a thread's hardware counters.
  *
  * A thread that records counters has a block with the pages to read them by.  Invariants:
  *
@@ -13,7 +13,7 @@
  * No descriptor stays open: the mapping holds the counter.  A destructor of thread-specific data
  * unmaps it; without one, the pages of ended threads would stay until the program ends.
  */
-#include "inproc/counters.h"
+#include "inproc/thread_counters.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 #include <sys/auxv.h>
 
 #include "base/atomic.h"
-#include "base/counter.h"
+#include "base/perf_counter.h"
 #include "inproc/process.h"
 
 _Static_assert(ABI_CONTEXT_PERF_BRANCH_MISSES - ABI_CONTEXT_PERF_CYCLES == COUNTERS - 1,

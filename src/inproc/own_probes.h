@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/probes.h - the process's own probes: duet/probe.h.
+ * inproc/own_probes.h - the process's own probes: duet/probe.h.
  *
  * They have a session slot of their own in each enable word, which no other process writes.
  */
-#ifndef INPROC_PROBES_H
-#define INPROC_PROBES_H
+#ifndef INPROC_OWN_PROBES_H
+#define INPROC_OWN_PROBES_H
 
 #include "inproc/process.h"
 
