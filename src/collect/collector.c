@@ -60,9 +60,9 @@ static void repair_session_slot(struct collector *c)
 
 	if (is_new == -EBUSY)
 		diag_fail(&d, is_new,
-			  "another session has its seat (the runtime directory's file, seats, was "
-			  "changed): programs "
-			  "that start do not find it");
+			  "another session has this session's slot: the file seats in the runtime "
+			  "directory was "
+			  "changed; programs that start do not find this session");
 	if (d.text[0])
 		collector_note(c, &d);
 	if (is_new > 0)

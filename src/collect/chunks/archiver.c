@@ -242,7 +242,7 @@ static int remove_old(struct archiving *g, const struct trace_chunk *p, int n)
 			break;
 		err = trace_chunks_remove(g->t->path, p[i].number);
 		if (err) {
-			diag_fail(&d, err, "cannot remove piece %u: %s", p[i].number,
+			diag_fail(&d, err, "cannot remove trace chunk %u: %s", p[i].number,
 				  strerror(-err));
 			note(g, &d);
 			break;

@@ -253,7 +253,7 @@ static int take_limit(const struct json_line *request, const char *key, uint64_t
 {
 	if (!json_line_has(request, key) || json_line_number(request, key, limit))
 		return 0;
-	return diag_fail(d, -EINVAL, "`%s` is no whole number from 0 up", key);
+	return diag_fail(d, -EINVAL, "`%s` must be an integer, 0 or more", key);
 }
 
 void snapshot_begin(struct snapshot_maker *s, const struct json_line *request, int asker,

@@ -62,9 +62,8 @@ static bool has_flight_recorder(const struct session *s)
 static bool snapshot(const struct request *a)
 {
 	if (!has_flight_recorder(&a->collector->session))
-		refuse(a, "it is not a flight recorder: only one started with --overwrite keeps "
-			  "events in "
-			  "memory");
+		refuse(a, "the session does not keep events in memory: start it with --overwrite "
+			  "to take snapshots");
 	else if (snapshot_is_open(&a->collector->snapshot))
 		json_line_refuse(a->fd, true, "another snapshot is being written");
 	else {
@@ -127,7 +126,8 @@ static bool flush(const struct request *a)
 static bool stop(const struct request *a)
 {
 	if (!stopping_add(&a->collector->result.stopping, a->fd)) {
-		json_line_refuse(a->fd, true, "it is ending, and many wait for that already");
+		json_line_refuse(a->fd, true,
+				 "the session is ending, and too many clients wait for its result");
 		return false;
 	}
 	a->collector->stop = true;
@@ -147,8 +147,7 @@ static bool rotate(const struct request *a)
 	int err;
 
 	if (!c->o->trace_chunks.rotate) {
-		refuse(a, "its recording is in one piece: only one started with --rotate can be "
-			  "rotated");
+		refuse(a, "its recording has no trace chunks: start it with --rotate to rotate it");
 		return false;
 	}
 	err = rotate_now(c, &d);

@@ -65,9 +65,9 @@ static const char *read_request(const struct json_line *l, struct enable_item *w
 	if (!json_line_text(l, "pattern", w->pattern, sizeof w->pattern) || !*w->pattern)
 		return "no \"pattern\" of at most 511 bytes";
 	if (*w->pattern == '!')
-		return "the pattern begins with \"!\": enable and disable say which of both";
+		return "the pattern begins with \"!\": use enable or disable instead";
 	if (!optional_text(l, "filter", w->filter, sizeof w->filter))
-		return "\"filter\" is no text of at most 4095 bytes";
+		return "\"filter\" must be a text of at most 4095 bytes";
 	if (!optional_text(l, "channel", w->channel, sizeof w->channel))
 		return "the session has no such channel";
 	w->pid = 0;
@@ -75,7 +75,7 @@ static const char *read_request(const struct json_line *l, struct enable_item *w
 	    (!json_line_number(l, "pid", &w->pid) || !w->pid || w->pid > INT_MAX))
 		return "\"pid\" is not a process number";
 	if (!w->enable && (*w->filter || *w->channel))
-		return "what is disabled goes through no filter and to no channel";
+		return "a request to disable events takes no filter and no channel";
 	return read_conditions(l, w, d);
 }
 

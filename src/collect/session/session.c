@@ -133,7 +133,7 @@ static int create_pool(struct session *s, uint32_t i, const struct abi_pool *sha
 	pool_format(memory, shape);
 	err = pool_attach(&s->pools[i], memory, shape->size, (uint32_t)getpid());
 	if (err)
-		return diag_fail(d, err, "the buffers just made are not sound");
+		return diag_fail(d, err, "the new buffers fail their check");
 	s->supplies[i] = (struct pool_memory){ .pool = &s->pools[i],
 					       .fd = s->memory_fd,
 					       .offset = s->session_memory->channels[i].offset };

@@ -170,7 +170,7 @@ int session_slots_take(int dir, struct abi_session *f, struct diag *d)
 		return diag_fail(d, err,
 				 "%d sessions record already (duet status); end one of them first",
 				 ABI_SESSIONS);
-	return err ? diag_fail(d, err, "cannot write the file of sessions, seats: %s",
+	return err ? diag_fail(d, err, "cannot write seats, the file of session slots: %s",
 			       strerror(-err))
 		   : 0;
 }

@@ -82,7 +82,7 @@ int catch_up_run(struct collector *c, struct diag *d)
 	if (err)
 		return err == -ENOENT
 			       ? 0
-			       : diag_fail(d, err, "cannot read what the session wants by now");
+			       : diag_fail(d, err, "cannot read the file of the main session");
 	err = copy_filters(c, d); /* after reading the rules: these filters include all that the
 				   * rules name */
 	if (err)

@@ -115,7 +115,7 @@ static void take_results(struct watch *all, struct tenant_collector *w)
 	note_first_trouble(all, &w->tenant,
 			   from->has_ended
 				   ? from->trouble.text
-				   : "its collector was killed: what it had not written is lost");
+				   : "its collector was killed: events not yet written are lost");
 	munmap(from, sizeof *from);
 	w->results = NULL;
 }
@@ -507,7 +507,8 @@ static int make_shared(struct tenant_supervisor *w, int orders[2], int done[2], 
 	if (err)
 		return err;
 	if (p == MAP_FAILED || pipe2(orders, O_CLOEXEC) || pipe2(done, O_CLOEXEC))
-		return diag_errno(d, "cannot make what the collectors of other users need");
+		return diag_errno(
+			d, "cannot make shared memory and pipes for the collectors of other users");
 	w->results = p;
 	clock_read(&w->clock.map, &now);
 	w->clock.offset_ns = now.realtime_ns - clock_ns(&w->clock.map, now.ticks);

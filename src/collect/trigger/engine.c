@@ -65,7 +65,8 @@ static int prepare(struct armed *a, const char *text, struct diag *d)
 	if (!err && has_unknown)
 		err = diag_fail(
 			d, -EINVAL,
-			"trigger: of contexts it knows $vpid, $vtid, $procname and $cpu_id");
+			"trigger: its filter can use the contexts $vpid, $vtid, $procname and "
+			"$cpu_id only");
 	if (!err && t->kind == TRIGGER_RATE)
 		a->times = malloc((t->count + 1) * sizeof *a->times);
 	if (!err && is_pair(t))
@@ -145,8 +146,8 @@ int triggers_add(struct triggers *t, const char *text, uint32_t number, struct d
 	if (slot >= 0)
 		return !strcmp(t->handover->at[slot].text, text)
 			       ? (int)number
-			       : diag_fail(d, -EEXIST, "trigger %u is another one here: %s", number,
-					   t->handover->at[slot].text);
+			       : diag_fail(d, -EEXIST, "trigger %u exists with another text: %s",
+					   number, t->handover->at[slot].text);
 	slot = find_slot(t);
 	if (slot == TRIGGERS_MAX)
 		return diag_fail(d, -E2BIG, "trigger: the session has %d already", TRIGGERS_MAX);

@@ -116,7 +116,7 @@ static void add(struct collector *c, const struct json_line *l, int fd)
 	int number;
 
 	if (!json_line_text(l, "add", text, sizeof text)) {
-		json_line_refuse(fd, false, "\"add\" is no text of at most 1023 bytes");
+		json_line_refuse(fd, false, "\"add\" must be a text of at most 1023 bytes");
 		return;
 	}
 	if (json_line_has(l, "number") &&
