@@ -8,8 +8,9 @@
  * any time, the next archiver continues from there:
  *
  *   removed      the trace chunk is renamed first (collect/chunks/chunks.h)
- *   compressed   one file at a time, to a hidden name; the result is renamed, then the plain file is
- *                removed.  At any time one of the two is complete; readers accept both (trace/trace.c)
+ *   compressed   one file at a time, to a hidden name; the result is renamed, then the plain file
+ *                is removed.  At any time one of the two is complete, and readers accept both
+ *                (trace/trace.c)
  *   exclusive    an archiver holds a lock on PATH/.duet/tidy
  *
  * It ends when requested and all work is done, or when the process that started it has died.

@@ -8,8 +8,8 @@
  *
  *   (1) no longer than all CPUs need to fill the free space, each at the rate of a program that
  *       records every malloc and free; but for this reason alone never less than POLL_MS
- *   (2) no longer than one batch takes at the observed rate.  A batch is memory that stays in caches,
- *       and at most a quarter of the free space.  The observed rate halves in a second
+ *   (2) no longer than one batch takes at the observed rate.  A batch is memory that stays in
+ *       caches, and at most a quarter of the free space.  The observed rate halves in a second
  *   (3) as if much had been observed when a program joins, because it may be about to write
  *
  * Design: docs/design/collector.md.

@@ -9,10 +9,10 @@
  *
  *   (1) only chunks that began before the cut are taken, and each is copied after it: all events
  *       before the cut are in the copy of their chunk, and a chunk that is not taken is younger
- *   (2) the newest are copied first, and writers reuse the oldest first: chunks overwritten meanwhile
- *       are those that would come last
- *   (3) a copy is valid only if the chunk's state was the same before and after: a seqlock, [D] with
- *       [C]
+ *   (2) the newest are copied first, and writers reuse the oldest first: chunks overwritten
+ *       meanwhile are those that would come last
+ *   (3) a copy is valid only if the chunk's state was the same before and after: a seqlock, [D]
+ *       with [C]
  *
  * Copying the oldest first would keep slightly more of a small pool.  But a collector that loses
  * its CPU halfway would then return to a pool without the newest chunks.  Design:

@@ -5,8 +5,8 @@
  * A writer that dies at any instruction is named in shared memory: in the state word of a chunk
  * that it claimed, or in the slot of a chunk that it was writing into (abi/pool.h).  Always:
  *
- *   (1) a chunk is touched only if its owner is dead, or if it is final: written by the rseq path and
- *       no longer in its slot.  If chunks run short, also open chunks that no writer holds
+ *   (1) a chunk is touched only if its owner is dead, or if it is final: written by the rseq path
+ *       and no longer in its slot.  If chunks run short, also open chunks that no writer holds
  *   (2) all changes are compare-and-exchange on the word that was read
  *   (3) a chunk with events is closed, for the drain to write; only an empty one is freed
  *   (4) at every step one word names the chunk's last owner, in case the collector dies too

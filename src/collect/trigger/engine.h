@@ -7,12 +7,12 @@
  * trigger fires and queues the firing for collect/trigger/actions.h.  It never waits and reads no
  * clock.
  *
- *   (1) a trigger fires once if its text says so, otherwise at most once in its `every`; suppressed
- *       firings are counted.  The last suppressed start or stop fires as soon as it may: dropping it
- *       would leave the session in the wrong state
+ *   (1) a trigger fires once if its text says so, otherwise at most once in its `every`;
+ *       suppressed firings are counted.  The last suppressed start or stop fires as soon as it
+ *       may: dropping it would leave the session in the wrong state
  *   (2) events arrive in the order of their timestamps, as far as a scan can know it
- *   (3) memory is bounded: 32 triggers, each with 4096 open pairs or 100000 timestamps; 16 firings in
- *       progress, at most 4 of one trigger
+ *   (3) memory is bounded: 32 triggers, each with 4096 open pairs or 100000 timestamps; 16 firings
+ *       in progress, at most 4 of one trigger
  *
  * Texts, counts, limits and the suppressed switch lie in memory that outlives a killed collector:
  * struct triggers_saved.
