@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What arguments of system calls point to, in words: from bytes made by hand, also too few and too
- * many of them. */
+/* The memory that arguments of system calls point to, as text: from bytes made by hand, also too
+ * few and too many of them. */
 #include "test.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static char made[4 * ABI_CAPTURE_MAX];
 
-/* Of the call: which of what it captures, its arguments, and what is known of it. */
+/* Describes the call: its captured memory, its arguments, and the flags of its state. */
 static int which;
 static int64_t args[6] = { 1, 1, 1, 1, 1, 1 };
 static struct call_moment moment = { .args = args };
@@ -36,7 +36,7 @@ static const char *said(const char *call, bool is_at_exit, const void *bytes, si
 	return made;
 }
 
-/* Of bytes in quotes. */
+/* The captured bytes in quotes. */
 #define ADDRESS(bytes) said("connect", false, bytes, sizeof bytes - 1)
 #define ARGV(bytes) said("execve", false, bytes, sizeof bytes - 1)
 
@@ -75,7 +75,7 @@ static void addresses_of_this_machine_have_a_path_or_a_name(void)
 		"{sa_family=AF_NETLINK, nl_pid=0, nl_groups=00000000}");
 }
 
-static void of_other_addresses_the_bytes_are_shown(void)
+static void other_addresses_are_shown_as_bytes(void)
 {
 	is_text(ADDRESS("\0\0abc\0"), "{sa_family=AF_UNSPEC, sa_data=\"abc\\0\"}");
 	is_text(ADDRESS("\0\0"), "{sa_family=AF_UNSPEC}");
@@ -109,7 +109,7 @@ static void times_are_seconds_and_nanoseconds(void)
 	is_text(said("nanosleep", false, time, 0), "too short");
 }
 
-static void arguments_of_programs_are_quoted_and_what_is_cut_has_dots(void)
+static void exec_arguments_are_quoted_and_cut_ones_end_in_dots(void)
 {
 	char longest[ABI_CAPTURE_ARG_MAX + 2];
 
@@ -148,7 +148,7 @@ static const char *written(const char *call, int64_t result, const void *bytes, 
 	return made;
 }
 
-static void what_is_read_and_written_is_quoted_and_cut(void)
+static void read_and_written_bytes_are_quoted_and_cut(void)
 {
 	is_text(written("read", 3, "a\n\0", 3), "\"a\\n\\0\"");
 	is_text(written("read", 5, "abc", 3), "\"abc\"...");
@@ -157,7 +157,7 @@ static void what_is_read_and_written_is_quoted_and_cut(void)
 	is_text(written("read", -14, "", 0), "too short");
 	is_text(written("getrandom", 2, "\0a", 2), "\"\\x00\\x61\"");
 	is_text(written("getrandom", 9, "\0a", 2),
-		"\"\\x00\\x61\"..."); /* all that was recorded, but not all */
+		"\"\\x00\\x61\"..."); /* all recorded bytes, but not all of the call */
 	moment.string_bytes = 2;
 	args[2] = 3;
 	is_text(said("write", false, "abc", 3), "\"ab\"...");
@@ -209,7 +209,7 @@ static void structures_are_shown_as_strace_shows_them(void)
 	args[1] = 1;
 }
 
-/* Whatever a file has: nothing is read beyond it, and nothing is half said. */
+/* Any captured bytes are safe: nothing is read beyond them, and no text is cut in the middle. */
 static void bytes_of_any_number_are_shown_or_refused(void)
 {
 	static uint8_t bytes[ABI_CAPTURE_MAX];
@@ -235,15 +235,15 @@ static void bytes_of_any_number_are_shown_or_refused(void)
 
 int main(void)
 {
-	run(what_is_read_and_written_is_quoted_and_cut);
+	run(read_and_written_bytes_are_quoted_and_cut);
 	run(vectors_have_what_each_points_to);
 	run(structures_are_shown_as_strace_shows_them);
 	run(bytes_of_any_number_are_shown_or_refused);
 	run(addresses_of_the_internet_have_port_and_address);
 	run(addresses_of_this_machine_have_a_path_or_a_name);
-	run(of_other_addresses_the_bytes_are_shown);
+	run(other_addresses_are_shown_as_bytes);
 	run(an_address_too_short_for_its_family_is_shown_as_bytes);
 	run(times_are_seconds_and_nanoseconds);
-	run(arguments_of_programs_are_quoted_and_what_is_cut_has_dots);
+	run(exec_arguments_are_quoted_and_cut_ones_end_in_dots);
 	return test_status();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the numbers of system calls mean.  The expected names are written out: flags have them from
- * headers. */
+/* Names for the numbers in system calls.  The expected names are written out here; the flags come
+ * from headers. */
 #include "test.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "analysis/syscalls/text.h"
 #include "analysis/syscalls/fds.h"
 
-/* The last made, which the next one overwrites. */
+/* The text made last; the next call overwrites it. */
 static char made[512];
 
 static const char *said(struct text *t)
@@ -74,7 +74,7 @@ static const char *result(const char *call, int64_t result)
 	return said(&t);
 }
 
-static void flags_are_named_and_what_has_no_name_is_a_number(void)
+static void flags_are_named_and_unknown_bits_are_a_number(void)
 {
 	is_text(call("openat", { "dfd", AT_FDCWD }, { "filename", 0, "/etc" },
 		     { "flags", O_RDONLY | O_CLOEXEC }, { "mode", 0 }),
@@ -144,7 +144,7 @@ static void commands_are_named_and_their_flags(void)
 	is_text(call("umask", { "mask", 022 }), "022");
 }
 
-static void what_is_not_known_is_shown_as_it_is(void)
+static void unknown_arguments_are_shown_as_numbers(void)
 {
 	is_text(call("frobnicate", { "a", -3 }, { "fd", 3 }, { "b", 0, "x" }), "-3, 3, \"x\"");
 	is_text(call("fcntl", { "fd", 3 }), "3");
@@ -176,7 +176,7 @@ static void texts_are_quoted_as_c_writes_them(void)
 	is_text(said(&t), "\"a\\\"\\\\\\n\\t\\0001\\1x\\377\"");
 }
 
-static void descriptors_are_named_by_what_is_known_of_them(void)
+static void descriptors_are_named_by_their_files(void)
 {
 	struct fds fds = { 0 };
 	const struct call_about about = { .fds = &fds, .process = 5 },
@@ -189,7 +189,7 @@ static void descriptors_are_named_by_what_is_known_of_them(void)
 	fds_fini(&fds);
 }
 
-static void what_an_argument_points_to_stands_in_its_place(void)
+static void pointed_to_data_replaces_the_pointer(void)
 {
 	static struct call_memory time = { .size = 16, .bytes = { 1 } }, none;
 
@@ -211,12 +211,12 @@ static void what_an_argument_points_to_stands_in_its_place(void)
 
 int main(void)
 {
-	run(flags_are_named_and_what_has_no_name_is_a_number);
+	run(flags_are_named_and_unknown_bits_are_a_number);
 	run(commands_are_named_and_their_flags);
-	run(what_is_not_known_is_shown_as_it_is);
+	run(unknown_arguments_are_shown_as_numbers);
 	run(results_have_names_of_errors);
 	run(texts_are_quoted_as_c_writes_them);
-	run(descriptors_are_named_by_what_is_known_of_them);
-	run(what_an_argument_points_to_stands_in_its_place);
+	run(descriptors_are_named_by_their_files);
+	run(pointed_to_data_replaces_the_pointer);
 	return test_status();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which file a descriptor is, through what system calls do. */
+/* The file of each descriptor, followed through system calls. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static void copies_are_the_same_file(void)
 	fds_fini(&fds);
 }
 
-static void what_is_closed_is_unknown(void)
+static void closed_descriptors_are_unknown(void)
 {
 	begin();
 	is(returned("close", 0, 0, 0, 0), 0);
@@ -57,7 +57,7 @@ static void what_is_closed_is_unknown(void)
 	fds_fini(&fds);
 }
 
-static void an_exec_keeps_what_may_pass_it(void)
+static void exec_keeps_descriptors_without_cloexec(void)
 {
 	begin();
 	is(returned("dup2", 3, 8, 0, 8), 0); /* without the flag */
@@ -104,8 +104,8 @@ static void numbers_that_are_no_descriptors_harm_nothing(void)
 int main(void)
 {
 	run(copies_are_the_same_file);
-	run(what_is_closed_is_unknown);
-	run(an_exec_keeps_what_may_pass_it);
+	run(closed_descriptors_are_unknown);
+	run(exec_keeps_descriptors_without_cloexec);
 	run(a_child_begins_with_its_parents);
 	run(numbers_that_are_no_descriptors_harm_nothing);
 	return test_status();

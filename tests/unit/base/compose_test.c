@@ -27,7 +27,7 @@ static void strings_follow_each_other(void)
 	is_text(to, "");
 }
 
-static void what_does_not_fit_is_cut_and_nothing_behind_it_written(void)
+static void a_too_long_value_is_cut_and_nothing_is_written_behind_it(void)
 {
 	char to[8] = "....,,,";
 
@@ -44,6 +44,6 @@ int main(void)
 {
 	run(numbers_are_written_as_printf_does);
 	run(strings_follow_each_other);
-	run(what_does_not_fit_is_cut_and_nothing_behind_it_written);
+	run(a_too_long_value_is_cut_and_nothing_is_written_behind_it);
 	return test_status();
 }

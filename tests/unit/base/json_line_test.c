@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of control requests: what is one, what is none, and that nothing is read beyond the end. */
+/* Lines of control requests: sound ones are parsed, others refused, and nothing is read beyond
+ * the end. */
 #include "base/json_line.h"
 #include "test.h"
 
@@ -54,7 +55,7 @@ static void numbers_that_do_not_fit_are_none(void)
 	is(v, 7);
 }
 
-static void what_is_no_line_is_refused_and_every_beginning_of_one(void)
+static void malformed_lines_and_prefixes_of_lines_are_refused(void)
 {
 	static const char whole[] = "{\"a\":\"b\\u0041\",\"c\":1}";
 	static const char *const lines[] = {
@@ -103,7 +104,7 @@ int main(void)
 {
 	run(members_of_a_line_are_found);
 	run(numbers_that_do_not_fit_are_none);
-	run(what_is_no_line_is_refused_and_every_beginning_of_one);
+	run(malformed_lines_and_prefixes_of_lines_are_refused);
 	run(what_is_written_is_read_again);
 	return test_status();
 }

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "test.h"
 
-static void what_is_added_is_there_and_terminated(void)
+static void added_text_is_there_and_terminated(void)
 {
 	struct text t = { 0 };
 
@@ -29,7 +29,7 @@ static void nothing_added_is_an_empty_string(void)
 }
 
 /* Around every size at which it grows. */
-static void it_grows_and_loses_nothing(void)
+static void a_text_grows_and_loses_nothing(void)
 {
 	struct text t = { 0 };
 	size_t n = 0;
@@ -56,7 +56,7 @@ static void one_long_addition_fits(void)
 }
 
 /* An address space that cannot hold it stands for memory that ran out. */
-static void without_memory_it_keeps_what_it_had_and_says_so(void)
+static void without_memory_a_text_keeps_its_content_and_reports_it(void)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 	printf("# not under a sanitizer, which ends the program instead\n");
@@ -99,11 +99,11 @@ static void a_text_of_fixed_size_fails_when_it_is_full(void)
 
 int main(void)
 {
-	run(what_is_added_is_there_and_terminated);
+	run(added_text_is_there_and_terminated);
 	run(nothing_added_is_an_empty_string);
-	run(it_grows_and_loses_nothing);
+	run(a_text_grows_and_loses_nothing);
 	run(one_long_addition_fits);
-	run(without_memory_it_keeps_what_it_had_and_says_so);
+	run(without_memory_a_text_keeps_its_content_and_reports_it);
 	run(a_text_of_fixed_size_fails_when_it_is_full);
 	return test_status();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Types are found in a description of types; one that is cut or nonsense finds less, and harms
- * nobody. */
+/* Types are found in a BTF description.  A cut or damaged description yields fewer types and does
+ * no harm. */
 #include <errno.h>
 #include <linux/btf.h>
 
@@ -80,7 +80,7 @@ static void tracepoints_and_members_are_found(void)
 	btf_close(&b);
 }
 
-static void all_that_is_cut_or_changed_is_survived(void)
+static void cut_and_changed_types_do_no_harm(void)
 {
 	struct image good = image(), bad;
 	struct btf b;
@@ -105,6 +105,6 @@ static void all_that_is_cut_or_changed_is_survived(void)
 int main(void)
 {
 	run(tracepoints_and_members_are_found);
-	run(all_that_is_cut_or_changed_is_survived);
+	run(cut_and_changed_types_do_no_harm);
 	return test_status();
 }

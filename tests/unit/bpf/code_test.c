@@ -77,7 +77,7 @@ static void jumps_end_at_their_labels(void)
 	is(code.insns[2].off, 1);
 }
 
-static void what_does_not_fit_is_told_at_the_end(void)
+static void a_program_that_does_not_fit_is_refused_at_the_end(void)
 {
 	int label;
 
@@ -107,6 +107,6 @@ int main(void)
 	run(instructions_have_their_bytes);
 	run(long_values_and_maps_take_two);
 	run(jumps_end_at_their_labels);
-	run(what_does_not_fit_is_told_at_the_end);
+	run(a_program_that_does_not_fit_is_refused_at_the_end);
 	return test_status();
 }

@@ -46,8 +46,8 @@ static void the_map_never_decreases(void)
 	is(bad, 0);
 }
 
-/* Within what NTP slews (500 ppm) and the error of the map's base line, 100 ppm. */
-static void it_agrees_with_monotonic(void)
+/* Within the rate that NTP slews (500 ppm) and the error of the map's base line (100 ppm). */
+static void the_clock_agrees_with_monotonic(void)
 {
 	struct clock_reading r;
 	uint64_t begin_ns = monotonic_ns(), tolerance_ns;
@@ -132,7 +132,7 @@ static void all_of_it(void)
 {
 	run(time_never_goes_back_on_one_cpu_nor_between_them);
 	run(the_map_never_decreases);
-	run(it_agrees_with_monotonic);
+	run(the_clock_agrees_with_monotonic);
 	run(a_reading_is_one_moment_on_all_clocks);
 }
 

@@ -10,7 +10,7 @@
 
 static struct out o;
 
-/* What was written since the last call. */
+/* The text written since the last call. */
 static const char *written(void)
 {
 	*o.at = 0;
@@ -56,7 +56,7 @@ static void every_number_of_eight_digits_that_a_stride_meets(void)
 	ok(all);
 }
 
-/* As the old way to do it would: byte by byte. */
+/* The slow reference: byte by byte. */
 static void every_byte_at_every_place_of_a_word(void)
 {
 	static const char special[] = "\"\\\n\t\r\b\f", letters[] = "\"\\ntrbf";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why there is no counter is told so that somebody can act on it. */
+/* When a counter is missing, the message names the reason and a remedy. */
 #include "collect/counters.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static void each_failure_names_its_reason(void)
 		  "x86-64 only"));
 }
 
-static void what_works_needs_no_reason(void)
+static void working_counters_have_no_reason(void)
 {
 	is(counters_explain(&(struct counters_attempt){ HERE, .step = COUNTERS_WORK }, NULL), 0);
 }
@@ -90,7 +90,7 @@ static void this_machine_has_them_or_says_why(void)
 int main(void)
 {
 	run(each_failure_names_its_reason);
-	run(what_works_needs_no_reason);
+	run(working_counters_have_no_reason);
 	run(other_contexts_need_no_counters);
 	run(this_machine_has_them_or_says_why);
 	return test_status();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked in one turn is done in one walk past all programs, comes to what it would one by
- * one, and is answered then. */
+/* Requests of one turn share one walk over all programs.  They give the same result as requests
+ * one by one, and are answered after the walk. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -81,7 +81,7 @@ static void end(void)
 	session_close(&c.session);
 }
 
-/* Who asks; his answer comes there. */
+/* Sends a request; returns the socket that receives the answer. */
 static int ask(bool enable, const char *members)
 {
 	struct json_line line;
@@ -139,7 +139,7 @@ static void a_crowd_of_requests_costs_one_walk(void)
 	end();
 }
 
-static void of_more_than_there_is_room_for_the_first_are_done_before(void)
+static void a_full_batch_is_done_before_more_requests_are_taken(void)
 {
 	enum { CROWD = 3 * PROGRAMS_REQUESTS };
 	int crowd[CROWD];
@@ -182,7 +182,7 @@ static void the_later_request_decides(void)
 	end();
 }
 
-static void what_is_asked_of_one_program_comes_after_what_was_asked_before(void)
+static void a_request_to_one_program_comes_after_earlier_requests(void)
 {
 	char members[64];
 	int all, one;
@@ -199,7 +199,7 @@ static void what_is_asked_of_one_program_comes_after_what_was_asked_before(void)
 	end();
 }
 
-static void what_makes_no_sense_is_refused_at_once(void)
+static void malformed_requests_are_refused_at_once(void)
 {
 	int fd;
 
@@ -220,10 +220,10 @@ int main(void)
 	if (!mkdtemp(directory) || setenv("DUET_RUNTIME_DIR", directory, 1))
 		return 1;
 	run(a_crowd_of_requests_costs_one_walk);
-	run(of_more_than_there_is_room_for_the_first_are_done_before);
+	run(a_full_batch_is_done_before_more_requests_are_taken);
 	run(the_later_request_decides);
-	run(what_is_asked_of_one_program_comes_after_what_was_asked_before);
-	run(what_makes_no_sense_is_refused_at_once);
+	run(a_request_to_one_program_comes_after_earlier_requests);
+	run(malformed_requests_are_refused_at_once);
 	if (chdir(directory) || unlink("seats") || rmdir(directory))
 		perror(directory);
 	return test_status();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which names are pages, and whose a page is: its namesake's, a child's, nobody's. */
+/* Which file names are control pages, and which process owns a page: its namesake, a child, or
+ * none. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -14,7 +15,7 @@
 static char directory[] = "/tmp/duet-living-XXXXXX";
 static int dir;
 
-static void a_name_is_a_pages_or_none(void)
+static void a_name_is_that_of_a_page_or_of_none(void)
 {
 	static const char *const none[] = { "",
 					    "app-",
@@ -109,7 +110,7 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static void a_page_is_its_namesakes_a_childs_or_nobodys(void)
+static void a_page_belongs_to_its_namesake_a_child_or_no_process(void)
 {
 	char own[ABI_PAGE_NAME_BYTES], dead[ABI_PAGE_NAME_BYTES];
 	pid_t gone = fork(), heir;
@@ -149,7 +150,7 @@ static void a_reused_pid_is_not_the_namesake(void)
 	is(user_of(name), 0);
 }
 
-/* Of another /proc: the same number, and yet not the process of that number here. */
+/* From another /proc: the same number, but not the process that has it here. */
 static void a_pid_of_another_namespace_means_nothing_here(void)
 {
 	char foreign[ABI_PAGE_NAME_BYTES];
@@ -163,7 +164,7 @@ static void a_pid_of_another_namespace_means_nothing_here(void)
 	is(user_of(foreign), 0);
 }
 
-/* Children inherit the mapping, and with it the lock; not what they replace it by. */
+/* Children inherit the mapping and its lock; a child that maps its own page drops them. */
 static void a_page_is_used_until_the_last_child_has_one_of_its_own(void)
 {
 	char name[ABI_PAGE_NAME_BYTES];
@@ -190,7 +191,8 @@ static void a_page_is_used_until_the_last_child_has_one_of_its_own(void)
 		return;
 	is(user_of(name), child);
 	kill(child, SIGKILL);
-	for (int i = 0; i < 10000 && user_of(name); i++) /* it is not ours to wait for */
+	for (int i = 0; i < 10000 && user_of(name);
+	     i++) /* it is not our child, so we cannot wait for it */
 		usleep(1000);
 	is(user_of(name), 0);
 }
@@ -202,8 +204,8 @@ int main(void)
 	if (!mkdtemp(directory))
 		return 1;
 	dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	run(a_name_is_a_pages_or_none);
-	run(a_page_is_its_namesakes_a_childs_or_nobodys);
+	run(a_name_is_that_of_a_page_or_of_none);
+	run(a_page_belongs_to_its_namesake_a_child_or_no_process);
 	run(a_reused_pid_is_not_the_namesake);
 	run(a_pid_of_another_namespace_means_nothing_here);
 	run(a_page_is_used_until_the_last_child_has_one_of_its_own);

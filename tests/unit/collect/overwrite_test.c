@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a flight recorder's collector keeps in memory, and takes of a pool. */
+/* The packets that the collector of a flight recorder keeps in memory and takes from a pool. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,9 +111,8 @@ static void a_copy_holds_what_came_before_and_no_younger_chunk(void)
 	end(d, &p);
 }
 
-/* A piece that could not be finished is gone on with: no packet of it may be younger than the copy
- * to come. */
-static void losses_are_told_behind_the_copy_and_not_without(void)
+/* An unfinished chunk is continued: none of its packets may be younger than the next copy. */
+static void losses_are_reported_after_the_copy_and_only_with_it(void)
 {
 	static const char event[8] = { 0 };
 	struct pool p;
@@ -138,6 +137,6 @@ int main(void)
 	run(names_of_the_dead_do_not_pile_up);
 	run(names_stay_while_events_may_be_theirs);
 	run(a_copy_holds_what_came_before_and_no_younger_chunk);
-	run(losses_are_told_behind_the_copy_and_not_without);
+	run(losses_are_reported_after_the_copy_and_only_with_it);
 	return test_status();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a pool may be left alone. */
+/* How long the collector may leave a pool alone. */
 #include "collect/drain/interval.h"
 #include "test.h"
 
@@ -25,7 +25,7 @@ static void little_room_or_many_processors_are_short(void)
 }
 
 /* At 20 MB a second a batch of a MiB takes about 50 ms. */
-static void what_was_seen_makes_it_shorter(void)
+static void a_high_rate_shortens_the_interval(void)
 {
 	struct poll_interval p = { 0 };
 
@@ -37,7 +37,7 @@ static void what_was_seen_makes_it_shorter(void)
 	is(poll_interval_ms(&p, 64 * MIB, 2), POLL_LEAST_MS);
 }
 
-static void it_is_forgotten_within_seconds(void)
+static void a_burst_is_forgotten_within_seconds(void)
 {
 	struct poll_interval p = { 0 };
 	uint64_t now_ns = 1000 * MS;
@@ -62,7 +62,7 @@ static void selector_joins_may_begin(void)
 	ok(poll_interval_ms(&p, 64 * MIB, 2) <= POLL_MS);
 }
 
-/* A host that slept, a clock that stands still, a pool that was scribbled over. */
+/* A host that slept, a clock that stands still, a pool with overwritten counters. */
 static void strange_numbers_stay_within_the_limits(void)
 {
 	const uint64_t strange[] = { 0, 1, 1000, MIB, UINT32_MAX, UINT64_MAX / 2, UINT64_MAX };
@@ -82,8 +82,8 @@ int main(void)
 {
 	run(nothing_to_do_and_much_room_is_long);
 	run(little_room_or_many_processors_are_short);
-	run(what_was_seen_makes_it_shorter);
-	run(it_is_forgotten_within_seconds);
+	run(a_high_rate_shortens_the_interval);
+	run(a_burst_is_forgotten_within_seconds);
 	run(selector_joins_may_begin);
 	run(strange_numbers_stay_within_the_limits);
 	return test_status();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of a pool has memory: with the load it grows, and what was idle goes back. */
+/* How much of a pool has memory: it grows with the load, and idle memory is returned. */
 #include "collect/session/memory.h"
 
 #include <sys/mman.h>
@@ -76,7 +76,7 @@ static uint32_t backed(const struct endpoint *w)
 	return c.backed;
 }
 
-/* What the chunks take of the machine, in chunks. */
+/* The machine's memory that the chunks use, in chunks. */
 static uint64_t really_backed(const struct endpoint *w)
 {
 	struct stat st;
@@ -86,14 +86,14 @@ static uint64_t really_backed(const struct endpoint *w)
 	return ((uint64_t)st.st_blocks * 512 - other) / CHUNK;
 }
 
-static void it_begins_with_what_was_asked_for(void)
+static void a_pool_begins_with_the_memory_requested(void)
 {
 	static struct endpoint w;
 
 	begin(&w, 64 << 20, 16);
 	is(backed(&w), 16);
 	is(really_backed(&w), 16);
-	is(take(&w, 100), 16); /* the others are nobody's */
+	is(take(&w, 100), 16); /* the others have no memory yet */
 	is(really_backed(&w), 16);
 	end(&w);
 	begin(&w, 1 << 20, 1000);
@@ -101,7 +101,7 @@ static void it_begins_with_what_was_asked_for(void)
 	end(&w);
 }
 
-static void more_than_half_in_use_doubles_it(void)
+static void more_than_half_in_use_doubles_the_memory(void)
 {
 	static struct endpoint w;
 	struct pool_memory_counts c;
@@ -148,13 +148,13 @@ static void idle_memory_goes_back_by_halves(void)
 		pool_memory_adjust(&w.pool_memory);
 		pool_memory_rest(&w.pool_memory);
 	}
-	is(backed(&w), 16); /* what it began with stays */
+	is(backed(&w), 16); /* the memory it began with stays */
 	is(really_backed(&w), 16);
 	is(take(&w, 100), 16);
 	end(&w);
 }
 
-static void use_now_and_then_keeps_it(void)
+static void occasional_use_keeps_the_memory(void)
 {
 	static struct endpoint w;
 
@@ -183,7 +183,7 @@ static void chunks_in_use_keep_their_memory(void)
 		take(&w, 1000);
 		pool_memory_adjust(&w.pool_memory);
 	}
-	while (w.n_taken > 5) /* the last ones stay: from the far end memory is taken back */
+	while (w.n_taken > 5) /* the last ones stay: memory is returned from the far end first */
 		pool_unclaim(&w.pool, w.taken[--w.n_taken - 5]);
 	for (int i = 0; i < 6 * CALM; i++) {
 		pool_memory_adjust(&w.pool_memory);
@@ -198,7 +198,7 @@ static void chunks_in_use_keep_their_memory(void)
 }
 
 /* Memory that cannot be had: fallocate fails, and nothing else happens. */
-static void without_memory_it_stays_as_it_is(void)
+static void without_memory_a_pool_keeps_its_size(void)
 {
 	static struct endpoint w;
 	int fd;
@@ -222,7 +222,7 @@ static void without_memory_it_stays_as_it_is(void)
 	end(&w);
 }
 
-/* Programs may write to the states: at worst memory is there, or is not, that need not be. */
+/* Programs may write to the states: at worst, some memory is kept or returned needlessly. */
 static void scribbled_states_do_no_harm(void)
 {
 	static struct endpoint w;
@@ -244,12 +244,12 @@ static void scribbled_states_do_no_harm(void)
 
 int main(void)
 {
-	run(it_begins_with_what_was_asked_for);
-	run(more_than_half_in_use_doubles_it);
+	run(a_pool_begins_with_the_memory_requested);
+	run(more_than_half_in_use_doubles_the_memory);
 	run(idle_memory_goes_back_by_halves);
-	run(use_now_and_then_keeps_it);
+	run(occasional_use_keeps_the_memory);
 	run(chunks_in_use_keep_their_memory);
-	run(without_memory_it_stays_as_it_is);
+	run(without_memory_a_pool_keeps_its_size);
 	run(scribbled_states_do_no_harm);
 	return test_status();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose names a flight recorder keeps. */
+/* The process names that a flight recorder keeps. */
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ static unsigned names_of(const struct procnames *n, const char *program)
 	return found;
 }
 
-static void the_dead_go_and_the_living_stay(void)
+static void names_of_dead_processes_go_and_others_stay(void)
 {
 	struct procnames n = { 0 };
 
@@ -31,8 +31,8 @@ static void the_dead_go_and_the_living_stay(void)
 	procnames_close(&n);
 }
 
-/* The name that events from then on are of, and those after it. */
-static void of_one_that_joined_again_the_last_old_name_stays(void)
+/* The name that later events have, and the names after it. */
+static void the_last_old_name_of_a_program_that_joined_again_stays(void)
 {
 	struct procnames n = { 0 };
 
@@ -48,7 +48,7 @@ static void of_one_that_joined_again_the_last_old_name_stays(void)
 	procnames_close(&n);
 }
 
-static void who_is_not_seen_is_told_by_what_he_says(void)
+static void an_invisible_process_is_identified_by_the_pid_it_sends(void)
 {
 	struct procnames n = { 0 };
 
@@ -62,8 +62,8 @@ static void who_is_not_seen_is_told_by_what_he_says(void)
 	procnames_close(&n);
 }
 
-/* It lives, the pools reach back to the beginning, and it joins for ever. */
-static void who_joins_for_ever_takes_bounded_memory(void)
+/* The process lives, the pools reach back to the beginning, and it joins again and again. */
+static void endless_joins_take_bounded_memory(void)
 {
 	struct procnames n = { 0 };
 	size_t most = 0;
@@ -82,9 +82,9 @@ static void who_joins_for_ever_takes_bounded_memory(void)
 
 int main(void)
 {
-	run(the_dead_go_and_the_living_stay);
-	run(of_one_that_joined_again_the_last_old_name_stays);
-	run(who_is_not_seen_is_told_by_what_he_says);
-	run(who_joins_for_ever_takes_bounded_memory);
+	run(names_of_dead_processes_go_and_others_stay);
+	run(the_last_old_name_of_a_program_that_joined_again_stays);
+	run(an_invisible_process_is_identified_by_the_pid_it_sends);
+	run(endless_joins_take_bounded_memory);
 	return test_status();
 }

@@ -21,7 +21,7 @@ static struct abi_session take(const char *name, int want)
 	return f;
 }
 
-static void seven_sit_and_an_eighth_is_told(void)
+static void seven_sessions_get_slots_and_an_eighth_is_refused(void)
 {
 	struct abi_session f[ABI_SESSIONS];
 	struct abi_session_slots s;
@@ -37,7 +37,7 @@ static void seven_sit_and_an_eighth_is_told(void)
 	session_slots_read(dir, &s);
 	is_text(s.at[3].session, "s3");
 	ok(s.at[3].epoch == f[3].epoch);
-	session_slots_leave(dir, 3, f[3].epoch + 256); /* not the one that sits there */
+	session_slots_leave(dir, 3, f[3].epoch + 256); /* not the session in this slot */
 	take("eighth", -EBUSY);
 	session_slots_leave(dir, 3, f[3].epoch);
 	is(take("another", 0).session_slot, 3);
@@ -61,7 +61,7 @@ static void a_generation_comes_again_after_all_others(void)
 	ok(!seen[0]);
 }
 
-static void whatever_lies_there_is_replaced(void)
+static void any_other_file_in_its_place_is_replaced(void)
 {
 	struct abi_session_slots s;
 	int fd;
@@ -92,9 +92,9 @@ int main(void)
 	if (!mkdtemp(path))
 		return 1;
 	dir = open(path, O_RDONLY | O_DIRECTORY);
-	run(seven_sit_and_an_eighth_is_told);
+	run(seven_sessions_get_slots_and_an_eighth_is_refused);
 	run(a_generation_comes_again_after_all_others);
-	run(whatever_lies_there_is_replaced);
+	run(any_other_file_in_its_place_is_replaced);
 	unlinkat(dir, "seats", 0);
 	rmdir(path);
 	return test_status();

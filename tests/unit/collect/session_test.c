@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who stands at a session's doors while a crowd comes. */
+/* Connections at a session's sockets while a crowd connects. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -38,7 +38,7 @@ static void speak(int fd)
 	is(send(fd, STATUS, strlen(STATUS), MSG_NOSIGNAL), (ssize_t)strlen(STATUS));
 }
 
-/* All who wait, as far as there is room; how many. */
+/* Accepts all waiting connections that fit; returns their number. */
 static int let_in(uint64_t now_ns)
 {
 	int n = 0;
@@ -59,7 +59,7 @@ static bool is_read(int connection)
 	return !strcmp(m.text, STATUS);
 }
 
-static void who_has_spoken_is_heard_whoever_comes_after_him(void)
+static void a_sent_request_is_read_whatever_connects_after_it(void)
 {
 	int crowd[SESSION_CONNECTIONS + 100], honest, connection, n = 0;
 
@@ -80,7 +80,7 @@ static void who_has_spoken_is_heard_whoever_comes_after_him(void)
 	session_close(&session);
 }
 
-static void where_all_have_spoken_the_next_one_waits(void)
+static void the_next_connection_waits_while_all_have_unread_requests(void)
 {
 	int crowd[SESSION_CONNECTIONS + 1];
 
@@ -100,7 +100,7 @@ static void where_all_have_spoken_the_next_one_waits(void)
 	session_close(&session);
 }
 
-static void who_says_nothing_goes_after_a_second(void)
+static void a_silent_connection_is_closed_after_a_second(void)
 {
 	int silent, connection;
 
@@ -115,7 +115,7 @@ static void who_says_nothing_goes_after_a_second(void)
 	session_close(&session);
 }
 
-/* Requests of another process, which has ended: they wait all the same. */
+/* Requests of another process that has ended: they stay in the queue. */
 static void crowd_of(int n)
 {
 	int status = -1;
@@ -156,17 +156,17 @@ static void between_two_requests_of_one_there_is_one_of_each_other(void)
 		char byte;
 
 		for (int n = 0; n < 3 && recv(honest[i], &byte, 1, MSG_DONTWAIT) < 0; n++)
-			ok(next_is_heard());			/* one of each crowd, and his */
+			ok(next_is_heard()); /* one of each crowd, and the honest one */
 		is(recv(honest[i], &byte, 1, MSG_DONTWAIT), 0); /* is_read has closed it */
 		close(honest[i]);
 	}
-	for (int i = 0; i < 2 * CROWD - 20; i++) /* and nobody is forgotten */
+	for (int i = 0; i < 2 * CROWD - 20; i++) /* and no request is forgotten */
 		next_is_heard();
 	is(session_next(&session), -1);
 	session_close(&session);
 }
 
-static void who_is_silent_has_no_turn_until_he_speaks(void)
+static void a_silent_connection_has_no_turn_until_it_sends(void)
 {
 	int silent, other;
 
@@ -207,7 +207,7 @@ static bool says(const struct abi_session *f, const char *expected)
 	return !strcmp(text, expected);
 }
 
-static void a_rule_that_nobody_contradicts_stays_where_it_is(void)
+static void an_uncontradicted_rule_stays_in_its_place(void)
 {
 	struct abi_session f = { .rules_size = 0 };
 
@@ -221,7 +221,7 @@ static void a_rule_that_nobody_contradicts_stays_where_it_is(void)
 	ok(says(&f, "+a:*,+b:*,@1 c:*,"));
 }
 
-static void a_rule_that_was_contradicted_since_is_the_last_again(void)
+static void a_rule_contradicted_since_moves_to_the_end(void)
 {
 	struct abi_session f = { .rules_size = 0 };
 
@@ -285,13 +285,13 @@ int main(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 	if (!mkdtemp(directory) || setenv("DUET_RUNTIME_DIR", directory, 1))
 		return 1;
-	run(who_has_spoken_is_heard_whoever_comes_after_him);
-	run(where_all_have_spoken_the_next_one_waits);
-	run(who_says_nothing_goes_after_a_second);
+	run(a_sent_request_is_read_whatever_connects_after_it);
+	run(the_next_connection_waits_while_all_have_unread_requests);
+	run(a_silent_connection_is_closed_after_a_second);
 	run(between_two_requests_of_one_there_is_one_of_each_other);
-	run(who_is_silent_has_no_turn_until_he_speaks);
-	run(a_rule_that_nobody_contradicts_stays_where_it_is);
-	run(a_rule_that_was_contradicted_since_is_the_last_again);
+	run(a_silent_connection_has_no_turn_until_it_sends);
+	run(an_uncontradicted_rule_stays_in_its_place);
+	run(a_rule_contradicted_since_moves_to_the_end);
 	run(the_file_is_written_only_for_rules_that_are_new);
 	if (chdir(directory) || unlink("seats") || rmdir(directory))
 		perror(directory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Triggers: their texts, what they see of an event's bytes, and when they fire. */
+/* Triggers: their texts, the fields they find in an event's bytes, and when they fire. */
 #include "collect/trigger/class.h"
 #include "collect/trigger/engine.h"
 #include <limits.h>
@@ -60,7 +60,7 @@ static void a_trigger_says_when_and_what(void)
 	ok(t.n_actions == 3 && t.every_ns == 10 * MS);
 }
 
-static void what_makes_no_sense_is_told(void)
+static void malformed_triggers_are_refused_with_the_reason(void)
 {
 	static const struct {
 		const char *text, *said;
@@ -254,7 +254,7 @@ static void an_event_fires_at_most_as_often_as_said(void)
 	triggers_close(&t);
 }
 
-/* The trigger in @slot sees its event; what it does is done at once. */
+/* The trigger in @slot gets its event; a reaction to it is immediate. */
 static int switch_at(uint64_t at_ns, int slot)
 {
 	struct trigger_hit h = { .slot = slot,
@@ -267,7 +267,7 @@ static int switch_at(uint64_t at_ns, int slot)
 	return fired();
 }
 
-/* All before @at_ns was looked at. */
+/* All events before @at_ns were examined. */
 static void seen_until(uint64_t at_ns)
 {
 	t.programs_scanned_ns = at_ns;
@@ -280,7 +280,7 @@ static int later(uint64_t at_ns)
 	return fired();
 }
 
-static void a_start_that_is_held_back_is_made_up_for(void)
+static void a_delayed_start_is_done_later(void)
 {
 	begin("event a -> start, every 1s");
 	is(triggers_add(&t, "event b -> stop, every 0s", 0, &why), 2);
@@ -288,7 +288,7 @@ static void a_start_that_is_held_back_is_made_up_for(void)
 	is(switch_at(10 * S + 1, 1), 1);
 	is(switch_at(10 * S + 2, 0), 0);
 	is(later(11 * S - 1), 0);
-	is(later(11 * S), 1); /* it is paused, and was to go on */
+	is(later(11 * S), 1); /* it is paused and should have continued */
 	is(later(20 * S), 0);
 
 	handover.is_paused = false;
@@ -305,7 +305,7 @@ static void a_start_that_is_held_back_is_made_up_for(void)
 	is(switch_at(70 * S + 1, 1), 1);
 	is(switch_at(70 * S + 2, 0), 0);
 	is(triggers_remove(&t, 1), 0);
-	is(later(80 * S), 0); /* nobody asks for it any more */
+	is(later(80 * S), 0); /* the start is no longer wanted */
 	is(handover.at[0].held_back, 4);
 	triggers_close(&t);
 }
@@ -350,7 +350,7 @@ static void pairs_are_timed_by_their_key(void)
 	triggers_close(&t);
 }
 
-static void what_never_ends_is_late(void)
+static void a_pair_that_never_ends_is_late(void)
 {
 	begin("late a to b > 50ms -> notify, every 0s");
 	report(1 * S, false, 7);
@@ -378,7 +378,7 @@ static void losses_are_counted_from_the_beginning_of_the_time(void)
 	ok(t.n_firings == 1 && t.firings[0].facts.value > 10);
 	is(fired(), 1);
 	triggers_poll(&t, 1065, 501 * 20 * MS);
-	is(fired(), 0);			  /* what was told is told */
+	is(fired(), 0);			  /* a reported firing is not reported again */
 	triggers_poll(&t, 2000, 600 * S); /* a collector that comes late */
 	is(fired(), 1);
 	triggers_close(&t);
@@ -418,14 +418,14 @@ static void numbers_do_not_run_out(void)
 int main(void)
 {
 	run(a_trigger_says_when_and_what);
-	run(what_makes_no_sense_is_told);
+	run(malformed_triggers_are_refused_with_the_reason);
 	run(no_text_does_harm);
 	run(an_event_is_measured_and_its_field_found);
 	run(an_event_fires_at_most_as_often_as_said);
-	run(a_start_that_is_held_back_is_made_up_for);
+	run(a_delayed_start_is_done_later);
 	run(a_rate_is_more_than_so_many_within_the_time);
 	run(pairs_are_timed_by_their_key);
-	run(what_never_ends_is_late);
+	run(a_pair_that_never_ends_is_late);
 	run(losses_are_counted_from_the_beginning_of_the_time);
 	run(triggers_outlive_their_collector);
 	run(numbers_do_not_run_out);

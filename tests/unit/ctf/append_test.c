@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Metadata that are read while they grow, at whatever byte each look finds them cut, are those of
- * the whole file; and what was there keeps its place. */
+/* Metadata that grow while they are read give the same result as the whole file, wherever each
+ * read finds them cut.  Earlier declarations keep their address. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -78,7 +78,7 @@ static void grow(size_t first, size_t step)
 	close(fd);
 }
 
-static void metadata_cut_anywhere_are_read_on(void)
+static void growing_metadata_are_read_on_from_any_cut(void)
 {
 	for (size_t first = 1; first <= SIZE; first++)
 		grow(first, SIZE);
@@ -90,7 +90,7 @@ static void metadata_may_come_in_steps_of_any_size(void)
 		grow(step, step);
 }
 
-static void what_makes_no_sense_is_an_error_and_ends_it(void)
+static void malformed_text_is_an_error_and_ends_parsing(void)
 {
 	static const char bad[] = "event { id = ; };\n";
 	struct ctf_meta m = { 0 };
@@ -112,9 +112,9 @@ int main(void)
 	int fd = mkstemp(path);
 
 	close(fd);
-	run(metadata_cut_anywhere_are_read_on);
+	run(growing_metadata_are_read_on_from_any_cut);
 	run(metadata_may_come_in_steps_of_any_size);
-	run(what_makes_no_sense_is_an_error_and_ends_it);
+	run(malformed_text_is_an_error_and_ends_parsing);
 	unlink(path);
 	return test_status();
 }

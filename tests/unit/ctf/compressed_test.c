@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/ctf/compressed_test.c - a packed file gives the plain one back, or says where it is
- * damaged. */
+/* tests/unit/ctf/compressed_test.c - a packed file restores the plain one, or reports where it
+ * is damaged. */
 #include "ctf/compressed/compressed.h"
 
 #include <errno.h>
@@ -110,8 +110,8 @@ static void a_header_is_read_without_its_events(void)
 	compressed_close(p);
 }
 
-/* Whatever is gone: what is before it is right, and nothing is read beyond the file (the sanitizers
- * see to that). */
+/* After any cut, the bytes before it are right, and nothing is read beyond the file (the
+ * sanitizers check that). */
 static void every_cut_leaves_what_is_before_it(void)
 {
 	for (uint64_t size = 0; size < compressed_bytes_size; size += 1 + size % 7) {
@@ -131,7 +131,7 @@ static void every_cut_leaves_what_is_before_it(void)
 	}
 }
 
-/* Frames have checksums: a byte that is wrong is told, or changes nothing. */
+/* Frames have checksums: a wrong byte is reported, or changes nothing. */
 static void no_damage_gives_other_events(void)
 {
 	for (uint64_t at = 0; at < compressed_bytes_size; at += 3) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of contexts, and what is said about wrong ones. */
+/* Names of contexts, and the messages for wrong ones. */
 #include "ctf/write/context.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void names_become_bits(void)
 	is(parsed("callstack_user"), BIT(CALLSTACK));
 }
 
-static void what_events_tell_anyway_is_accepted(void)
+static void contexts_that_every_event_has_are_accepted(void)
 {
 	is(parsed("vpid,vtid,pid,tid,cpu,cpu_id"), 0);
 	is(parsed("procname"), BIT(PROCNAME));
@@ -44,7 +44,7 @@ static void a_mask_is_added_to(void)
 	is(mask, BIT(SLOT) | BIT(IP));
 }
 
-static void names_are_told_and_read_again(void)
+static void names_of_contexts_are_written_and_read_again(void)
 {
 	struct text t = { 0 };
 
@@ -125,9 +125,9 @@ static void fields_stand_in_the_order_of_the_bits(void)
 int main(void)
 {
 	run(names_become_bits);
-	run(what_events_tell_anyway_is_accepted);
+	run(contexts_that_every_event_has_are_accepted);
 	run(a_mask_is_added_to);
-	run(names_are_told_and_read_again);
+	run(names_of_contexts_are_written_and_read_again);
 	run(a_near_name_is_suggested);
 	run(an_empty_name_is_refused);
 	run(counters_have_names_of_lttng_too);

@@ -494,7 +494,7 @@ static void wrong_metadata_are_refused(void)
 			printf("# number %zu\n", i);
 }
 
-static void metadata_cut_anywhere_are_read_up_to_there(void)
+static void cut_metadata_are_read_up_to_the_cut(void)
 {
 	static const char whole[] = HEAD2 EVENT2(CHOOSE);
 	struct ctf_meta m;
@@ -520,6 +520,6 @@ int main(void)
 	run(variants_and_optional_fields);
 	run(a_path_goes_to_the_struct_around);
 	run(wrong_metadata_are_refused);
-	run(metadata_cut_anywhere_are_read_up_to_there);
+	run(cut_metadata_are_read_up_to_the_cut);
 	return test_status();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Schemas, which come from anybody, and the metadata made of them. */
+/* Schemas from untrusted programs, and the metadata made of them. */
 #include <errno.h>
 
 #include "base/schema.h"
@@ -193,7 +193,7 @@ static void without_a_name_or_level_there_is_still_a_block(void)
 	text_fini(&t);
 }
 
-/* Within braces and quotes the metadata stays what it is, whatever comes in. */
+/* Within braces and quotes the metadata keep their structure, whatever the schema holds. */
 static bool is_closed(const char *s)
 {
 	int depth = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/ctf/tsdl_test.c - the TSDL parser: what it takes, what it refuses, and that nothing breaks
- * it.
+ * tests/unit/ctf/tsdl_test.c - the TSDL parser: accepted text, refused text, and damage that must
+ * not crash it.
  *
- * With an argument, that metadata file is cut at every byte and must never do worse than an error.
+ * With an argument, that metadata file is cut at every byte; a cut must never do worse than an
+ * error.
  */
 #include <errno.h>
 
@@ -54,7 +55,7 @@ static void blocks_are_taken_in_any_order(void)
 	ctf_meta_close(&m);
 }
 
-static void types_say_what_they_were_given(void)
+static void types_are_read_as_declared(void)
 {
 	struct ctf_meta m;
 	const struct ctf_member *f;
@@ -232,7 +233,7 @@ static void passes_over(const char *text, const char *names, uint32_t n_gaps)
 	is_text(refusal(rest), "taken");
 }
 
-static void a_damaged_block_is_passed_over(void)
+static void a_damaged_block_is_skipped(void)
 {
 	passes_over(TRACE STREAM EVENT("a", "0") EVENT("b", "x") EVENT("c", "2"), "ac", 1);
 	is_text(refusal(TRACE STREAM EVENT("a", "0") EVENT("b", "x") EVENT("c", "2")),
@@ -253,15 +254,15 @@ static void a_damaged_block_is_passed_over(void)
 	passes_over("env { a = };\n" TRACE STREAM EVENT("a", "0"), "a", 1);
 }
 
-/* Of one stream there is no doubt. */
-static void an_event_of_which_stream_nobody_knows_is_passed_over(void)
+/* With one stream there is no doubt. */
+static void an_event_of_an_unknown_stream_is_skipped(void)
 {
 	passes_over(TRACE STREAM "stream { id = 1; };\n" EVENT(
 			    "a", "0") "event {\n\tname = \"b\";\n\tid = 1;\n\tstream_id = 1;\n};\n",
 		    "b", 1);
 }
 
-static void an_encoding_is_one_that_others_know(void)
+static void encodings_are_those_other_readers_know(void)
 {
 	is_text(refusal(TRACE STREAM "event { name = \"a\"; id = 0; fields := struct { string { "
 				     "encoding = utf8; } s; "
@@ -273,7 +274,7 @@ static void an_encoding_is_one_that_others_know(void)
 		    "b", 1);
 }
 
-static void what_a_damaged_block_declared_is_gone(void)
+static void declarations_of_a_damaged_block_are_gone(void)
 {
 	passes_over(TRACE STREAM
 		    "event {\n\ttypealias integer { size = 8; } := t;\n\tname = 5 6;\n};\n"
@@ -330,16 +331,16 @@ static void a_cut_file_is_no_worse_than_an_error(void)
 int main(int argc, char **argv)
 {
 	run(blocks_are_taken_in_any_order);
-	run(types_say_what_they_were_given);
+	run(types_are_read_as_declared);
 	run(a_bad_text_is_refused_with_its_line);
 	run(scopes_end_with_their_braces);
 	run(depth_is_bounded);
 	run(shared_types_do_not_explode);
 	run(packets_of_metadata_are_joined);
-	run(a_damaged_block_is_passed_over);
-	run(an_encoding_is_one_that_others_know);
-	run(an_event_of_which_stream_nobody_knows_is_passed_over);
-	run(what_a_damaged_block_declared_is_gone);
+	run(a_damaged_block_is_skipped);
+	run(encodings_are_those_other_readers_know);
+	run(an_event_of_an_unknown_stream_is_skipped);
+	run(declarations_of_a_damaged_block_are_gone);
 	run(endless_comments_are_not_read_again_and_again);
 	run(a_cut_sample_is_no_worse_than_an_error);
 	if (argc > 1) {

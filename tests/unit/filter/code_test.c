@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/filter/code_test.c - byte code written by hand: what filter_link() takes, and what it
- * refuses. */
+/* tests/unit/filter/code_test.c - byte code written by hand: filter_link() accepts sound code
+ * and refuses the rest. */
 #include "make_filter.h"
 
 static const char schema[] = "13 t:c u32 n str s f64 r enum(u8:A, B) e";
@@ -117,7 +117,7 @@ static void malformed_code_is_refused(void)
 		CODE(ONE, ONE, AND(1), ABI_FILTER_NOT, END),
 		CODE(ONE, ONE, AND(5), ONE, ABI_FILTER_ADD, ONE, ABI_FILTER_ADD, END),
 		CODE(S, ONE, AND(8), X, ABI_FILTER_MATCH, ONE, ABI_FILTER_ADD, END),
-		/* what is no number at the end, or before a jump */
+		/* the result at the end, or before a jump, is no number */
 		CODE(S, END),
 		CODE(R, END),
 		CODE(S, AND(2), ONE, END),
@@ -256,7 +256,7 @@ static void count_name(void *context, bool is_context, const char *name)
 	strcat(seen, " ");
 }
 
-static void names_in_code_are_told(void)
+static void names_in_code_are_listed(void)
 {
 	struct filter_code code;
 	char seen[128] = "";
@@ -273,6 +273,6 @@ int main(void)
 	run(a_header_that_lies_is_refused);
 	run(too_many_operations_values_and_jumps_are_refused);
 	run(code_that_changes_while_it_is_linked_is_not_seen);
-	run(names_in_code_are_told);
+	run(names_in_code_are_listed);
 	return test_status();
 }

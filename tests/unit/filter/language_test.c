@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/filter/language_test.c - what expressions mean, and what is said of wrong ones. */
+/* tests/unit/filter/language_test.c - the meaning of expressions, and the messages for wrong
+ * ones. */
 #include "make_filter.h"
 
 static const char schema[] =
@@ -74,7 +75,7 @@ static const char *const is_true[] = {
 	"7 != a",
 	"\"word\" == w",
 	"\"x\" > w",
-	/* numbers of both signs are compared as what they are */
+	/* numbers of both signs are compared by their value */
 	"h > d",
 	"d < h",
 	"a < h",
@@ -157,7 +158,7 @@ static const char *const is_true[] = {
 	"a & -1 == a",
 	"-1 & h == h",
 	"d << 1 == 0",
-	/* logic, short: what is not needed is not looked at */
+	/* logic is short-circuit: an operand that is not needed is not evaluated */
 	"a && b",
 	"!(0 && b)",
 	"0 || b",
@@ -240,7 +241,7 @@ static void expressions_mean_what_they_say(void)
 	}
 }
 
-static void the_opposite_of_what_is_true_is_false(void)
+static void a_negated_true_expression_is_false(void)
 {
 	struct filter_problem problem;
 	struct payload p;
@@ -258,7 +259,7 @@ static void the_opposite_of_what_is_true_is_false(void)
 }
 
 /* Both an expression and its opposite. */
-static void what_an_event_does_not_have_makes_it_unwanted(void)
+static void an_event_without_the_field_does_not_match(void)
 {
 	static const char *const texts[] = { "y[2] == 1", "!(y[2] == 1)", "y[4294967294] == 0",
 					     "$uid == 0", "!$uid",	  "a == -8 && $ip",
@@ -341,7 +342,7 @@ static void an_expression_that_is_wrong_names_the_column(void)
 	}
 }
 
-static void what_does_not_fit_the_event_is_told(void)
+static void a_filter_that_does_not_fit_the_event_is_refused(void)
 {
 	static const struct {
 		const char *text;
@@ -387,7 +388,7 @@ static void what_does_not_fit_the_event_is_told(void)
 	is_text(d.text, "filter: `q' is a floating-point number, where an integer is needed");
 }
 
-static void what_is_too_long_or_too_deep_is_refused(void)
+static void too_long_and_too_deep_expressions_are_refused(void)
 {
 	static char text[8192];
 	struct filter_code code;
@@ -407,7 +408,7 @@ static void what_is_too_long_or_too_deep_is_refused(void)
 		strcat(text, " + (b");
 	strcat(text, "))))))))))))))))))))");
 	is(filter_compile(text, &code, &d), -E2BIG);
-	/* The longest that goes goes: conditions in a row do not nest. */
+	/* The longest possible expression compiles: a row of conditions does not nest. */
 	strcpy(text, "a == 1");
 	for (int i = 0; i < 20; i++)
 		strcat(text, " || a == 1");
@@ -422,7 +423,7 @@ static void what_is_too_long_or_too_deep_is_refused(void)
 	is(filter_compile(text, &code, &d), -E2BIG);
 }
 
-static void names_are_told_and_compared(void)
+static void distances_of_names_are_counted(void)
 {
 	is(filter_distance("size", "size"), 0);
 	is(filter_distance("sise", "size"), 1);
@@ -433,11 +434,11 @@ static void names_are_told_and_compared(void)
 int main(void)
 {
 	run(expressions_mean_what_they_say);
-	run(the_opposite_of_what_is_true_is_false);
-	run(what_an_event_does_not_have_makes_it_unwanted);
+	run(a_negated_true_expression_is_false);
+	run(an_event_without_the_field_does_not_match);
 	run(an_expression_that_is_wrong_names_the_column);
-	run(what_does_not_fit_the_event_is_told);
-	run(what_is_too_long_or_too_deep_is_refused);
-	run(names_are_told_and_compared);
+	run(a_filter_that_does_not_fit_the_event_is_refused);
+	run(too_long_and_too_deep_expressions_are_refused);
+	run(distances_of_names_are_counted);
 	return test_status();
 }

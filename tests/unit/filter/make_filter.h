@@ -64,7 +64,7 @@ struct linked {
 	};
 };
 
-/* A compiled @text, linked to @schema.  What fails is told. */
+/* A compiled @text, linked to @schema.  A failure is printed. */
 static inline bool make_filter(struct linked *l, const char *schema, const char *text,
 			       struct filter_problem *problem, struct diag *d)
 {

@@ -3,8 +3,8 @@
  * tests/unit/filter/mutate_test.c - byte code, schemas and payloads damaged at random: no crash, no
  * hang.
  *
- * filter_mutate_test [ROUNDS [SEED]].  Everything lies in memory of exactly its size, for a build with
- * sanitizers.  What links all the same must keep what filter.h promises.
+ * filter_mutate_test [ROUNDS [SEED]]. Everything lies in memory of exactly its size, for a build
+ * with sanitizers.  Code that links in spite of the damage must keep the promises of filter.h.
  */
 #include <unistd.h>
 
@@ -90,7 +90,7 @@ static uint8_t *damaged(const void *bytes, size_t *size, uint64_t n_changes)
 	return copy;
 }
 
-/* The header is right again, so that what lies behind it is looked at. */
+/* The header is made right again, so that the linker examines the rest. */
 static void mend(uint8_t *code, size_t size, const struct filter_code *from)
 {
 	struct abi_filter head;
@@ -147,7 +147,7 @@ static void one_round(const struct filter_code *from, const struct payload *p)
 	free(f);
 }
 
-static void no_damage_crashes_or_hangs_what_runs_filters(void)
+static void no_damage_crashes_or_hangs_a_filter(void)
 {
 	enum { N = sizeof texts / sizeof *texts };
 	static struct filter_code codes[N];
@@ -164,7 +164,7 @@ static void no_damage_crashes_or_hangs_what_runs_filters(void)
 	ok(n_linked > n_rounds / 10 && n_wanted > n_linked / 10);
 }
 
-/* Expressions too: any bytes compile, or are told of. */
+/* Expressions too: any bytes compile, or are refused. */
 static void no_expression_crashes_the_compiler(void)
 {
 	for (long i = 0; i < n_rounds / 2; i++) {
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 		n_rounds = atol(argv[1]);
 	if (argc > 2)
 		seed = strtoull(argv[2], NULL, 0) | 1;
-	run(no_damage_crashes_or_hangs_what_runs_filters);
+	run(no_damage_crashes_or_hangs_a_filter);
 	run(no_expression_crashes_the_compiler);
 	return test_status();
 }

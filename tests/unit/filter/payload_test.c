@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/filter/payload_test.c - payloads that are not what their schema says, and filters in
+/* tests/unit/filter/payload_test.c - payloads that contradict their schema, and filters in
  * memory. */
 #include "make_filter.h"
 
@@ -33,7 +33,7 @@ static bool wants(const char *text, const void *bytes, size_t size)
 	return filter_run(&l.f, bytes, size, NULL);
 }
 
-static void fields_behind_what_varies_are_found_in_any_order(void)
+static void fields_behind_variable_ones_are_found_in_any_order(void)
 {
 	struct payload p;
 
@@ -156,8 +156,8 @@ static void a_linked_filter_may_be_moved(void)
 	is(l.f.n_steps, 2);
 }
 
-/* In every size of room: it succeeds in enough, and writes to no byte behind. */
-static void too_little_room_is_told(void)
+/* In room of every size: linking succeeds if there is enough, and writes no byte beyond it. */
+static void too_little_room_is_reported(void)
 {
 	struct filter_code code;
 	struct filter_problem problem;
@@ -254,13 +254,13 @@ static void labels_mean_all_their_values_of_any_size(void)
 
 int main(void)
 {
-	run(fields_behind_what_varies_are_found_in_any_order);
+	run(fields_behind_variable_ones_are_found_in_any_order);
 	run(a_payload_that_is_cut_matches_nothing_that_lies_behind);
 	run(fields_at_fixed_places_are_not_read_beyond_the_end);
 	run(a_count_that_lies_reaches_nowhere);
 	run(a_string_without_end_matches_nothing);
 	run(a_linked_filter_may_be_moved);
-	run(too_little_room_is_told);
+	run(too_little_room_is_reported);
 	run(contexts_are_those_that_can_be_given);
 	run(a_schema_that_is_none_has_no_fields);
 	run(labels_mean_all_their_values_of_any_size);

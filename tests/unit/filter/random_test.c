@@ -239,7 +239,7 @@ static struct node *make(enum kind kind, int depth)
 	}
 }
 
-/* A table of its own: what duet-filter(7) says. */
+/* A table of its own: the operators as in duet-filter(7). */
 static int strength(const struct node *n)
 {
 	static const char *const table[] = { "||",    "&&",  "== != < <= > >= ~ !~",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a program waits for a collector that does not answer: join.c with a socket on which
- * nobody accepts.
+ * How long a program waits for a collector that does not answer: join.c with a socket on which no
+ * process accepts.
  *
- * The clock is played, and so is waiting: who may wait so long for an answer has waited, and is
- * told at once that none came.
+ * The clock is simulated, and so is waiting: a wait for an answer ends at once, as if its whole
+ * timeout had passed.
  */
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -97,7 +97,7 @@ static int listen_silently(void)
 	return fd;
 }
 
-/* What is waited for the session that is now; 0: nobody was asked. */
+/* The time waited for the present session; 0: no request was sent. */
 static long registers(void)
 {
 	waited_us = 0;
@@ -112,7 +112,7 @@ static long has_an_event(void)
 	return waited_us;
 }
 
-static void one_that_is_not_there_is_not_waited_for_and_not_taken_for_slow(void)
+static void an_absent_collector_is_neither_waited_for_nor_counted_as_slow(void)
 {
 	int fd;
 
@@ -127,7 +127,7 @@ static void one_that_is_not_there_is_not_waited_for_and_not_taken_for_slow(void)
 	close(fd);
 }
 
-static void a_slow_one_is_waited_for_at_registration_and_at_the_first_event(void)
+static void a_slow_collector_is_waited_for_at_registration_and_first_event(void)
 {
 	int fd = listen_silently();
 
@@ -139,7 +139,7 @@ static void a_slow_one_is_waited_for_at_registration_and_at_the_first_event(void
 	close(fd);
 }
 
-static void one_that_never_answers_takes_a_fifth_of_the_time(void)
+static void a_silent_collector_takes_a_fifth_of_the_time(void)
 {
 	int fd = listen_silently();
 
@@ -155,7 +155,7 @@ static void one_that_never_answers_takes_a_fifth_of_the_time(void)
 	close(fd);
 }
 
-static void the_next_in_its_seat_is_another(void)
+static void the_next_session_in_the_slot_gets_a_new_wait(void)
 {
 	int fd = listen_silently();
 
@@ -166,9 +166,9 @@ static void the_next_in_its_seat_is_another(void)
 	close(fd);
 }
 
-static void who_has_inherited_a_mapping_waits_less(void)
+static void a_child_with_an_inherited_mapping_waits_less(void)
 {
-	static struct session parents; /* of an older session: nothing to go on in */
+	static struct session parents; /* of an older session: it cannot be used */
 	int fd = listen_silently();
 
 	session.epoch++;
@@ -185,11 +185,11 @@ int main(void)
 	process.control = &page;
 	if (!mkdtemp(directory))
 		return 3;
-	run(one_that_is_not_there_is_not_waited_for_and_not_taken_for_slow);
-	run(a_slow_one_is_waited_for_at_registration_and_at_the_first_event);
-	run(one_that_never_answers_takes_a_fifth_of_the_time);
-	run(the_next_in_its_seat_is_another);
-	run(who_has_inherited_a_mapping_waits_less);
+	run(an_absent_collector_is_neither_waited_for_nor_counted_as_slow);
+	run(a_slow_collector_is_waited_for_at_registration_and_first_event);
+	run(a_silent_collector_takes_a_fifth_of_the_time);
+	run(the_next_session_in_the_slot_gets_a_new_wait);
+	run(a_child_with_an_inherited_mapping_waits_less);
 	if (runtime_file(path, sizeof path, "sock-slow"))
 		unlink(path);
 	rmdir(directory);

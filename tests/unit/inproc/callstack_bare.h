@@ -3,8 +3,8 @@
 #ifndef CALLSTACK_BARE_H
 #define CALLSTACK_BARE_H
 
-/* Calls emit_here() from @depth levels of recursion, with the frame pointer used for something
- * else. */
+/* Calls emit_here() from @depth levels of recursion, with the frame pointer used for another
+ * value. */
 long bare_recurse(long depth);
 
 /* The test's, as libduet's emit(). */

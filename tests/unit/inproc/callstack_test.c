@@ -33,7 +33,7 @@ static void take(const void *ip, const void *frame)
 	is(stack.at[0], (uintptr_t)ip);
 }
 
-/* As emit(): what a site calls. */
+/* As emit(): the function that a site calls. */
 __attribute__((noinline)) void emit_here(const void *ip)
 {
 	take(ip, __builtin_frame_address(0));
@@ -86,7 +86,7 @@ static void is_complete(void)
 		is(stack.at[i + 1], returns_to[i]);
 }
 
-static void callers_are_told_innermost_first(void)
+static void callers_are_reported_innermost_first(void)
 {
 	is_complete();
 }
@@ -144,7 +144,7 @@ static void recursion_shows_its_inner_end(void)
 
 /* ---------------------------------------------------------------- without frame pointers */
 
-static void code_without_frame_pointers_harms_nobody(void)
+static void code_without_frame_pointers_is_harmless(void)
 {
 	stack.n = 0;
 	bare_recurse(10);
@@ -153,7 +153,7 @@ static void code_without_frame_pointers_harms_nobody(void)
 }
 
 #if defined __x86_64__
-/* What a site calls finds @rbp as its caller's frame. */
+/* The function that a site calls finds @rbp as its caller's frame. */
 static __attribute__((noinline)) void emit_with(uintptr_t rbp)
 {
 	__asm__ volatile("movq %%rsp, %%rbx\n\t"
@@ -172,7 +172,7 @@ static __attribute__((noinline)) void emit_with(uintptr_t rbp)
 			   "xmm4", "xmm5", "xmm6", "xmm7");
 }
 
-static void any_frame_pointer_harms_nobody(void)
+static void any_frame_pointer_is_harmless(void)
 {
 	static const uintptr_t odd[] = { 0,
 					 1,
@@ -201,8 +201,8 @@ static void any_frame_pointer_harms_nobody(void)
 	}
 }
 
-/* The environment and what the kernel left lie above; behind them is nothing. */
-static void the_last_bytes_of_the_stack_harm_nobody(void)
+/* The environment and data of the kernel lie above; behind them is nothing. */
+static void the_last_bytes_of_the_stack_are_harmless(void)
 {
 	extern void *__libc_stack_end;
 	uintptr_t end = (uintptr_t)__libc_stack_end;
@@ -220,7 +220,7 @@ static void *thread(void *arg)
 	recurse(arg ? STACK_BYTES / 2 : DEEP_BYTES);
 	is(stack.n, ABI_CALLSTACK_MAX);
 #if defined __x86_64__
-	any_frame_pointer_harms_nobody();
+	any_frame_pointer_is_harmless();
 	for (uintptr_t p = (uintptr_t)pthread_self() - 8192; p < (uintptr_t)pthread_self() + 8192;
 	     p++)
 		emit_with(p);
@@ -293,7 +293,7 @@ static void *sandboxed_thread(void *arg)
 	return NULL;
 }
 
-static void in_a_sandbox_a_new_thread_tells_only_where_it_is(void)
+static void a_new_sandboxed_thread_reports_only_its_ip(void)
 {
 	pthread_t t;
 
@@ -328,7 +328,7 @@ static void a_handler_is_on_the_stack_of_what_it_interrupted(void)
 	ok(stack.n >= 2);
 }
 
-static void on_an_alternate_stack_only_ip_is_told(void)
+static void on_an_alternate_stack_only_ip_is_reported(void)
 {
 	char *m = guarded_memory(STACK_BYTES);
 	stack_t s = { .ss_sp = m, .ss_size = STACK_BYTES }, before;
@@ -437,7 +437,7 @@ static void *thread_with_coroutines(void *arg)
 	return NULL;
 }
 
-static void in_coroutines_only_ip_is_told(void)
+static void in_coroutines_only_ip_is_reported(void)
 {
 	pthread_t t;
 
@@ -479,23 +479,23 @@ static void a_coroutine_may_live_in_an_array_on_the_stack(void)
 int main(void)
 {
 	run(looking_for_the_stack_does_not_make_it_grow); /* first */
-	run(callers_are_told_innermost_first);
+	run(callers_are_reported_innermost_first);
 	run(a_mark_has_no_function_between);
-	run(code_without_frame_pointers_harms_nobody);
+	run(code_without_frame_pointers_is_harmless);
 #if defined __x86_64__
-	run(any_frame_pointer_harms_nobody);
-	run(the_last_bytes_of_the_stack_harm_nobody);
+	run(any_frame_pointer_is_harmless);
+	run(the_last_bytes_of_the_stack_are_harmless);
 #endif
 	run(recursion_shows_its_inner_end);
 	run(a_thread_has_a_stack_of_its_own);
 	run(a_thread_may_bring_its_stack);
 	run(a_thread_that_forked_keeps_its_stack);
-	run(in_a_sandbox_a_new_thread_tells_only_where_it_is);
+	run(a_new_sandboxed_thread_reports_only_its_ip);
 	run(a_handler_is_on_the_stack_of_what_it_interrupted);
-	run(on_an_alternate_stack_only_ip_is_told);
+	run(on_an_alternate_stack_only_ip_is_reported);
 	run(a_page_without_access_is_not_crossed);
 	run(a_coroutine_may_live_in_an_array_on_the_stack);
-	run(in_coroutines_only_ip_is_told);
+	run(in_coroutines_only_ip_is_reported);
 	run(coroutines_do_not_hide_the_stack_for_good);
 	return test_status();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* context_host.h - what inproc/context.c finds in libduet, as little as tests of it need. */
+/* context_host.h - the symbols that inproc/context.c needs from libduet, as few as its tests
+ * need. */
 #ifndef CONTEXT_HOST_H
 #define CONTEXT_HOST_H
 

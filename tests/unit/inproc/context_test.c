@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts hold what the kernel says, as of when it was asked. */
+/* Contexts hold the kernel's values, as of the moment they were read. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -65,7 +65,7 @@ static void values_lie_in_the_order_of_the_bits(void)
 {
 	char all[ABI_CONTEXT_MAX_BYTES] = "", one[ABI_CONTEXT_MAX_BYTES], *p = all, *end, *one_end;
 
-	end = context_put(~0ull, all, &all, NULL); /* bits that nobody knows yet are nothing */
+	end = context_put(~0ull, all, &all, NULL); /* unknown bits have no effect */
 	for (int i = 0; i < ABI_CONTEXTS; i++) {
 		one_end = context_put(ABI_CONTEXT_BIT(i), one, &all, NULL);
 		/* Counters go on counting. */
@@ -223,7 +223,7 @@ static void in_a_sandbox_a_thread_has_the_values_of_another(void)
 	is_sandboxed = false;
 }
 
-static void what_nobody_may_ask_is_unknown(void)
+static void contexts_a_sandbox_forbids_are_unknown(void)
 {
 	is_sandboxed = true;
 	is(value_of(ABI_CONTEXT_VUID), -1);
@@ -247,7 +247,7 @@ static void prepared_values_are_asked_for_no_more(void)
 
 int main(void)
 {
-	run(what_nobody_may_ask_is_unknown); /* first */
+	run(contexts_a_sandbox_forbids_are_unknown); /* first */
 	run(ids_are_those_of_the_process);
 	run(namespaces_are_those_of_proc);
 	run(values_lie_in_the_order_of_the_bits);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters of the processor: how their pages are read, with a register of our own making; and how
- * they come and go with threads and children, with clocks of the kernel in their place, whose pages
- * are as real and which every machine has.
+ * Counters of the processor: how their pages are read, with a simulated register; and how they are
+ * opened and closed with threads and children.  Clocks of the kernel replace the counters: their
+ * pages are as real, and every machine has them.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -90,7 +90,7 @@ static void a_register_has_a_sign_at_its_width(void)
 	is(value_of(1, 40, 1000, (1ull << 40) - 10), 990);
 	is(value_of(1, 64, 1000, UINT64_MAX - 9), 990);
 	is(value_of(1, 48, 0, (1ull << 47) - 1), (1ll << 47) - 1);
-	/* What is above the width is not the counter's. */
+	/* Bits above the width are not the counter's. */
 	is(value_of(1, 32, 1000, 5ull << 32 | 7), 1007);
 }
 
@@ -105,7 +105,7 @@ static void a_page_that_changes_meanwhile_is_read_again(void)
 	is(n_reads, 3);
 }
 
-static void without_a_register_it_is_what_it_was(void)
+static void without_a_register_a_counter_is_its_offset(void)
 {
 	is(value_of(0, 48, 4321, 99), 4321);
 	is(n_reads, 0);
@@ -150,7 +150,7 @@ static int lowest_descriptor(void)
 	return fd;
 }
 
-/* What is counted does not matter: the clocks in the place of counters may stand at 0. */
+/* The event counted does not matter: the clocks that replace counters may stand at 0. */
 static void put(uint64_t mask)
 {
 	char bytes[ABI_CONTEXT_MAX_BYTES];
@@ -280,7 +280,7 @@ static void *be_refused(void *arg)
 	return arg;
 }
 
-static void what_is_refused_is_0_and_not_asked_again(void)
+static void refused_counters_are_0_and_not_opened_again(void)
 {
 	in_a_thread(be_refused);
 }
@@ -313,7 +313,7 @@ int main(void)
 	run(a_counter_is_its_register_and_an_offset);
 	run(a_register_has_a_sign_at_its_width);
 	run(a_page_that_changes_meanwhile_is_read_again);
-	run(without_a_register_it_is_what_it_was);
+	run(without_a_register_a_counter_is_its_offset);
 	run(a_register_that_may_not_be_read_is_not);
 	run(under_any_filter_the_kernel_is_not_asked);
 	if (!COUNTERS_ARE_READABLE) {
@@ -323,6 +323,6 @@ int main(void)
 	run(a_thread_has_pages_until_it_ends_and_no_descriptor);
 	run(an_ended_thread_counts_no_more);
 	run(a_child_begins_anew_and_ends_what_it_was_reading);
-	run(what_is_refused_is_0_and_not_asked_again);
+	run(refused_counters_are_0_and_not_opened_again);
 	return test_status();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a mark's format becomes: schema words, and codes for its arguments. */
+/* A mark's format becomes schema words, and codes for its arguments. */
 #include "base/schema.h"
 #include "inproc/process.h"
 #include "test.h"
@@ -29,7 +29,7 @@ static void fields_are_named_by_the_word_before(void)
 	becomes("9lives %d", " i32 lives", "i");
 }
 
-static void equal_names_are_told_apart(void)
+static void equal_names_become_distinct(void)
 {
 	becomes("n %d n %d", " i32 n i32 n_1", "ii");
 	becomes("n %d n %d n %d", " i32 n i32 n_1 i32 n_2", "iii");
@@ -77,7 +77,7 @@ static void a_percent_sign_is_none(void)
 	becomes("100%% sure %d%%", " i32 sure", "i");
 }
 
-static void what_cannot_be_recorded_is_refused(void)
+static void unrecordable_formats_are_refused(void)
 {
 	static const char *const formats[] = { "%n", "%m", "%ls",  "%lc",  "%",	 "a %", "%l", "%5",
 					       "%*", "%Z", "%1$d", "%hhn", "%S", "%C",	"%k" };
@@ -138,14 +138,14 @@ static void random_formats_are_read_or_refused(void)
 int main(void)
 {
 	run(fields_are_named_by_the_word_before);
-	run(equal_names_are_told_apart);
+	run(equal_names_become_distinct);
 	run(a_long_name_is_cut);
 	run(integers_have_the_width_of_their_modifier);
 	run(text_characters_pointers_and_reals);
 	run(flags_width_and_precision_change_nothing);
 	run(a_star_is_an_argument_of_its_own);
 	run(a_percent_sign_is_none);
-	run(what_cannot_be_recorded_is_refused);
+	run(unrecordable_formats_are_refused);
 	run(what_does_not_fit_is_refused);
 	run(random_formats_are_read_or_refused);
 	return test_status();

@@ -83,7 +83,7 @@ static void long_texts_fill_it_before(void)
 	ok(c->text_end <= ABI_CONTROL_BYTES);
 }
 
-static void what_is_known_keeps_its_line(void)
+static void a_known_event_keeps_its_line(void)
 {
 	struct abi_control *c = new_page();
 
@@ -117,7 +117,7 @@ static void a_copy_says_the_same(void)
 	}
 }
 
-static void numbers_of_others_lead_nowhere(void)
+static void unsound_numbers_lead_nowhere(void)
 {
 	struct abi_control *c = new_page(), *to = new_page();
 	uint32_t size;
@@ -137,8 +137,8 @@ int main(void)
 {
 	run(a_page_has_room_for_all_lines_and_their_texts);
 	run(long_texts_fill_it_before);
-	run(what_is_known_keeps_its_line);
+	run(a_known_event_keeps_its_line);
 	run(a_copy_says_the_same);
-	run(numbers_of_others_lead_nowhere);
+	run(unsound_numbers_lead_nowhere);
 	return test_status();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fields of payloads and schemas that somebody scribbled over: ASan would see a byte too far. */
+/* Fields of overwritten payloads and schemas: ASan reports a byte read beyond them. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ static uint32_t any(uint32_t n)
 	return (uint32_t)(seed >> 33) % n;
 }
 
-/* Both in memory of the very size. */
+/* Both in memory of exactly their size. */
 static int field(const char *fields, size_t fields_size, const void *payload, size_t size,
 		 const char *name, struct duet_probe_value *v)
 {
@@ -41,7 +41,7 @@ static int field(const char *fields, size_t fields_size, const void *payload, si
 	return err;
 }
 
-static void what_is_cut_short_is_not_there(void)
+static void cut_fields_are_absent(void)
 {
 	static const char fields[] = "i32 id u8[] some str item f64 last";
 	static const char payload[] = "\1\0\0\0\3\0\0\0abctea\0\0\0\0\0\0\0\370?";
@@ -87,7 +87,7 @@ static void garbage_is_survived(void)
 
 int main(void)
 {
-	run(what_is_cut_short_is_not_there);
+	run(cut_fields_are_absent);
 	run(garbage_is_survived);
 	return test_status();
 }

@@ -97,7 +97,7 @@ static void tear_down(void)
 	nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Appends a page of @n records to what can be read. */
+/* Appends a page of @n records to the readable pages. */
 static void put_page(int n, uint64_t flags)
 {
 	uint8_t page[PAGE] = { 0 };
@@ -206,7 +206,7 @@ static void put_noise(void)
 	is(pwrite(pipe_file, page, PAGE, lseek(pipe_file, 0, SEEK_END)), PAGE);
 }
 
-static void malformed_pages_are_skipped_counted_and_told_once(void)
+static void malformed_pages_are_skipped_counted_and_reported_once(void)
 {
 	setup();
 	put_page(FULL, 0);
@@ -222,7 +222,7 @@ static void malformed_pages_are_skipped_counted_and_told_once(void)
 	tear_down();
 }
 
-static void what_cannot_be_written_is_lost_and_told_when_it_can(void)
+static void unwritten_events_are_lost_and_reported_with_the_next_write(void)
 {
 	struct rlimit old, little;
 
@@ -252,7 +252,7 @@ int main(void)
 	run(idle_cpu_has_no_file);
 	run(losses_reach_the_next_packet_or_an_empty_one);
 	run(full_ring_makes_a_live_drain_ask_for_losses);
-	run(malformed_pages_are_skipped_counted_and_told_once);
-	run(what_cannot_be_written_is_lost_and_told_when_it_can);
+	run(malformed_pages_are_skipped_counted_and_reported_once);
+	run(unwritten_events_are_lost_and_reported_with_the_next_write);
 	return test_status();
 }

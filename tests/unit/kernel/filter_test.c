@@ -18,7 +18,7 @@ static const struct kernel_format format = {
 static struct diag d;
 static struct text t;
 
-/* What @expression becomes, or why it cannot. */
+/* @expression in the kernel's syntax, or the reason why it has no equivalent. */
 static const char *said(const char *expression)
 {
 	t.size = 0;
@@ -40,7 +40,7 @@ static void patterns_may_be_denied(void)
 	is_text(said("(prev_comm !~ \"kw*\") && flags == 1"), "(!(prev_comm~\"kw*\"))&&flags==1");
 }
 
-static void values_are_those_that_are_shown(void)
+static void values_are_those_shown(void)
 {
 	is_text(said("prev_prio < 20"), "prev_prio<120");
 	is_text(said("prev_prio == -100"), "prev_prio==0");
@@ -48,7 +48,7 @@ static void values_are_those_that_are_shown(void)
 	is_text(said("prev_tid == -1"), "prev_pid==-1");
 }
 
-static void what_the_kernel_cannot_is_refused(void)
+static void expressions_the_kernel_cannot_apply_are_refused(void)
 {
 	is_text(said("prev_tid + 1 == 2"), "filter, column 10: the kernel's filters do not "
 					   "compute: they compare a field with a constant");
@@ -68,8 +68,8 @@ int main(void)
 {
 	run(names_are_the_kernels);
 	run(patterns_may_be_denied);
-	run(values_are_those_that_are_shown);
-	run(what_the_kernel_cannot_is_refused);
+	run(values_are_those_shown);
+	run(expressions_the_kernel_cannot_apply_are_refused);
 	text_fini(&t);
 	return test_status();
 }

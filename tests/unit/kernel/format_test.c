@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading `format` files: what is in them, and what must be refused without a crash. */
+/* Reading `format` files: their fields, and malformed files that must be refused without a
+ * crash. */
 #include "kernel/tracefs/format.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of the tracers function and function_graph, by the formats of several kernels, and what
- * becomes of them. */
+/* Records of the tracers function and function_graph, in the formats of several kernels, and the
+ * events made of them. */
 #include "kernel/probe/functions.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ static void put(uint64_t value, size_t size)
 	n_bytes += size;
 }
 
-/* A page with one record, of which @n bytes follow the common fields. */
+/* A page with one record: @n bytes follow the common fields. */
 static void begin_record(int id, size_t n)
 {
 	put(5000, 8);
@@ -282,7 +282,7 @@ static void patterns_of_functions_are_chosen_apart(void)
 	is(s.n_functions, 2);
 	is_text(s.functions[0], "tcp_*");
 	is_text(s.functions[1], "mod:xfs");
-	is(s.n_events, 2); /* what programs are called, and nothing else */
+	is(s.n_events, 2); /* names of processes, and nothing else */
 	kernel_selection_fini(&s);
 	is(kernel_select(&s, available, patterns, filters, 2, NULL), -EINVAL);
 }

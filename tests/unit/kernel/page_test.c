@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages built by hand, and what becomes of them. */
+/* Pages built by hand, and the events made of them. */
 #include "kernel/convert/page.h"
 
 #include <stdlib.h>
@@ -163,7 +163,7 @@ static void regular_records_stay_where_they_are(void)
 	is(page.ticks, T0 + 10);
 }
 
-static void metadata_tells_of_what_was_seen_and_only_once(void)
+static void metadata_describe_each_recorded_event_once(void)
 {
 	const char *tsdl = classes.tsdl.bytes;
 
@@ -192,7 +192,7 @@ static void long_record_loses_its_length_word(void)
 	is_plain(40, T0 + 6, 3);
 }
 
-static void padding_ends_a_page_or_is_stepped_over(void)
+static void padding_ends_a_page_or_is_skipped(void)
 {
 	begin_page(T0);
 	put_plain(0, 1);
@@ -376,7 +376,7 @@ static void system_calls_are_events_of_their_own(void)
 	begin_page(T0);
 	put_enter(SYS_close);
 	put_exit(SYS_close, -9);
-	put_enter(SYS_read); /* arguments not told */
+	put_enter(SYS_read); /* the arguments are not described */
 	put_exit(-1, 4);
 	end_page();
 	open_page();
@@ -476,7 +476,7 @@ static void page_out_of_time_is_refused(void)
 	is(page.ticks, 0);
 }
 
-static void what_comes_before_the_damage_is_kept(void)
+static void data_before_the_damage_are_kept(void)
 {
 	begin_page(T0);
 	put_plain(0, 1);
@@ -531,8 +531,8 @@ static void build_mixed(void)
 	end_page();
 }
 
-/* Converts @size bytes, alone on the heap so that a sanitizer sees a step beside them, and checks
- * what must hold whatever they say. */
+/* Converts @size bytes, alone on the heap so that a sanitizer reports an access beside them, and
+ * checks the invariants that hold for any bytes. */
 static void convert_anything(const uint8_t *from, size_t size)
 {
 	uint8_t *copy = malloc(size ? size : 1), *last_end = copy;
@@ -678,9 +678,9 @@ int main(void)
 {
 	setup();
 	run(regular_records_stay_where_they_are);
-	run(metadata_tells_of_what_was_seen_and_only_once);
+	run(metadata_describe_each_recorded_event_once);
 	run(long_record_loses_its_length_word);
-	run(padding_ends_a_page_or_is_stepped_over);
+	run(padding_ends_a_page_or_is_skipped);
 	run(time_is_extended_and_set);
 	run(absolute_stamps_take_their_top_bits_from_the_page);
 	run(gap_too_long_for_32_bits_starts_a_packet);
@@ -693,7 +693,7 @@ int main(void)
 	run(values_are_lttngs);
 	run(losses_are_read_from_the_flags);
 	run(page_out_of_time_is_refused);
-	run(what_comes_before_the_damage_is_kept);
+	run(data_before_the_damage_are_kept);
 	run(time_never_goes_back);
 	run(page_cut_anywhere_is_survived);
 	run(page_changed_anywhere_is_survived);

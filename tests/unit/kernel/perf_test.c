@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What perf's ring is believed: records and their parts, whole, damaged and round its end. */
+/* Records of perf's ring and their parts: whole, damaged, and round the ring's end. */
 #include "kernel/perf/perf.h"
 
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static void parts_lie_inside_the_sample(void)
 	ok(parts(0, 0, &p) && !p.values && !p.frames && !p.raw);
 }
 
-static void samples_that_several_recorders_share_are_told_by_what_was_counted(void)
+static void samples_shared_by_recorders_are_identified_by_counter(void)
 {
 	struct kernel_perf_parts p;
 	bool is_shared;
@@ -114,7 +114,7 @@ static void samples_that_several_recorders_share_are_told_by_what_was_counted(vo
 	events[1].has_id = false;
 	s.words[1] = 7;
 	is(kernel_perf_number(&ring, &s.sample, &is_shared),
-	   0); /* what stands there is something else */
+	   0); /* the record there is another one */
 }
 
 int main(void)
@@ -123,7 +123,7 @@ int main(void)
 	run(records_go_round_the_end);
 	run(lengths_that_make_no_sense_are_no_records);
 	run(parts_lie_inside_the_sample);
-	run(samples_that_several_recorders_share_are_told_by_what_was_counted);
+	run(samples_shared_by_recorders_are_identified_by_counter);
 	free(ring.map);
 	return test_status();
 }

@@ -51,7 +51,7 @@ static void only_probes_count_against_their_limit(void)
 	close(root);
 }
 
-/* A directory with files of tracefs in it; "functions" is what can be traced. */
+/* A directory with files of tracefs in it; "functions" lists the functions that can be traced. */
 static int make_tracefs(char *path, const char *functions, const char *events_are)
 {
 	int root, fd;
@@ -75,7 +75,7 @@ static void remove_tracefs(const char *path, int root)
 	is(rmdir(path), 0);
 }
 
-static void what_cannot_be_probed_of_many_is_left_out(void)
+static void unprobeable_functions_of_a_pattern_are_left_out(void)
 {
 	static const struct kernel_uprobe all = { .text = "do_*", .kind = KERNEL_KPROBE };
 	char path[] = "/tmp/duet-probe-test-XXXXXX";
@@ -118,7 +118,7 @@ static void none_that_can_be_probed_is_an_error(void)
 	remove_tracefs(path, root);
 }
 
-static void what_probes_missed_is_summed_up_for_one_instance(void)
+static void missed_probe_hits_are_summed_up_for_one_instance(void)
 {
 	static const char profile[] =
 		"  duet_1_2_0_p0       20       3\n  duet_1_2_01_p0     1   100\n  myprobe  5  7\n"
@@ -137,8 +137,8 @@ static void what_probes_missed_is_summed_up_for_one_instance(void)
 int main(void)
 {
 	run(only_probes_count_against_their_limit);
-	run(what_cannot_be_probed_of_many_is_left_out);
+	run(unprobeable_functions_of_a_pattern_are_left_out);
 	run(none_that_can_be_probed_is_an_error);
-	run(what_probes_missed_is_summed_up_for_one_instance);
+	run(missed_probe_hits_are_summed_up_for_one_instance);
 	return test_status();
 }

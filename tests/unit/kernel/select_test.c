@@ -130,7 +130,7 @@ static void choosing_twice_is_choosing_once(void)
 	is(s.n_entry, 1);
 }
 
-static void all_there_is_may_be_with_stacks(void)
+static void all_events_may_have_stacks(void)
 {
 	is(select_events("stack:profile", NULL), 0);
 	is(s.n_events, 0);
@@ -138,7 +138,7 @@ static void all_there_is_may_be_with_stacks(void)
 	is_text(s.by_perf->events[0].name, "sched_process_fork");
 }
 
-static void events_have_what_is_asked_for_them(void)
+static void events_have_the_contexts_requested(void)
 {
 	is(select_events("with:page-faults+user-stack:sched_switch",
 			 "with:cycles+page-faults:syscall_entry_close"),
@@ -154,7 +154,7 @@ static void events_have_what_is_asked_for_them(void)
 	is(s.by_perf->events[0].extras, KERNEL_PERF_STACKS | KERNEL_PERF_VALUE);
 }
 
-static void what_events_cannot_have_is_named(void)
+static void impossible_contexts_are_named(void)
 {
 	static const char *const patterns[] = { "with:page-faults",
 						"with:",
@@ -170,7 +170,7 @@ static void what_events_cannot_have_is_named(void)
 	}
 }
 
-static void names_of_processes_are_left_out_and_filtered_by_who_says_so(void)
+static void process_names_can_be_excluded_and_filtered(void)
 {
 	const char *patterns[] = { "profile:99", "sched_process_fork" }, *filters[] = { NULL, "f" };
 
@@ -234,10 +234,10 @@ int main(void)
 	run(an_exclusion_takes_from_what_was_chosen);
 	run(system_calls_become_a_filter);
 	run(choosing_twice_is_choosing_once);
-	run(all_there_is_may_be_with_stacks);
-	run(events_have_what_is_asked_for_them);
-	run(what_events_cannot_have_is_named);
-	run(names_of_processes_are_left_out_and_filtered_by_who_says_so);
+	run(all_events_may_have_stacks);
+	run(events_have_the_contexts_requested);
+	run(impossible_contexts_are_named);
+	run(process_names_can_be_excluded_and_filtered);
 	run(pattern_without_event_is_named);
 	kernel_selection_fini(&s);
 	return test_status();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of threads: which version is of which time, and that who changes without end does not
- * fill it. */
+/* The table of threads: which version belongs to which time, and that endless changes of a
+ * thread do not fill it. */
 #include "kernel/threads/thread_table.h"
 
 #include <stdlib.h>
@@ -36,12 +36,12 @@ static void each_time_has_its_version(void)
 	}
 	is(uid_at(t, 0), 0);
 	is(uid_at(t, UINT64_MAX), 99);
-	change(t, 500, 100); /* told late: it is the newest all the same */
+	change(t, 500, 100); /* reported late, and still the newest */
 	is(uid_at(t, 999), 98);
 	is(uid_at(t, 1000), 100);
 }
 
-static void what_no_event_needs_is_forgotten(void)
+static void versions_that_no_event_needs_are_forgotten(void)
 {
 	struct thread *t = threads_find(&table, 7),
 		      *dead = threads_find_or_add(&table, 7 + THREAD_BUCKETS);
@@ -61,7 +61,7 @@ static void what_no_event_needs_is_forgotten(void)
 	is(uid_at(t, 0), 100);
 }
 
-static void who_changes_without_end_has_a_bounded_past(void)
+static void a_thread_that_changes_endlessly_has_a_bounded_past(void)
 {
 	struct thread *t = threads_find_or_add(&table, 8);
 
@@ -83,7 +83,7 @@ static void who_changes_without_end_has_a_bounded_past(void)
 int main(void)
 {
 	run(each_time_has_its_version);
-	run(what_no_event_needs_is_forgotten);
-	run(who_changes_without_end_has_a_bounded_past);
+	run(versions_that_no_event_needs_are_forgotten);
+	run(a_thread_that_changes_endlessly_has_a_bounded_past);
 	return test_status();
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/message.c: what is written is read again; what is not a message is refused; names stay
- * inside. */
+/* net/message.c: a written message is read again; other bytes are refused; names stay inside. */
 #include "net/message.h"
 
 #include <errno.h>
@@ -84,7 +83,7 @@ static void data_lie_where_they_were_read(void)
 	m.data.n = MESSAGE_PAYLOAD + 1;
 	message_write(&m, bytes);
 	is(message_read(&r, bytes, n, MESSAGE_MAX), -EPROTO); /* refused by its head alone */
-	for (uint32_t plain = 0; plain < 8; plain++) { /* compressed is what has become less */
+	for (uint32_t plain = 0; plain < 8; plain++) {	      /* compressed data are shorter */
 		m = (struct message){ .type = MESSAGE_DATA, .data = { .n = 4, .plain = plain } };
 		message_write(&m, bytes);
 		is(message_read(&r, bytes, n + 4, MESSAGE_MAX),
@@ -149,7 +148,7 @@ static void names_stay_inside(void)
 		if (!ok(!message_is_path(bad[i], false)))
 			printf("# %s\n", bad[i]);
 	ok(message_is_path(".duet/clock-relay",
-			   true)); /* what a relay knows goes on to who follows */
+			   true)); /* a relay passes its knowledge on to followers */
 	ok(!message_is_path(".duet/clock-relay2", true));
 	ok(!message_is_path(".duet/relay", true));
 	memset(name, 'x', sizeof name);

@@ -2,12 +2,12 @@
 /*
  * net/relay/receiver.c: a sender of any kind, honest or not, against real files.
  *
- *	net_receiver_test [N]	N hostile conversations, 20000 unless told
+ *	net_receiver_test [N]	N hostile conversations, 20000 by default
  *
- * A conversation is what an honest sender says, with bytes flipped, messages dropped, doubled,
- *exchanged or cut, or plain noise, in pieces of any size.  Whatever comes: nothing outside the
- *output directory is made, no link in it is followed, files hold exactly what was acknowledged,
- *memory stays bounded.
+ * A conversation is that of an honest sender, with bytes flipped, messages dropped, doubled,
+ * exchanged or cut, or plain noise, in pieces of any size.  In every case nothing outside the output
+ * directory is made, no link in it is followed, files hold exactly the acknowledged bytes, and
+ * memory stays bounded.
  */
 #include "net/relay/receiver.h"
 
@@ -126,7 +126,7 @@ static void say_honestly(struct talk *t)
 	say(t, &(struct message){ .type = MESSAGE_END }, NULL);
 }
 
-/* The relay's answers, as far as we read them: sizes are what files hold. */
+/* The relay's answers, as far as we read them: their sizes are those of the files. */
 static void check_answers(struct receiver *i)
 {
 	struct message m;
@@ -185,7 +185,7 @@ static bool holds(const char *name, const char *text)
 	return !strcmp(got, text);
 }
 
-static void an_honest_sender_is_written_down(void)
+static void an_honest_senders_data_are_written(void)
 {
 	for (size_t trace_chunk = 1; trace_chunk < 600; trace_chunk += trace_chunk < 16 ? 1 : 97) {
 		struct receiver i;
@@ -202,7 +202,7 @@ static void an_honest_sender_is_written_down(void)
 	}
 }
 
-/* 40 bytes of "metadata", compressed, said to be @size; and three more. */
+/* 40 bytes of "metadata", compressed, with a claimed size of @size; and three more. */
 static void say_compressed(struct talk *t, uint32_t size)
 {
 	uint8_t plain[40], less[100];
@@ -219,7 +219,7 @@ static void say_compressed(struct talk *t, uint32_t size)
 	say(t, &(struct message){ .type = MESSAGE_DATA, .data = { .offset = 40, .n = 3 } }, "end");
 }
 
-static void what_comes_compressed_is_written_as_it_was(void)
+static void compressed_data_are_written_decompressed(void)
 {
 	for (uint32_t size = 39; size < 42 && net_compress_is_supported(); size++) {
 		struct receiver i;
@@ -236,7 +236,7 @@ static void what_comes_compressed_is_written_as_it_was(void)
 	}
 }
 
-static void each_is_spoken_to_in_a_version_that_both_know(void)
+static void each_sender_gets_a_version_both_sides_know(void)
 {
 	for (uint32_t version = 1; version <= MESSAGE_VERSION + 1; version++) {
 		uint32_t ours = net_compress_is_supported() ? MESSAGE_VERSION : 1;
@@ -256,7 +256,7 @@ static void each_is_spoken_to_in_a_version_that_both_know(void)
 	}
 }
 
-static void who_comes_again_goes_on_and_another_does_not(void)
+static void a_returning_sender_goes_on_and_another_does_not(void)
 {
 	struct receiver i;
 	struct talk t;
@@ -312,7 +312,7 @@ static void links_and_devices_in_the_way_are_not_followed(void)
 		struct talk t;
 
 		say_honestly(&t);
-		if (k >= 2) { /* begun, and then somebody lays a link */
+		if (k >= 2) { /* begun; then another process makes a link */
 			receiver_init(&i, output, 0);
 			listen_to(&i, t.bytes, t.at[1], 1000);
 			receiver_fini(&i);
@@ -347,7 +347,7 @@ static void a_recording_larger_than_allowed_is_refused(void)
 	clear();
 }
 
-static void who_does_not_read_is_not_read_from(void)
+static void a_sender_that_does_not_read_is_not_read_from(void)
 {
 	struct receiver i;
 	struct message h = hello("host"), m = { .type = MESSAGE_TIME };
@@ -436,14 +436,14 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		n_hostile = atol(argv[1]);
 	make_output();
-	run(an_honest_sender_is_written_down);
-	run(what_comes_compressed_is_written_as_it_was);
-	run(each_is_spoken_to_in_a_version_that_both_know);
-	run(who_comes_again_goes_on_and_another_does_not);
+	run(an_honest_senders_data_are_written);
+	run(compressed_data_are_written_decompressed);
+	run(each_sender_gets_a_version_both_sides_know);
+	run(a_returning_sender_goes_on_and_another_does_not);
 	run(bytes_that_leave_a_gap_or_come_twice_are_refused);
 	run(links_and_devices_in_the_way_are_not_followed);
 	run(a_recording_larger_than_allowed_is_refused);
-	run(who_does_not_read_is_not_read_from);
+	run(a_sender_that_does_not_read_is_not_read_from);
 	run(nothing_hostile_does_harm);
 	remove_output();
 	return test_status();

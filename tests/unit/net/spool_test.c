@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/send/spool.c: what a relay gets of recordings made by hand, round by round. */
+/* net/send/spool.c: the bytes a relay gets of recordings made by hand, round by round. */
 #include "net/send/spool.h"
 
 #include <dirent.h>
@@ -54,8 +54,8 @@ static void rounds(struct spool *s, int n)
 	}
 }
 
-/* A CPU on which nothing was recorded before the piece was over has a stream, and an index with
- * nothing but its head. */
+/* A CPU without events until the chunk was over has a stream, and an index with nothing but its
+ * head. */
 static void a_piece_with_an_empty_stream_arrives_whole(void)
 {
 	static const char head[16] = "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48", packet[96];
@@ -83,8 +83,8 @@ static void a_piece_with_an_empty_stream_arrives_whole(void)
 	spool_close(&s);
 }
 
-/* Who records removes what has arrived. */
-static void a_piece_has_not_arrived_before_what_finishes_it(void)
+/* A recorder removes chunks that have arrived. */
+static void a_chunk_has_arrived_only_when_it_is_finished(void)
 {
 	struct diag d = { "" };
 	struct spool s;
@@ -95,7 +95,7 @@ static void a_piece_has_not_arrived_before_what_finishes_it(void)
 	rounds(&s, 5);
 	is(spool_trace_chunks(&s), 1);
 	put("piece-000002/.duet/finished", "0 1\n", 4);
-	rounds(&s, 1); /* it is found, and the relay told of it */
+	rounds(&s, 1); /* it is found, and reported to the relay */
 	is(spool_trace_chunks(&s), 1);
 	rounds(&s, 2);
 	is(spool_trace_chunks(&s), 2);
@@ -104,7 +104,7 @@ static void a_piece_has_not_arrived_before_what_finishes_it(void)
 
 static void (*after_look)(void);
 
-/* In place of libc's: what another process does when the recording has just been looked through. */
+/* Replaces libc's: the act of another process just after the recording was scanned. */
 int closedir(DIR *dir)
 {
 	int (*real)(DIR *) = (int (*)(DIR *))dlsym(RTLD_NEXT, "closedir");
@@ -121,7 +121,7 @@ int closedir(DIR *dir)
 static const char first_line[] = "1 1 1 1 1 1000\n",
 		  both_lines[] = "1 1 1 1 1 1000\n2 2 2 2 2 3000\n";
 
-/* Another trace begins, and the clock says that all before 3000 is in the files. */
+/* Another trace begins, and the clock file says that all events before 3000 are in the files. */
 static void record_more(void)
 {
 	static const char packet[96];
@@ -146,7 +146,7 @@ static uint64_t acknowledged(const struct spool *s, const char *name)
 	return 0;
 }
 
-static void the_clock_is_not_sent_before_what_it_speaks_of(void)
+static void the_clock_is_not_sent_before_the_data_it_covers(void)
 {
 	struct diag d = { "" };
 	struct spool s;
@@ -167,7 +167,7 @@ static void the_clock_is_not_sent_before_what_it_speaks_of(void)
 
 static void (*after_check)(void);
 
-/* In place of libc's: another process acts just after ust-3 was found without metadata. */
+/* Replaces libc's: another process acts just after ust-3 was found without metadata. */
 int faccessat(int dir, const char *name, int mode, int flags)
 {
 	int (*real)(int, const char *, int, int) =
@@ -221,10 +221,10 @@ int main(void)
 {
 	if (!mkdtemp(work))
 		return 1;
-	run(the_clock_is_not_sent_before_what_it_speaks_of);
+	run(the_clock_is_not_sent_before_the_data_it_covers);
 	run(a_trace_without_a_packet_is_not_announced);
 	run(a_piece_with_an_empty_stream_arrives_whole);
-	run(a_piece_has_not_arrived_before_what_finishes_it);
+	run(a_chunk_has_arrived_only_when_it_is_finished);
 	nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return test_status();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/read/compressed_test.c - compressed streams: they give back what was read; they are followed.
- */
+/* tests/unit/read/compressed_test.c - compressed streams: their bytes are restored, and they can
+ * be followed. */
 #include <endian.h>
 #include <fcntl.h>
 
@@ -38,7 +38,7 @@ static void add(struct bytes *b, uint64_t n)
 	put_text(b, what);
 }
 
-/* @n packets, of which @ends[i] is where packet i ends. */
+/* @n packets; @ends[i] is where packet i ends. */
 static void write_packets(int fd, uint64_t n, uint64_t *ends)
 {
 	static struct bytes b;
@@ -142,8 +142,8 @@ static uint64_t read_on(struct trace *t, uint64_t from)
 	return n;
 }
 
-/* It was packed after we asked how far it is: what it said is there must be seen now, not later. */
-static void what_is_packed_while_it_is_followed_is_seen_in_time(void)
+/* It was packed after we asked how far it is: the bytes it reported must be read now, not later. */
+static void streams_compressed_while_followed_are_noticed_in_time(void)
 {
 	const struct trace_options o = { .follows = true };
 	const struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -184,6 +184,6 @@ int main(void)
 	if (!compressed_is_supported())
 		return 77;
 	run(texts_of_rows_stay_until_the_next_call);
-	run(what_is_packed_while_it_is_followed_is_seen_in_time);
+	run(streams_compressed_while_followed_are_noticed_in_time);
 	return test_status();
 }

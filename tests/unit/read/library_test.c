@@ -44,7 +44,7 @@ static size_t n_items;
 static int n_reported;
 static bool is_large;
 
-/* Of an event: the short kind if there is one for @id. */
+/* An event: of the short kind if there is one for @id. */
 static void head(struct bytes *b, uint32_t id, uint64_t time, bool is_long)
 {
 	uint32_t first_long = is_large ? 65535 : 31;
@@ -104,7 +104,8 @@ static void three(struct bytes *b, uint64_t time, int8_t x)
 	put(b, (uint64_t)(int64_t)-x, 2);
 }
 
-/* One of some classes, of which two share a place where those that come often are known. */
+/* An event of one of several classes; two of them share a place in the cache of frequent
+ * classes. */
 static void mixed(struct bytes *b, uint64_t time, uint8_t x)
 {
 	static const uint16_t ids[] = { 3, 4, 4,  3,  68, 0,  3, 4,  5,	    4,	  3,
@@ -133,8 +134,7 @@ static void mixed(struct bytes *b, uint64_t time, uint8_t x)
 	}
 }
 
-/* What is left of a packet's header, into which the next packet is written: it seems to tell of
- * losses. */
+/* The rest of a packet's header, overwritten by the next packet: it seems to report losses. */
 static void put_stump(struct bytes *b, uint64_t begin, uint64_t sequence)
 {
 	size_t at = begin_packet(b, begin, sequence, 0);
@@ -572,7 +572,7 @@ static void batches_hold_what_events_do(void)
 	is(duet_read_cell_value(r, 0, duet_read_class_info(r, 0)->n_fields, NULL, NULL), -EINVAL);
 }
 
-/* Whatever is asked for between batches, the cursor is where the last row was. */
+/* After any request between batches, the cursor is at the last row. */
 static void batches_mix_with_steps_both_ways(void)
 {
 	static struct duet_read_row rows[1000];
@@ -603,7 +603,7 @@ static void batches_mix_with_steps_both_ways(void)
 	ok(at > 100);
 }
 
-static void what_cannot_be_opened_says_why(void)
+static void a_failed_open_says_why(void)
 {
 	static const char *const nowhere = "/nonexistent-duet";
 	char why[DUET_READ_WHY];
@@ -633,7 +633,7 @@ int main(int argc, char **argv)
 	}
 	run(forward_gives_all_by_time);
 	if (made)
-		is(n_reported, is_large ? 1 : 2); /* the damaged bytes are of a number there */
+		is(n_reported, is_large ? 1 : 2); /* these damaged bytes belong to a number */
 	run(backward_gives_the_same_from_the_end);
 	run(turning_round_gives_the_same_item_again);
 	run(seek_gives_the_first_not_before);
@@ -644,7 +644,7 @@ int main(int argc, char **argv)
 	run(columns_of_every_class_hold_what_events_do);
 	run(batches_hold_what_events_do);
 	run(batches_mix_with_steps_both_ways);
-	run(what_cannot_be_opened_says_why);
+	run(a_failed_open_says_why);
 	duet_read_close(r);
 	if (made)
 		remove_directory(made);

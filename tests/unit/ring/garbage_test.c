@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/ring/garbage_test.c - whatever lies in the words that programs share, writers and drain stay
+ * unit/ring/garbage_test.c - whatever the words that programs share contain, writers and drain stay
  * inside the pool.
  *
- * The pool lies between two pages that nobody may touch; its constants are checked once and copied,
- * all else is overwritten with random bytes, between and while events are written and drained.  A
- * write or read outside is a fault.
+ * The pool lies between two pages without access.  Its constants are checked once and copied; all
+ * else is overwritten with random bytes, between and while events are written and drained.  A write
+ * or read outside is a fault.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static void survive(bool flight_recorder, bool without_rseq, const char *path)
 
 static char path[400];
 
-static void a_pool_full_of_garbage_harms_nobody(void)
+static void a_pool_full_of_garbage_is_harmless(void)
 {
 	survive(false, false, path);
 }
@@ -164,7 +164,7 @@ int main(void)
 	if (!mkdtemp(base))
 		skip("no directory for traces");
 	snprintf(path, sizeof path, "%s/trace", base);
-	run(a_pool_full_of_garbage_harms_nobody);
+	run(a_pool_full_of_garbage_is_harmless);
 	run(nor_does_a_flight_recorder_full_of_garbage);
 	run(nor_without_restartable_sequences);
 	rmdir(base);

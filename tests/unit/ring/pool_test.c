@@ -100,7 +100,7 @@ static void the_oldest_is_found_when_orders_wrap(void)
 		is(claim(&p), i);
 }
 
-static void a_late_close_does_not_touch_the_next_life(void)
+static void a_late_close_does_not_touch_a_chunk_claimed_again(void)
 {
 	struct pool p = pool_for_test(4, true);
 	uint64_t old;
@@ -117,7 +117,7 @@ static void a_child_forked_in_mid_event_leaves_it_to_its_parent(void)
 {
 	struct pool p = pool_for_test(4, false);
 	struct pool parents = p;
-	uint32_t incarnation = 1; /* what the kernel zeroes in a child */
+	uint32_t incarnation = 1; /* the kernel zeroes it in a child */
 	struct ring_open o;
 	struct abi_chunk *c;
 	uint64_t word;
@@ -165,7 +165,7 @@ static void unsound_headers_are_refused(void)
 	REFUSED_WITH(n_slots, 0);
 	REFUSED_WITH(size, 0);
 	REFUSED_WITH(size, shape.size + 4096);
-	REFUSED_WITH(block_timeout_us, 60000001); /* nobody waits for longer than a minute */
+	REFUSED_WITH(block_timeout_us, 60000001); /* no writer waits for longer than a minute */
 	REFUSED_WITH(block_timeout_us, UINT32_MAX);
 	s->block_timeout_us = 60000000;
 	is(pool_attach(&p, memory, shape.size, 1), 0);
@@ -174,7 +174,7 @@ static void unsound_headers_are_refused(void)
 	is(pool_attach(&p, memory, shape.size, 1), 0);
 }
 
-static void who_waited_in_vain_spares_the_others_until_the_next_pass(void)
+static void a_timed_out_wait_spares_other_writers_until_the_next_pass(void)
 {
 	struct pool p = pool_for_test(4, false);
 	struct abi_pool *s = memory;
@@ -190,7 +190,7 @@ static void who_waited_in_vain_spares_the_others_until_the_next_pass(void)
 	s->exhausted = 0; /* the collector's pass */
 	is(claim(&p), -1);
 	is(s->waited, 2);
-	s->exhausted = 1; /* somebody waits; a chunk comes */
+	s->exhausted = 1; /* a writer waits; a chunk comes */
 	p.states[2] = ABI_STATE(1, 0, ABI_FREE);
 	is(claim(&p), 2);
 	is(s->waited, 3);
@@ -273,10 +273,10 @@ int main(void)
 	run(a_pool_without_free_chunks_says_so_until_the_hint_is_cleared);
 	run(a_flight_recorder_takes_the_chunk_closed_longest_ago);
 	run(the_oldest_is_found_when_orders_wrap);
-	run(a_late_close_does_not_touch_the_next_life);
+	run(a_late_close_does_not_touch_a_chunk_claimed_again);
 	run(a_child_forked_in_mid_event_leaves_it_to_its_parent);
 	run(unsound_headers_are_refused);
-	run(who_waited_in_vain_spares_the_others_until_the_next_pass);
+	run(a_timed_out_wait_spares_other_writers_until_the_next_pass);
 	run(an_open_chunk_is_held_by_one_writer_at_a_time);
 	run(chunks_kept_idly_are_closed_on_request_and_held_ones_not);
 	run(one_schema_has_one_id);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/ring/vfork_test.c - who has a thread's memory but not its registration keeps off the rseq path.
+ * unit/ring/vfork_test.c - a child with its parent's memory but not its registration avoids the
+ * rseq path.
  *
- * A child of vfork sees the rseq area of its parent, which tells the parent's CPU.  Here it runs,
- * by its affinity, on another one.
+ * A child of vfork sees the rseq area of its parent, which holds the parent's CPU. Here it runs, by
+ * its affinity, on another one.
  */
 #include <sched.h>
 #include <stdlib.h>

@@ -2,13 +2,13 @@
 #include "rules/membership.h"
 #include "test.h"
 
-static void who_names_none_belongs_to_all_but_private_ones(void)
+static void programs_without_sessions_belong_to_all_but_private_ones(void)
 {
 	ok(member_of("", "web", false));
 	ok(!member_of("", "record-1", true));
 }
 
-static void who_names_some_belongs_to_these_alone(void)
+static void programs_that_name_sessions_belong_to_these_alone(void)
 {
 	ok(member_of("web", "web", false) && member_of("web", "web", true));
 	ok(!member_of("web", "webb", false) && !member_of("web", "we", false) &&
@@ -17,7 +17,7 @@ static void who_names_some_belongs_to_these_alone(void)
 	ok(!member_of("web+db", "other", false) && !member_of("web+db", "web+db", false));
 }
 
-static void with_a_plus_before_it_is_one_more(void)
+static void a_plus_adds_a_session(void)
 {
 	ok(member_of("+record-1", "record-1", true) && member_of("+record-1", "web", false));
 	ok(!member_of("+record-1", "record-12", true));
@@ -33,9 +33,9 @@ static void any_text_is_safe(void)
 
 int main(void)
 {
-	run(who_names_none_belongs_to_all_but_private_ones);
-	run(who_names_some_belongs_to_these_alone);
-	run(with_a_plus_before_it_is_one_more);
+	run(programs_without_sessions_belong_to_all_but_private_ones);
+	run(programs_that_name_sessions_belong_to_these_alone);
+	run(a_plus_adds_a_session);
 	run(any_text_is_safe);
 	return test_status();
 }

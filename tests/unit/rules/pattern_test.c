@@ -31,7 +31,7 @@ static void a_question_mark_is_one_character(void)
 	ok(glob("??*", "ab"));
 }
 
-static void all_else_stands_for_itself(void)
+static void other_characters_match_themselves(void)
 {
 	ok(glob("a[b]c", "a[b]c"));
 	ok(glob("", ""));
@@ -73,7 +73,7 @@ static void without_a_colon_either_may_match(void)
 	ok(!matches("shoporder", "shop", "order"));
 }
 
-static void a_pattern_ends_where_it_is_said_to_end(void)
+static void a_pattern_ends_at_its_given_length(void)
 {
 	const char list[] = "shop,bank";
 
@@ -85,11 +85,11 @@ int main(void)
 {
 	run(a_star_is_any_run_also_none);
 	run(a_question_mark_is_one_character);
-	run(all_else_stands_for_itself);
+	run(other_characters_match_themselves);
 	run(a_star_tries_again_behind_a_false_start);
 	run(many_stars_take_no_more_than_linear_time_each);
 	run(with_a_colon_channel_and_name_match_each_their_part);
 	run(without_a_colon_either_may_match);
-	run(a_pattern_ends_where_it_is_said_to_end);
+	run(a_pattern_ends_at_its_given_length);
 	return test_status();
 }

@@ -14,7 +14,8 @@ static const struct selector selector = { .name = "worker",
 static struct rules_verdict judge(const char *rules, const char *name)
 {
 	size_t n = strlen(rules);
-	char *copy = malloc(n + 1); /* of the very size: what is read behind it is found out */
+	char *copy =
+		malloc(n + 1); /* of exactly their size: a sanitizer reports a read beyond them */
 	struct rules_verdict v;
 
 	for (size_t i = 0; i < n; i++)
@@ -85,7 +86,7 @@ static void numbers_out_of_range_are_none(void)
 	is(filter("?99999999999999999999 a:*|"), 0);
 }
 
-static void what_is_no_rule_says_nothing(void)
+static void malformed_rules_decide_nothing(void)
 {
 	static const char *const odd[] = { "+",	 "+a:*", "|",	 "||",	   "|||+",   "?",
 					   "?|", "?3",	 "?3|",	 "@",	   "@|",     "@2|",
@@ -97,7 +98,7 @@ static void what_is_no_rule_says_nothing(void)
 	ok(!wants("+*|", ""));
 }
 
-static void a_rule_is_for_whom_its_conditions_hold(void)
+static void a_rule_is_for_programs_that_meet_its_conditions(void)
 {
 	ok(wants("nwork*\t+a:*|", "a:b"));
 	ok(!wants("nother\t+a:*|", "a:b"));
@@ -135,7 +136,7 @@ static void conditions_go_with_every_kind(void)
 	is(filter("+a:*|nother\t?3 a:*|"), 0);
 }
 
-static void conditions_that_are_not_understood_hold_for_nobody(void)
+static void unknown_conditions_hold_for_no_program(void)
 {
 	static const char *const odd[] = {
 		"n+a:*|",     "x1\t+a:*|",    "X1\t+a:*|",  "nworker+a:*|",
@@ -148,7 +149,7 @@ static void conditions_that_are_not_understood_hold_for_nobody(void)
 		ok(!wants(odd[i], "a:b"));
 }
 
-static void rules_tell_what_they_ask_for(void)
+static void the_letters_of_rules_are_found(void)
 {
 	is(selector_letters("+a:*", 5), 0);
 	static const char rules[] = "nx\t+a:*\0Cx\tl3\t@2 a";
@@ -188,12 +189,12 @@ int main(void)
 	run(a_filter_goes_with_the_rule_that_decides);
 	run(a_channel_is_decided_alone);
 	run(numbers_out_of_range_are_none);
-	run(what_is_no_rule_says_nothing);
-	run(a_rule_is_for_whom_its_conditions_hold);
+	run(malformed_rules_decide_nothing);
+	run(a_rule_is_for_programs_that_meet_its_conditions);
 	run(a_level_means_this_or_more_important);
 	run(conditions_go_with_every_kind);
-	run(conditions_that_are_not_understood_hold_for_nobody);
-	run(rules_tell_what_they_ask_for);
+	run(unknown_conditions_hold_for_no_program);
+	run(the_letters_of_rules_are_found);
 	run(any_bytes_are_safe);
 	return test_status();
 }

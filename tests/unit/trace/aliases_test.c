@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/trace/aliases_test.c - what threads of a pid namespace are called on their host, by whom the
- * kernel told to have run; also where it did not tell all.
+ * tests/unit/trace/aliases_test.c - the numbers that threads of a pid namespace have on their host,
+ * from the kernel's records of running threads; also where records are missing.
  */
 #include "trace/aliases.h"
 
@@ -19,7 +19,7 @@ static struct aliases *with_a_process(void)
 	return a;
 }
 
-static void a_thread_is_who_ran_when_it_recorded_first(void)
+static void a_thread_is_the_one_that_ran_at_its_first_event(void)
 {
 	struct aliases *a = with_a_process();
 
@@ -29,7 +29,7 @@ static void a_thread_is_who_ran_when_it_recorded_first(void)
 	aliases_close(a);
 }
 
-static void a_thread_that_was_not_told_has_a_number_of_its_own_until_it_is(void)
+static void an_unreported_thread_has_a_provisional_number(void)
 {
 	struct aliases *a = with_a_process();
 
@@ -39,7 +39,7 @@ static void a_thread_that_was_not_told_has_a_number_of_its_own_until_it_is(void)
 	aliases_close(a);
 }
 
-static void no_other_thread_is_called_as_the_first(void)
+static void no_other_thread_gets_the_number_of_the_first(void)
 {
 	struct aliases *a = with_a_process();
 
@@ -50,8 +50,8 @@ static void no_other_thread_is_called_as_the_first(void)
 
 int main(void)
 {
-	run(a_thread_is_who_ran_when_it_recorded_first);
-	run(a_thread_that_was_not_told_has_a_number_of_its_own_until_it_is);
-	run(no_other_thread_is_called_as_the_first);
+	run(a_thread_is_the_one_that_ran_at_its_first_event);
+	run(an_unreported_thread_has_a_provisional_number);
+	run(no_other_thread_gets_the_number_of_the_first);
 	return test_status();
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/trace/batch_test.c - many events at once are what they are one by one, wherever a packet is
- * cut or damaged.
+ * tests/unit/trace/batch_test.c - events read in batches equal those read one by one, wherever a
+ * packet is cut or damaged.
  *
- * With headers of each kind.  Ids that differ by CTF_SORTS share a place where classes that come
- * often are known (ctf/decode/batch.c): what is taken for one of the other class has another size,
- * and other fields.  Behind the events of a packet lie bytes that look like more of them, so that
- * whoever looks beyond its end finds some.
+ * With headers of each kind.  Ids that differ by CTF_SORTS share a place in the cache of frequent
+ * classes (ctf/decode/batch.c): an event taken for one of the other class has another size, and
+ * other fields.  Behind the events of a packet lie bytes that look like more of them, so that a
+ * reader that goes beyond its end finds some.
  */
 #include "unit/trace/make_trace.h"
 
@@ -37,7 +37,7 @@ enum { N_IDS = sizeof ids / sizeof *ids, RUN = 150, MIXED = 300, BEYOND = 4, CUT
 
 static const char *path;
 static struct bytes trace;    /* two packets */
-static size_t body, body_end; /* of the first: without what lies beyond */
+static size_t body, body_end; /* of the first: without the bytes beyond it */
 
 static void put_event(struct bytes *b, enum header h, uint32_t id, uint64_t time)
 {
@@ -103,7 +103,7 @@ static void make(enum header h, uint32_t last)
 
 struct seen {
 	uint64_t n_events, n_damages;
-	uint64_t sum; /* of all that is told of them, in their order: FNV-1a by words */
+	uint64_t sum; /* of all their reported values, in order: FNV-1a by words */
 };
 
 static void add(struct seen *s, uint64_t v)
@@ -178,7 +178,8 @@ static struct seen read_all(uint32_t n_rows, bool is_mixed)
 	return seen;
 }
 
-/* What is read one by one; how many ways of reading by batches give anything else: @n_wrong. */
+/* Reads the events one by one; @n_wrong: how many ways of reading by batches give another
+ * result. */
 static struct seen read_in_all_ways(uint32_t *n_wrong)
 {
 	static const struct {
@@ -250,9 +251,9 @@ static void a_damaged_byte_is_the_same_damage(void)
 	ok(n_damages > 20);
 }
 
-/* A stream is decoded ahead while it stands on an event of which nothing was told: its header's
- * numbers are needed. */
-static void what_an_events_header_counts_is_its_own(void)
+/* A stream is decoded ahead while it stands on an event that was not read yet: the numbers of
+ * its header are needed. */
+static void counts_in_an_event_header_are_its_own(void)
 {
 	static const char counted[] =
 		PLAIN("u16 id; u8 length; t64 timestamp;") "event { name = \"counted\"; id = 0; "
@@ -289,7 +290,7 @@ int main(void)
 	path = make_directory();
 	run(a_packet_cut_anywhere_ends_at_the_last_whole_event);
 	run(a_damaged_byte_is_the_same_damage);
-	run(what_an_events_header_counts_is_its_own);
+	run(counts_in_an_event_header_are_its_own);
 	remove_directory(path);
 	return test_status();
 }

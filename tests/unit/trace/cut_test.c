@@ -9,7 +9,7 @@
  * A cut costs exactly the events that it reaches: of the packet that is cut and the one before;
  * every 997th time of the whole trace, for the others a cut does not concern.  A flipped bit of a
  * packet's header may cost that packet's events, and changes what its times or losses are said to
- * be; all other packets' events are read, once and in order. So do bytes that are gone from within
+ * be; all other packets' events are read, once and in order.  So do bytes that are gone from within
  * a packet.
  */
 #include <fcntl.h>
@@ -99,7 +99,7 @@ static void note(const struct trace_event *e)
 		seen[n] = 1;
 }
 
-/* The number of events from packet @first on.  How many were not what was written: n_misread. */
+/* The number of events from packet @first on. n_misread: how many differ from those written. */
 static uint32_t read_from(uint32_t first)
 {
 	struct trace_event e;
@@ -129,7 +129,7 @@ static uint32_t read_all(void)
 	return read_from(0);
 }
 
-static void a_cut_costs_what_it_reaches(void)
+static void a_cut_costs_only_the_events_it_reaches(void)
 {
 	uint32_t left = n_events, n_cuts = 0;
 
@@ -191,7 +191,7 @@ static void a_flipped_bit_of_a_header_costs_no_other_packet(void)
 		       (1.0 * n_events / PACKETS));
 }
 
-/* What follows the packet comes earlier than it says, even before the end of its content. */
+/* The bytes behind the packet come earlier than it says, even before the end of its content. */
 static void bytes_gone_from_a_packet_cost_no_other(void)
 {
 	static uint8_t all[PACKET_BYTES * PACKETS];
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 		run(a_flipped_bit_of_a_header_costs_no_other_packet);
 		run(bytes_gone_from_a_packet_cost_no_other);
 	}
-	run(a_cut_costs_what_it_reaches);
+	run(a_cut_costs_only_the_events_it_reaches);
 	close(fd);
 	remove_directory(directory);
 	return test_status();

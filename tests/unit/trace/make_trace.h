@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/trace/make_trace.h - traces made by hand, byte for byte, and what a reader says of them.
+ * tests/unit/trace/make_trace.h - traces made by hand, byte for byte, and a reader's output for
+ * them.
  *
  * make_trace() writes a directory with a metadata file and one stream file; reported() reads it and
  * gives everything as text, a line per item:
@@ -101,7 +102,7 @@ static inline void report_value(struct text *t, enum ctf_found f, const struct c
 		text_addf(t, "%" PRIu64, v->u);
 }
 
-/* What all cells at once say, the walk says field by field. */
+/* All cells read at once equal those of the walk, field by field. */
 static inline bool cells_agree(const struct ctf_event *e)
 {
 	struct ctf_column columns[CTF_CELLS_MAX], *c = columns;
@@ -138,7 +139,7 @@ static inline void report_event(struct text *t, const struct trace_event *e)
 	text_addf(t, cells_agree(e->ctf) ? " }\n" : " } but cells differ\n");
 }
 
-/* What is read of @path; to be freed. */
+/* The items read from @path; to be freed. */
 static inline char *reported(const char *path)
 {
 	struct text t = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/trace/memory_test.c - what a reader keeps in memory does not grow with what it reads.
+ * tests/unit/trace/memory_test.c - a reader's memory does not grow with the amount it reads.
  *
  * 128 files of 4 MiB in one packet each.  Events are zeros, so the files are holes that cost no
  * disk.
@@ -44,7 +44,7 @@ static const char *make(void)
 	return path;
 }
 
-static void what_was_read_is_given_back_whoever_reads(void)
+static void memory_is_returned_after_reading_in_every_way(void)
 {
 	struct ctf_row rows[500];
 	const char *path = make();
@@ -78,6 +78,6 @@ static void what_was_read_is_given_back_whoever_reads(void)
 
 int main(void)
 {
-	run(what_was_read_is_given_back_whoever_reads);
+	run(memory_is_returned_after_reading_in_every_way);
 	return test_status();
 }

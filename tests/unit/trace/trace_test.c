@@ -3,7 +3,7 @@
  */
 #include "unit/trace/make_trace.h"
 
-/* What duet's kernel side writes. */
+/* The header that duet's kernel side writes. */
 #define PLAIN                                                                                      \
 	HEAD("le")                                                                                 \
 	"stream { id = 0; " CONTEXT "event.header := struct { t32 timestamp; u16 id; }; };\n"
@@ -25,7 +25,7 @@ static void expect(const char *metadata, const struct bytes *b, const char *want
 	free(got);
 }
 
-/* One event of id 0 with @fields, whose bytes are @body. */
+/* One event of id 0 with @fields; @body are their bytes. */
 static void expect_fields(const char *fields, const struct bytes *body, const char *want)
 {
 	struct bytes b = { .n = 0 };
@@ -253,7 +253,7 @@ static void a_large_header_has_both_forms(void)
 }
 
 /* The same header with another name in it is decoded by the general machine, to the same end. */
-static void headers_nobody_knows_are_read_too(void)
+static void unknown_headers_are_read_too(void)
 {
 	struct bytes b = { .n = 0 };
 	size_t at = begin_packet(&b, 0x7fffff0, 0, 0);
@@ -391,7 +391,7 @@ static void after_a_senseless_header_the_next_packet_is_found(void)
 	expect(PLAIN TINY, &b, "201 2 e { x = 3 }\nend, 1 damaged\n");
 }
 
-static void sizes_beyond_reason_are_not_believed(void)
+static void senseless_sizes_are_not_used(void)
 {
 	struct bytes b = { .n = 0 };
 
@@ -527,7 +527,7 @@ static void metadata_cut_short_still_reads(void)
 	       "101 2 e { x = 1 }\n102 2 e { x = 2 }\n201 2 e { x = 3 }\nend, 1 damaged\n");
 }
 
-static void what_is_no_trace_is_refused(void)
+static void a_directory_that_is_no_trace_is_refused(void)
 {
 	struct bytes b = { .n = 0 };
 
@@ -565,7 +565,7 @@ int main(void)
 	run(a_32_bit_time_wraps);
 	run(a_27_bit_time_wraps_and_an_extended_header_jumps);
 	run(a_large_header_has_both_forms);
-	run(headers_nobody_knows_are_read_too);
+	run(unknown_headers_are_read_too);
 	run(a_trace_of_the_other_byte_order);
 	run(losses_stand_at_their_place);
 	run(a_snapshot_begins_with_no_loss);
@@ -573,7 +573,7 @@ int main(void)
 	run(an_unknown_event_ends_its_packet_only);
 	run(a_packet_of_another_stream_is_not_taken_for_one_of_the_only_one);
 	run(after_a_senseless_header_the_next_packet_is_found);
-	run(sizes_beyond_reason_are_not_believed);
+	run(senseless_sizes_are_not_used);
 	run(packets_within_an_event_are_not_taken_for_those_behind_it);
 	run(a_length_beyond_the_packet_is_damage);
 	run(endless_arrays_of_nothing_end);
@@ -581,7 +581,7 @@ int main(void)
 	run(a_class_that_cannot_be_read_spares_the_others);
 	run(streams_merge_by_time_and_ties_by_name);
 	run(metadata_cut_short_still_reads);
-	run(what_is_no_trace_is_refused);
+	run(a_directory_that_is_no_trace_is_refused);
 	run(clocks_of_any_frequency_and_offset);
 	return test_status();
 }
