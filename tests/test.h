@@ -15,7 +15,7 @@
  *
  * A test's name is the sentence it proves; it is printed with the result.  A check that fails says
  * where and what, and the test goes on.  The program's status is 0, 1 if a check failed, or 77
- *after skip(), which says why and ends it.
+ * after skip(), which prints the reason and ends it.
  */
 #ifndef TESTS_TEST_H
 #define TESTS_TEST_H

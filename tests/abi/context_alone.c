@@ -16,7 +16,7 @@
 
 static char directory[] = "/tmp/duet-context-XXXXXX";
 
-/* In the child, whose environment says where libduet is. */
+/* In the child: its environment holds the path of libduet. */
 static int use(int is_there)
 {
 	static const unsigned char id[16] = { 1, 2, 3 };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Programs that cannot use restartable sequences, or not even the TSC, are recorded all the same:
-on another architecture (aarch64 under qemu), and under valgrind.  A session whose clock a program
-cannot read gets none of its events, and says so.
+on another architecture (aarch64 under qemu), and under valgrind.  A program that
+cannot read a session's clock records nothing in it; the session reports that.
 
     elsewhere.py aarch64 DUET SOURCE...     the sources of libduet
     elsewhere.py valgrind DUET

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The libraries that live in other people's processes export and need what they promise, no more.
+"""The libraries that live in other programs export and need only the documented symbols.
 
     exports.py LIBRARY...
 
@@ -17,7 +17,7 @@ LIBC = re.compile(r"libc\.so\.6|ld-linux[-\w]*\.so\.\d")
 INTERPOSED = set("""malloc calloc realloc free memalign posix_memalign aligned_alloc valloc pvalloc
     reallocarray malloc_usable_size cfree pthread_mutex_lock pthread_mutex_trylock
     pthread_mutex_timedlock pthread_mutex_unlock""".split())
-# Of libc, what a guest must not call: it prints, ends the program, starts things, takes signals.
+# Functions of libc that a guest must not call: they print, end the program, start threads or take signals.
 NEVER = set("""printf puts putchar fprintf vprintf vfprintf fputs fputc fwrite perror exit _exit abort
     __assert_fail pthread_create fork vfork system popen signal sigaction setenv putenv
     __fprintf_chk __printf_chk""".split())
@@ -67,7 +67,7 @@ def check(path):
 
 def main():
     problems = [p for path in sys.argv[1:] for p in check(path)]
-    print("\n".join(problems) or "ok: %d libraries export and need what they should" % len(sys.argv[1:]))
+    print("\n".join(problems) or "ok: %d libraries export and need only what is documented" % len(sys.argv[1:]))
     return bool(problems) or len(sys.argv) < 2
 
 

@@ -13,7 +13,7 @@ A room is a directory of src/.  Rules:
       the header called like the room, or the one in PUBLIC
   (3) internal.h is included inside its room only
   (4) collect, kernel and net write and compress CTF; they never decode it
-  (5) what libduet links (inproc and what it includes) needs libc alone: of base only what is header alone
+  (5) the sources of libduet (inproc and its includes) need libc alone: of base only files that are header alone
   (6) only cmd prints for a person and exits
   (7) a room has at most 25 files
 """
@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BEGIN, END = "<!-- layers: tests/abi/layers.py --write -->", "<!-- end of layers -->"
 MOST_FILES = 25
 
-# Lowest first.  A line holds rooms of one height: (room, what it is).
+# Lowest first.  A line holds rooms of one height: (room, its content).
 LAYERS = [
     [("abi", "layouts that two parties share: structs and asserts, no code")],
     [("base", "what C lacks: errors for people, text, files, JSON lines, supervised processes")],
@@ -75,10 +75,10 @@ LAYERS = [
 ]
 # Rooms of a family that still include each other: they count as one room of the family's name.
 TOGETHER = {"collect", "cmd"}
-# (4): whom, and what they never include.
+# (4): these rooms, and the headers they never include.
 NEVER = {"collect": ("ctf/meta", "ctf/decode", "trace", "analysis"), "kernel": ("ctf/meta", "ctf/decode"),
          "net": ("ctf/meta", "ctf/decode")}
-# (5): what libduet may include; of filter not the compiler.
+# (5): rooms that libduet may include; of filter not the compiler.
 GUEST = {"abi", "base", "rules", "clock", "ring", "filter", "inproc"}
 NOT_FOR_GUESTS = re.compile(r"filter/compile")
 # (2): rooms that are boxes of small modules; every header of theirs is public.
@@ -172,7 +172,7 @@ def check(src):
                 if m.group(0).startswith("_exit") and (family(own) in ("collect", "net") or path.name == "supervise.c"):
                     continue
                 problems.append("%s: only src/cmd prints and exits: %s" % (where(m.start()), m.group(0)))
-    # What libduet links besides its own: no include of theirs may lead out either.
+    # The other sources that libduet links: no include of theirs may lead out either.
     for own in sorted(GUEST - {"base", "clock", "inproc"}):
         for path in sorted((src / own).glob("*.[ch]")):
             if NOT_FOR_GUESTS.match(str(path.relative_to(src))):

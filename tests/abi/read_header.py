@@ -56,7 +56,7 @@ def main():
             if not counted.get(name) or counted[name] != seen.count('"event":"%s"' % name):
                 print("not ok count says %r of %s, view %d" % (counted.get(name), name, seen.count('"event":"%s"' % name)))
                 return 1
-        print("ok examples/count.c counts what view shows")
+        print("ok examples/count.c counts the events that view shows")
     return 0 if ways else 77
 
 

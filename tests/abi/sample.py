@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds the sample program in any of its ways, runs it, records it, and knows what must come out."""
+"""Builds the sample program in any of its ways, runs it, records it, and lists the expected events."""
 import json
 import os
 import pathlib
@@ -10,7 +10,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SOURCES = HERE / "sample"
-# More than the promise (-Wall -Wextra -Wpedantic): what users often add, and headers inherit.
+# Beyond the promise (-Wall -Wextra -Wpedantic): warnings that users often add, and headers inherit.
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wundef", "-Werror"]
 
 
@@ -98,7 +98,7 @@ def record(duet, command, into, options=(), env=None):
 
 
 def plain(value):
-    """A field's value, whoever read it, as numbers, strings and lists."""
+    """A field's value as numbers, strings and lists, from any reader."""
     if isinstance(value, dict) and set(value) == {"value", "label"}:
         return (value["value"], value["label"])
     if isinstance(value, list):
@@ -189,7 +189,7 @@ def expected(is_cxx):
 
 
 def compare(found, is_cxx, who):
-    found = [f for f in found if f[0].startswith("abi:")]  # not what describes the process
+    found = [f for f in found if f[0].startswith("abi:")]  # without the events that describe the process
     want = expected(is_cxx)
     if is_cxx and found[:2] == [want[0], want[0]]:
         found = found[1:]  # a static initialiser's, before main

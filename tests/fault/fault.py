@@ -4,8 +4,8 @@
 
 usage: fault.py program|collector|memory DUET PROGRAM LIBDUET INJECT FAILMALLOC [STRIDE]
 
-Whatever fails in the program, it ends as it would without us, and its events are recorded or counted.
-Whatever fails in the collector, it works, or ends with a message; the program it runs is not harmed.
+If a call fails in the program, it ends as it would without us, and its events are recorded or counted.
+If a call fails in the collector, it works, or ends with a message; the program it runs is not harmed.
 A stride of 1 is all of it; the suite takes each n-th, another one every time.
 """
 import collections
@@ -167,7 +167,7 @@ def one_recording(number, prefix, where, env=None):
     got, lost = 0, lost_in(err)
     if os.path.isdir(trace) and out:
         got = recorded(trace)[number]
-    # Who ends in order has told all of it; who ends with an error may have told less, never more.
+    # A collector that ends in order reports all losses; one that ends with an error may report fewer, never more.
     if got + lost > tried or status == 0 and "duet" not in err.split("\n")[0] and got + lost != tried:
         fail("%s: %d attempted, %d recorded, %d lost; status %d, %s" % (where, tried, got, lost, status, err))
     shutil.rmtree(trace, ignore_errors=True)

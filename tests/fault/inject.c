@@ -106,7 +106,7 @@ static bool is_from_library(struct task *t, const struct user_regs_struct *r)
 	return false;
 }
 
-/* The loader has system calls of its own; whoever uses libc's runs after it. */
+/* The loader has system calls of its own; users of libc's run after it. */
 static bool is_from_loader(struct task *t, const struct user_regs_struct *r)
 {
 	if (o.skip_loader && find_text(t, "/ld-linux") && r->rip >= t->text_begin &&
@@ -135,8 +135,8 @@ static void on_call(struct task *t)
 		    !is_from_library(t, &r) || ++o.count != o.n)
 			return;
 		o.failed = (long)r.orig_rax;
-		/* brk has no errors: it answers what it had before, as it does when asked for 0.
-		 * close closes whatever it says. */
+		/* brk has no errors: it returns the previous break, as it does when asked for 0.
+		 * close closes, even if it returns an error. */
 		t->is_to_fail = true;
 		t->argument = r.rdi;
 		if (o.failed == SYS_brk)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/fault/program.c - registers, records, forks a child that records, loads a library; says the
- * same whatever becomes of its events.
+ * tests/fault/program.c - registers, records, forks a child that records, loads a library; its
+ * output does not depend on the fate of its events.
  *
- * usage: program RUN NOTES     to NOTES it adds "RUN who attempted": events whose site was enabled
+ * usage: program RUN NOTES     to NOTES it adds "RUN NAME ATTEMPTED": events with an enabled site
  */
 #include <duet/duet.h>
 

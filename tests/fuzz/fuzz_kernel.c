@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/fuzz/fuzz_kernel.c - libFuzzer's door to what is believed of the kernel and of programs:
+ * tests/fuzz/fuzz_kernel.c - libFuzzer's entry to the parsers of data from the kernel and programs:
  * see README.md beside it.
  *
  * FUZZ=format: a `format` file, and the layouts made of it.
  * FUZZ=page: up to the first NUL, a `format` file, of an event beside some fixed ones; then a
  * sub-buffer, whose events are converted in their place, and with contexts. FUZZ=btf: the kernel's
- * description of its types. FUZZ=usdt: a program on disk, with its functions and markers; what
- * their operands become.
+ * description of its types. FUZZ=usdt: a program on disk, with its functions and markers,
+ * and the probe arguments made of their operands.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/fuzz/parts.c - libFuzzer's doors to the other parsers: what recordings, programs and peers
- * may say.
+ * tests/fuzz/parts.c - libFuzzer's entries to the other parsers: of data from recordings, programs
+ * and peers.
  *
- * FUZZ names one of the table at the end.  What a door does with its input stands above it.
+ * FUZZ names an entry of the table at the end.  The comment above each describes its input.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ static const char *put(const char *name, const uint8_t *bytes, size_t size)
 	return path;
 }
 
-/* Memory of exactly its size, so that a sanitizer sees what is read beyond. */
+/* Memory of exactly its size, so that a sanitizer sees a read beyond it. */
 static uint8_t *copied(const uint8_t *bytes, size_t size)
 {
 	uint8_t *copy = malloc(size ? size : 1);
@@ -89,7 +89,7 @@ static char *text_of(const uint8_t *bytes, size_t size)
 	return text;
 }
 
-/* NAME.zst: all frames, in pieces that go across them, and what was let go once more. */
+/* NAME.zst: all frames, in pieces that go across them, and released frames once more. */
 static void try_packed(const uint8_t *bytes, size_t size)
 {
 	enum { STEP = 70000, MOST = 32 << 20 };
@@ -180,7 +180,7 @@ static void try_code(const uint8_t *bytes, size_t size)
 	free(code);
 }
 
-/* What programs put into the registry. */
+/* The registry, as programs write it. */
 static void try_schema(const uint8_t *bytes, size_t size)
 {
 	char *words = (char *)copied(bytes, size), name[64];
@@ -247,7 +247,7 @@ static void saw(void *arg, const struct ctf_recovered *s)
 		++*(int *)arg;
 }
 
-/* What a killed collector left: the size of an index (u16), the index, a stream. */
+/* The files of a killed collector: the size of an index (u16), the index, a stream. */
 static void try_index(const uint8_t *bytes, size_t size)
 {
 	static const char metadata[] =

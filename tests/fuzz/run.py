@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """tests/fuzz/run.py [SECONDS [DIRECTORY [DOOR...]]] - the parsers under libFuzzer with address and undefined sanitizers.
 
-SECONDS (25) are shared by the doors: metadata and whole traces, what is read of the kernel and of programs, and all else
-that recordings, programs and peers say.  The corpus is made: random_ctf.py's traces, the formats, pages, types and
-programs below, seeds.py, and what an earlier run left in DIRECTORY.  Exit: 0 nothing found, 1 found (its input is in DIRECTORY), 77 no clang.
+SECONDS (25) are shared by the doors: metadata and whole traces, data from the kernel and from programs, and all other
+data from recordings, programs and peers.  The corpus is made: random_ctf.py's traces, the formats, pages, types and
+programs below, seeds.py, and the files of an earlier run in DIRECTORY.  Exit: 0 nothing found, 1 found (its input is in DIRECTORY), 77 no clang.
 """
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tests/fuzz/seeds.py - what fuzzing begins with: DOORS, inputs for each door of parts.c."""
+"""tests/fuzz/seeds.py - the first inputs: DOORS, inputs for each entry of parts.c."""
 import struct
 import subprocess
 
@@ -49,7 +49,7 @@ DOORS = {
 
 
 def library(scratch):
-    """A small one, with functions, a build ID and what looks like a site's section."""
+    """A small one, with functions, a build ID and a section that looks like a site's."""
     source, out = scratch / "library.c", scratch / "library.so"
     source.write_text("""int duet_fuzz_one(int a) { return a + 1; }
 static const char name[] = "shop:order", words[] = "i32 id str item";

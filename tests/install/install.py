@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `meson install` installs is enough: a program is compiled with pkg-config against it, runs with
+"""The files that `meson install` installs are enough: a program is compiled with pkg-config against it, runs with
 and without libduet, and is recorded by the duet beside it.
 
     install.py MESON BUILD_DIRECTORY

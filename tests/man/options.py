@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The options in duet-record.1, duet-start.1 and duet-collect.1 are those of the table in src/cmd/record.
 
-    options.py OPTION-MANUAL            compare the pages with what the program prints
+    options.py OPTION-MANUAL            compare the pages with the program's output
     options.py --write OPTION-MANUAL    write it into the pages
 """
 import pathlib

@@ -30,7 +30,7 @@ def run(*argv, env=None, **more):
 
 
 def names_of(page):
-    """What stands in its NAME section."""
+    """The names in its NAME section."""
     section = re.search(r"^\.Sh NAME\n(.*?)^\.Nd", page.read_text(), re.M | re.S)
     return re.findall(r"^\.Nm (\S+)", section.group(1), re.M)
 
@@ -56,7 +56,7 @@ def options_in_help(duet, verb):
 def options_agree(page, shown):
     """Verbs that share a page show all its options together."""
     told = set(re.findall(r"Fl -([a-z][a-z-]+)", page.read_text())) - {"help"}
-    tell(shown <= told, "%s tells all options that its verbs' help shows" % page.name, str(shown - told))
+    tell(shown <= told, "%s names all options that its verbs' help shows" % page.name, str(shown - told))
     tell(told <= shown, "the help of its verbs shows all options of %s" % page.name, str(told - shown))
 
 

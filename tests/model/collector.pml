@@ -164,7 +164,7 @@ proctype reader()
 		}
 	od;
 	OVER;
-	/* At rest: whatever is not overwritten is there. */
+	/* At rest: all that was not overwritten is there. */
 	atomic {
 		do
 		:: i < CHUNKS && (state[i] == OWNED || state[i] == FULL) ->

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What must not compile does not, with each compiler, and the message names the problem.
+"""Mistakes do not compile, with each compiler, and the message names the problem.
 
 Every .c beside this file is such a mistake; its comment `says:` is a pattern (extended regular
 expression) that the compiler's message must match.  The one called right.c has none of them.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/qemu/calls.c - makes system calls, exactly as many as it is told, and tells its pid.
+ * tests/qemu/calls.c - makes system calls, exactly as many as requested, and prints its pid.
  *
  * usage: calls getppid|open|sleep N [FILE | MILLISECONDS]
  *        calls crowd N MILLISECONDS: N processes sleep so long, most of it at the same time

@@ -22,7 +22,7 @@ is() { # WHAT GOT WANTED
 	if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: $2, not $3"; head -c 1500 /tmp/err; fi
 }
 note() { echo "# $*"; }
-# A command recorded: its pid in $pid, what duet said in /tmp/err.
+# A command recorded: its pid in $pid, duet's messages in /tmp/err.
 rec() { # OUT OPTIONS... -- COMMAND...
 	out=$1
 	shift
@@ -35,7 +35,7 @@ rec() { # OUT OPTIONS... -- COMMAND...
 	grep "[1-9][0-9]* LOST" /tmp/err
 	grep -A1 'runs of BPF programs' /tmp/err
 }
-# Another recording: what duet said is in /tmp/err.
+# Another recording: duet's messages are in /tmp/err.
 another() { # OPTIONS...
 	rm -rf b
 	duet record -o b "$@" -- true 2>/tmp/err
@@ -44,7 +44,7 @@ view() { duet view "$@" 2>/tmp/err; }
 count() { # OUT EVENT [WORD]
 	view -e "$2" "$1" | grep -c "${3:-.}"
 }
-clean() { # nothing of ours is left, and what the kernel has once is as it was
+clean() { # nothing of ours is left, and the kernel's global settings are as before
 	is "$1: no instance" "$(ls $T/instances)" ""
 	is "$1: no probes" "$(cat $T/dynamic_events)" ""
 	is "$1: limits" "$(cat $T/max_graph_depth $T/tracing_thresh | tr -d '\n') $(head -c 1 $T/set_graph_function)" "00 #"
@@ -90,7 +90,7 @@ kprobes() {
 	clean kprobe
 }
 
-# A name that two functions have, and a third one whose name it begins: of these the kernel lets the third be probed.
+# A name that two functions have, and a third one with this name as its prefix: the kernel lets only the third be probed.
 refused() {
 	some=$(sed '/[.]/d; /__ftrace_invalid/d; s/ .*//' $T/available_filter_functions | sort | awk '
 		name != "" && index($1, name) != 1 { if (others == 1) { print name; exit } name = "" }
@@ -151,18 +151,18 @@ graph() {
 	fi
 	is "graph: durations" "$(count a funcgraph_exit '(do_sys_openat2).*duration = [0-9]')" 20
 	rec a --graph '*_nanosleep' --graph-over 20ms -- sh -c 'calls sleep 5 2; calls sleep 3 50'
-	is "graph: only what lasts" "$(duet view --json -e funcgraph_exit a | sed 's/.*"duration":\([0-9]*\).*/\1/' |
+	is "graph: only long calls" "$(duet view --json -e funcgraph_exit a | sed 's/.*"duration":\([0-9]*\).*/\1/' |
 		awk '$1 < 20000000' | wc -l)" 0
-	ok "graph: what lasts" test "$(count a funcgraph_exit '(hrtimer_nanosleep)')" -ge 3
+	ok "graph: long calls" test "$(count a funcgraph_exit '(hrtimer_nanosleep)')" -ge 3
 	is "graph: no entries of it" "$(count a funcgraph_entry)" 0
 	rec a --graph do_sys_openat2 --graph-depth 3 -- calls open 20 /init
 	is "graph: as deep as wanted" "$(duet view --json -e funcgraph_entry a | sed 's/.*"depth":\([0-9]*\).*/\1/' |
 		sort -u | tr '\n' ' ')" "0 1 2 "
-	is "graph: begins at what is wanted" "$(count a funcgraph_entry 'depth = 0' ; count a funcgraph_entry '(do_sys_openat2), depth = 0')" "20
+	is "graph: begins at the functions requested" "$(count a funcgraph_entry 'depth = 0' ; count a funcgraph_entry '(do_sys_openat2), depth = 0')" "20
 20"
 	echo 5 >$T/max_graph_depth
 	another --graph do_sys_openat2 --graph-depth 3
-	ok "graph: somebody else's limits stay" grep 'max_graph_depth' err
+	ok "graph: limits of others stay" grep 'max_graph_depth' err
 	is "graph: they stay" "$(cat $T/max_graph_depth)" 5
 	echo 0 >$T/max_graph_depth
 	clean graph
@@ -209,7 +209,7 @@ later() {
 	clean later
 }
 
-# Killed while it puts back what the kernel has once, at each step of it.
+# Killed while it restores the kernel's global settings, at each step of it.
 dying() {
 	for n in 0 3 5 8; do
 		rm -rf a
@@ -269,7 +269,7 @@ smoke() {
 	clean events
 }
 
-# Where the kernel has none of our BPF programs: by tracefs, without a word; refused is a map, or what comes after it.
+# Where the kernel has none of our BPF programs: by tracefs, without a message; the kernel refuses a map, or a later step.
 no_bpf() {
 	ok "no bpf: -v says why" grep 'by ftrace: cannot make a BPF map' err
 	another --kernel-backend bpf -k syscalls
@@ -292,13 +292,13 @@ filters_of() { # entry|exit FILTER CALL...
 	for call in "$@"; do filters="$filters -k syscall_${which}_$call -f $filter"; done
 }
 
-# So many are there, or told as lost: since Linux 7 the kernel leaves out a program while another thread is preempted in it.
+# So many are there, or reported as lost: since Linux 7 the kernel leaves out a program while another thread is preempted in it.
 all() { # WHAT GOT WANTED: of the last recording
 	lost=$(sed -n 's/^ *kernel .* \([0-9]*\) LOST.*/\1/p' said)
 	ok "$1" test $2 -le $3 -a $(($2 + ${lost:-0})) -ge $3
 }
 
-# System calls by BPF programs, and what they point to: what these kernels' verifiers think of each program.
+# System calls by BPF programs, and the memory they point to: whether these kernels' verifiers accept each program.
 bpf() {
 	another -v -k syscalls -k sched
 	case $(uname -r) in
@@ -313,8 +313,8 @@ bpf() {
 		all "bpf $options: names" "$(count a syscall_entry_openat 'filename = "/init"')" 20
 	done
 	rec a --capture 64 -k syscalls -- sh -c 'echo "some bytes" >f; head -n 1 f'
-	all "bpf: what is written" "$(count a syscall_entry_write 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 2
-	all "bpf: what is read" "$(count a syscall_exit_read 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 1
+	all "bpf: bytes written" "$(count a syscall_entry_write 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 2
+	all "bpf: bytes read" "$(count a syscall_exit_read 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 1
 	rec a --kernel-backend bpf -k syscall_entry_openat -f 'flags == 0 && !(dfd > -100)' -k syscall_exit_openat -f 'ret < 0' -- \
 		sh -c 'echo >f; calls open 20 /init; calls open 30 /nothing'
 	all "bpf: filters of arguments" "$(count a syscall_entry_openat 'flags = 0,')" 50
@@ -333,7 +333,7 @@ bpf() {
 	clean bpf
 }
 
-# What arguments point to, as strace shows it in the same run: run.py compares.
+# The memory that arguments point to, as strace shows it in the same run: run.py compares.
 same() {
 	if ! [ -e /bin/strace ]; then
 		note "no strace here"

@@ -6,8 +6,8 @@ by field.
 usage: lttng.py BUILD [--keep DIRECTORY] [--timeout SECONDS]
        lttng.py --compare DIRECTORY BUILD
 
-Needs, beside what run.py needs: lttng-tools, kmod, make, gcc-12.  Debian 12's kernel, its headers and lttng-modules-dkms are fetched with
-apt-get, unpacked and built in DIRECTORY, or a temporary one; what is there is not made again.  Exits with 1 if a field that both have
+Needs, beside the needs of run.py: lttng-tools, kmod, make, gcc-12.  Debian 12's kernel, its headers and lttng-modules-dkms are fetched with
+apt-get, unpacked and built in DIRECTORY, or a temporary one; existing files are not made again.  Exits with 1 if a field that both have
 differs without a known reason.
 """
 import argparse
@@ -27,7 +27,7 @@ META = "linux-headers-cloud-amd64"
 PROBES_LEFT_OUT = ["timer"]  # does not compile with the headers of Debian's 6.1.192: a tracepoint has other arguments
 FAR_NS = 20_000_000  # both see one tracepoint one after the other; more between them, and it is another one
 
-# (event, field, why): patterns of what LTTng has otherwise, and of why.
+# (event, field, why): patterns of known differences, and their reason.
 KNOWN = [(re.compile(e), re.compile(f), why) for e, f, why in [
     ("sched_switch", "prev_state", "a preempted thread's is 0, LTTng's 0x100"),
     ("block_.*", "rwbs", "a text, LTTng's a number of its own"),
@@ -39,9 +39,9 @@ KNOWN = [(re.compile(e), re.compile(f), why) for e, f, why in [
     ("syscall_(entry_connect|exit_(accept4?|recvfrom))", "family|[sd]port|v[46]addr|addr|upeer_addrlen", "addr_bytes, as it lay in memory"),
     ("syscall_exit_(getsockname|getpeername|recvfrom)", "usockaddr|usockaddr_len|addr_len", "addr_bytes, as it lay in memory"),
     ("syscall_entry_epoll_ctl", "event|op_enum", "number and pointer, LTTng's taken apart"),
-    ("syscall_entry_(poll|ppoll|select|pselect6)", "fds|overflow|.*fds.*", "a pointer, LTTng's what it points to"),
+    ("syscall_entry_(poll|ppoll|select|pselect6)", "fds|overflow|.*fds.*", "a pointer; LTTng records its target"),
     ("syscall_exit_unknown", ".*", "of system calls that the tables lack: LTTng's are older"),
-    ("syscall_exit_.*", "(?!ret$).+", "what the call wrote: not recorded; its address is at the entry"),
+    ("syscall_exit_.*", "(?!ret$).+", "the call's output is not recorded; its address is at the entry"),
 ]]
 
 
@@ -150,7 +150,7 @@ def events(build, path):
 
 
 def offset(ours, theirs):
-    """What LTTng's clock is ahead, by the workload's execve: the same in both, and as many."""
+    """By how much LTTng's clock is ahead, from the workload's execve: the same in both, and as many."""
     def paths(trace):
         return {e[1]: e[0] for e in trace["sched_process_exec"]}
     a, b = paths(ours), paths(theirs)
@@ -169,7 +169,7 @@ def by_thread(found, begin, end, shift):
 
 
 def match(ours, theirs, ahead, begin, end):
-    """-> pairs, how many only we have, how many only LTTng has; between @begin and @end of our time.  What one thread does has one order:
+    """-> pairs, how many only we have, how many only LTTng has; between @begin and @end of our time.  The calls of one thread have one order:
     so the shorter list is laid where it fits the longer one best."""
     pairs, alone, others = [], 0, 0
     a, b = by_thread(ours, begin, end, 0), by_thread(theirs, begin - FAR_NS, end + FAR_NS, ahead)

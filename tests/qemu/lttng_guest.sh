@@ -21,7 +21,7 @@ modprobe loop
 dd if=/dev/zero of=disk bs=64k count=32 2>/dev/null
 losetup /dev/loop0 disk
 
-# What both may see: programs born and ended, files, signals, a disk, packets, waiting.
+# Activity that both may record: programs born and ended, files, signals, a disk, packets, waiting.
 cat >work <<'END'
 calls getppid 20
 calls open 20 /init

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Other kernels than this machine's, in qemu without acceleration: guest.sh is their whole system, and tells on a second
-serial port what it found.
+"""Other kernels than this machine's, in qemu without acceleration: guest.sh is their whole system, and prints
+its results on a second serial port.
 
 usage: run.py BUILD [--kernel VMLINUZ [--modules DIRECTORY]] [--package NAME]... [--timeout SECONDS] [--append WORDS]
 
 BUILD      a build directory of duet
---kernel   what to boot; its modules: /lib/modules/VERSION of it
+--kernel   the kernel to boot; its modules: /lib/modules/VERSION of it
 --package  Debian's packages of kernels, fetched with apt-get and unpacked beside (not installed); without either:
            linux-image-cloud-amd64 and linux-image-6.12-cloud-amd64, whichever apt knows
 --append   to the kernel's command line; behind "-- ", which functions of guest.sh are to be run
@@ -48,7 +48,7 @@ def fetch(package, work):
     name = kernel_package(package)
     where = os.path.join(work, name)
     os.mkdir(where)
-    # apt-get's own user may not write here; as we are who started it, that is only told.
+    # apt-get's own user may not write here; as this user started it, apt-get only warns.
     got = subprocess.run(["apt-get", "-o", "APT::Sandbox::User=root", "download"] + parts(name), cwd=where, capture_output=True,
                          text=True, check=False)
     found = glob.glob(where + "/*.deb")
@@ -117,7 +117,7 @@ def pack(root, path):
 
 
 def boot(kernel, initrd, told, args, *more):
-    """-> what the guest's console showed"""
+    """-> the output of the guest's console"""
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max,-cx16", "-smp", "1", "-m", "1024",
                "-kernel", kernel, "-initrd", initrd, "-nographic", "-no-reboot", "-serial", "mon:stdio", "-serial",
                "file:" + told, *more, "-append",
@@ -131,7 +131,7 @@ def boot(kernel, initrd, told, args, *more):
 
 
 def compare_lines(lines, work):
-    """What the guest has of `duet strace` and of strace: judged as by the tests.  -> the lines without these, and the judgement"""
+    """The guest's output of `duet strace` and of strace, judged as by the tests.  -> the lines without these, and the judgement"""
     paths = {}
     for who in "@ours", "@theirs":
         paths[who] = os.path.join(work, who[1:])

@@ -82,7 +82,7 @@ static void check_event(struct walk *w, const struct trace_event *e)
 	}
 	if (!sim_check_event((uint32_t)number[0], (uint32_t)number[1], (uint32_t)number[2], text,
 			     size))
-		return wrong(w, e, "is not what was written", (uint32_t)number[0]);
+		return wrong(w, e, "differs from the one written", (uint32_t)number[0]);
 	if (w->is_there) {
 		w->is_there[number[0]] = true;
 		return;
@@ -191,7 +191,7 @@ static void check_lost(const struct walk *w, const struct recorder_result *r, bo
 		sim_fail("%u events were refused, %u more perhaps; %llu are counted as lost",
 			 sim->n_refused, sim->n_unknown, (unsigned long long)r->app_lost);
 	if (all_written && w->n_lost != r->app_lost)
-		sim_fail("%llu events are counted as lost, and the streams tell of %llu",
+		sim_fail("%llu events are counted as lost, and the streams report %llu",
 			 (unsigned long long)r->app_lost, (unsigned long long)w->n_lost);
 	if (all_written && w->n_lost_packets && !sim->n_takeovers)
 		sim_fail("%llu packets are said to be lost", (unsigned long long)w->n_lost_packets);

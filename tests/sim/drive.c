@@ -24,8 +24,7 @@ static char output[300];
 static size_t memory_size;
 static uint64_t failed_before; /* writes, when it began to end */
 
-/* ---------------------------------------------------------------- what a collector does in one
- * turn */
+/* ---------------------------------------------------------------- one turn of a collector */
 
 static void pass(void *arg)
 {
@@ -53,7 +52,8 @@ static void read_requests(int i)
 	for (int k = 0; k < SESSION_CONNECTIONS && connections[i].client == crowd; k++)
 		if (k != i && connections[k].fd >= 0 && connections[k].has_sent &&
 		    connections[k].client != crowd && ++passed_by[k] > 1)
-			sim_fail("a program waits for %u requests of somebody else", passed_by[k]);
+			sim_fail("a program waits for %u requests of another process",
+				 passed_by[k]);
 	collector_read(&collector, i);
 	passed_by[i] = 0;
 }

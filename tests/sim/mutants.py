@@ -3,7 +3,7 @@
 """
 Mutants of the collector that the simulator must catch:
 
-    mutants.py BUILD SOURCE [WORD]    builds and runs all of them, or those whose description has WORD
+    mutants.py BUILD SOURCE [WORD]    builds and runs all of them, or those with WORD in their description
     mutants.py --check SOURCE         only checks that each still applies: a test of suite sim
 
 Each mutant removes one thing that a rule of docs/design/collector.md needs.  The file is changed, compiled as the
@@ -60,11 +60,11 @@ MUTANTS = [
      "\tjson_line_send(a->fd, t, -1);\n", ""),
     ("a client with many connections is served more often", "src/collect/session/accept.c",
      "\treturn a->round != b->round ? a->round < b->round : a->order < b->order;", "\treturn a->order < b->order;"),
-    ("a flush within a pass writes only what that pass has seen", "src/collect/drain/streams.c",
+    ("a flush within a pass writes only the chunks of that pass", "src/collect/drain/streams.c",
      "\t\terr = streams_pass(s, true, d);\n",
      "\t\tif (s->drains[0]->at < s->drains[0]->end)\n\t\t\treturn streams_write(s, UINT64_MAX, d);\n"
      "\t\terr = streams_pass(s, true, d);\n"),
-    ("a flush leaves what open chunks hold", "src/collect/drain/streams.c",
+    ("a flush omits the events in open chunks", "src/collect/drain/streams.c",
      "\t\terr = streams_pass(s, true, d);\n", "\t\terr = streams_pass(s, false, d);\n"),
     ("a snapshot is begun and not continued", "src/collect/collector.c",
      "\treturn c->pass.is_open || snapshot_is_open(&c->snapshot);", "\treturn c->pass.is_open;"),
@@ -83,7 +83,7 @@ def pattern(code):
 
 
 def mutated(source, path, old, new):
-    """The text of the file with the change; None unless what is changed is there exactly once."""
+    """The text of the file with the change; None unless the quoted code is there exactly once."""
     try:
         with open(os.path.join(source, path)) as f:
             text = f.read()

@@ -190,7 +190,7 @@ static struct peer *new_peer(void)
 	return NULL;
 }
 
-static void somebody(void)
+static void one_peer(void)
 {
 	struct peer *p = new_peer();
 
@@ -247,14 +247,14 @@ static void read_requests(struct peer *p)
 	if (n < 0 && errno == EAGAIN) {
 		if (p->wants_answer && n_rounds - p->since_round > BLOCK_TIMEOUT_ROUNDS &&
 		    !sim->plan.liars) {
-			sim_fail("nobody answered %s in %d rounds", p->request,
+			sim_fail("no collector answered %s in %d rounds", p->request,
 				 BLOCK_TIMEOUT_ROUNDS);
 			leave(p);
 		}
 		return;
 	}
 	if (n <= 0 && p->wants_answer && !may_be_turned_away(p))
-		sim_fail("nobody answered %s", p->request);
+		sim_fail("no collector answered %s", p->request);
 	if (n > 0 && p->wants_answer) {
 		text[n] = 0;
 		if (strncmp(text, "{\"ok\":", 6))
@@ -278,10 +278,10 @@ void peers_act(void)
 		new_program();
 	} else if (sim_chance(20)) {
 		for (uint32_t n = sim_draw(100); n; n--)
-			somebody(); /* a crowd */
+			one_peer(); /* a crowd */
 		new_program();	    /* and the one that comes after it */
 	} else {
-		somebody();
+		one_peer();
 	}
 }
 

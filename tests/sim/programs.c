@@ -93,8 +93,7 @@ void program_die(struct sim_program *p)
 	sim->n_deaths++;
 }
 
-/* ---------------------------------------------------------------- what happens in the middle of a
- * write */
+/* ---------------------------------------------------------------- events in the middle of a write */
 
 static void others_run(void)
 {

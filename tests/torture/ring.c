@@ -509,7 +509,7 @@ static void run_plan(const struct plan *plan, const struct abi_clock *clock, uin
 	test_n_failed += c.wrong != 0;
 	printf("%s %s: %d rounds, %.1f s, %lu events (%lu extended) in %lu packets of %lu streams; "
 	       "recorded %lu, refused %lu, given up %lu, waited for %lu, overwritten %lu, cut off "
-	       "%lu of which seen %lu; wrong "
+	       "%lu, seen %lu; wrong "
 	       "%lu\n",
 	       c.wrong ? "not ok" : "ok", plan->name, rounds,
 	       (double)(monotonic_ns() - begin_ns) / 1e9, (long)c.events, (long)c.extended,

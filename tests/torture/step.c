@@ -49,16 +49,16 @@ static const char *const situation_names[] = { "an open chunk",	   "the first ev
 					       "nothing free",	   "the oldest is overwritten" };
 _Static_assert(sizeof situation_names / sizeof *situation_names == FLIGHT_SITUATIONS,
 	       "each has a name");
-static const char *const interruption_names[] = { "a signal whose handler writes",
+static const char *const interruption_names[] = { "a signal handler that writes",
 						  "a signal that ends on another CPU",
-						  "a signal whose handler jumps out",
-						  "a signal whose handler forks",
+						  "a signal handler that jumps out",
+						  "a signal handler that forks",
 						  "a migration",
 						  "SIGKILL",
 						  "another process writes",
 						  "another thread writes",
 						  "another process fills the pool",
-						  "the collector closes what is idle",
+						  "the collector closes idle chunks",
 						  "aborted at every step" };
 _Static_assert(sizeof interruption_names / sizeof *interruption_names == INTERRUPTIONS,
 	       "each has a name");

@@ -73,7 +73,7 @@ static void fill_all(struct pool *p, const struct way *w)
 	fill_chunk(p, w, KEY_WRITER);
 }
 
-/* An open chunk of the rseq path in which nothing was written: its writer died before it could. */
+/* An empty open chunk of the rseq path: its writer died before it could. */
 static void install_empty(struct pool *p)
 {
 	struct abi_chunk *c = pool_claim(p);

@@ -61,7 +61,7 @@ static void keep(struct walk *w, uint64_t context, uint64_t t_ns)
 					    w->stream, w->place++ };
 }
 
-/* The size of the payload at @p, at most @room; -1 if it differs from what its writer wrote. */
+/* The size of the payload at @p, at most @room; -1 if it differs from its writer's. */
 static int64_t check_payload(struct walk *w, uint32_t id, uint32_t key, uint32_t seq, uint64_t t_ns,
 			     const uint8_t *p, size_t room)
 {
@@ -253,11 +253,11 @@ static void check_account(struct walk *w, const struct ledger *l, uint32_t key, 
 			verify_wrong(w->c, "event %u of key %u (of %u) is missing", seq, key, n);
 	}
 	for (; *i < w->n && w->events[*i].key == key; ++*i)
-		verify_wrong(w->c, "event %u of key %u, which nobody wrote", w->events[*i].seq,
+		verify_wrong(w->c, "event %u of key %u, which no writer wrote", w->events[*i].seq,
 			     key);
 }
 
-/* Whatever a flight recorder has forgotten, it knows the last. */
+/* A flight recorder may lose old events, but it has the last one. */
 static void check_newest(struct walk *w, const struct ledger *l)
 {
 	const struct ledger_account *newest = l->accounts;

@@ -8,7 +8,7 @@ void archived(void)
 	trace_mark(abi, archived, "from %s", "archive");
 }
 
-/* Nobody calls it: with -ffunction-sections and --gc-sections it goes; its site may stay. */
+/* It has no caller: -ffunction-sections and --gc-sections remove it; its site may stay. */
 void unused_function(void);
 void unused_function(void)
 {

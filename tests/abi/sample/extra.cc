@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What only C++ has: templates, inline members, lambdas, namespaces, static initialisers.
+// Sites in C++ alone: templates, inline members, lambdas, namespaces, static initialisers.
 #include "events.h"
 
 namespace outer

@@ -52,7 +52,7 @@ def p_is_that_of_counting_all_pairs(duet, where):
         p, share = mann_whitney(a, b)
         c = row(r["syscalls"], call="read")
         check(round(c["superiority"], 9), round(share, 9))
-        # Holm's correction: the other lines are the two events, whose p are at most 1; the least is multiplied by 3.
+        # Holm's correction: the other lines are the two events, with p of at most 1; the least is multiplied by 3.
         if p < 1e-4:
             near(c["p"], p * r["n_tested"], 0.999999, 1.000001, "p")
         if c["p"] < 1:

@@ -62,7 +62,7 @@ def a_lock_is_waited_for_as_long_as_its_holder_sleeps(duet, where):
                p["where"] == "futex(uaddr=%s)" % e["address"]]
     near(sum(p["ns"] for p in blocked), waited, 0.85, 1.001, "blocked in futex")
     slept = sum(c["ns"] for c in why["chain"] if c["tid"] == holder and "nanosleep" in c["what"])
-    near(slept, waited, 0.75, 1.001, "of which the holder slept")
+    near(slept, waited, 0.75, 1.001, "the part in which the holder slept")
     check(sum(s["ns"] for s in why["states"]), why["ns"])
 
 

@@ -121,7 +121,7 @@ def signals_and_deaths_are_shown(duet, where):
     check(shown(duet, where + "/r", "-a1", "-e", "signal=none"), ["rt_sigreturn() = 4", "exit_group(259) = ?"])
     check(shown(duet, where + "/r", "-a1", "-qq", "-e", "signal=!SIGCHLD"), [
         "rt_sigreturn() = 4", "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER} ---", "exit_group(259) = ?"])
-    # A killed thread gets a SIGKILL from the kernel, whatever signal was sent.
+    # A killed thread gets a SIGKILL from the kernel, for any signal sent.
     events = [sent(800, A, 17, 1, B), signal(900, B, 17, 1, 99), sent(1000, A, 10, 0, B), signal(1300, B, 9, 0, 0), dies(1400, B)]
     check(shown(duet, kernel(where + "/killed", events), "-a1"), [
         "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7} ---",

@@ -27,7 +27,7 @@ def proposed(line, command=duet):
     """Returns the proposals at the end of the line."""
     r = subprocess.run(["bash", "--norc", "-c", SCRIPT, "bash", completion, line, command], stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, text=True)
-    is_(r.stderr, "complete -o bashdefault -o default -F _duet duet\n", "what is said for " + line)
+    is_(r.stderr, "complete -o bashdefault -o default -F _duet duet\n", "the output for " + line)
     return r.stdout.split("\n")[:-1]
 
 
@@ -62,7 +62,7 @@ def events_and_processes_are_those_that_run():
     p = start(program)
     until(lambda: "shop:order" in cmd("list")[1], "the program is listed")
     is_(proposed("duet record -e sh"), ["shop:*", "shop:order", "shop:paid"], "with their channel")
-    is_(proposed("duet record -e shop:o"), ["order"], "readline replaces what is behind the colon")
+    is_(proposed("duet record -e shop:o"), ["order"], "readline replaces the part behind the colon")
     is_(proposed("duet record -e 'shop:o"), ["shop:order"], "but not within quotes")
     is_(proposed("duet enable shop:p"), ["paid"], "enable")
     is_(proposed("duet record -p "), [str(p.pid)], "the process")

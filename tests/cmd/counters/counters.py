@@ -40,8 +40,8 @@ def refused(name, *args):
     p = record(*args)
     reason = "no PMU" if platform.machine() == "x86_64" else "x86-64 only"
     ok(p.returncode, "the command fails for " + name)
-    ok("context '%s': " % name in p.stderr and reason in p.stderr, "the reason is told", p.stderr)
-    ok(len(p.stderr.splitlines()) <= 2, "it is told shortly", p.stderr)
+    ok("context '%s': " % name in p.stderr and reason in p.stderr, "the reason is reported", p.stderr)
+    ok(len(p.stderr.splitlines()) <= 2, "the report is short", p.stderr)
     ok(not os.path.exists(TRACE), "nothing is left of it")
 
 

@@ -182,7 +182,7 @@ def judge(p, pattern):
     if not lines or not re.search(pattern, lines[0]) or not lines[0].startswith("duet"):
         return "does not say /%s/" % pattern
     if len(lines) > 2 or len(lines) == 2 and not lines[1].startswith("  "):
-        return "says more than one line and what to do"
+        return "prints more than one line and a remedy"
     return None
 
 

@@ -174,7 +174,7 @@ def walk_chrome(events):
             while ends and ends[-1] <= begin:
                 ends.pop()
             if ends and end > ends[-1]:
-                raise Failed("%s of row %r reaches out of what it began in" % (name, row))
+                raise Failed("%s of row %r ends after the slice around it" % (name, row))
             ends.append(end)
     return done
 

@@ -85,7 +85,7 @@ class Recording:
                     n[line[at + 16:].split(b":", 1)[0].decode()] += 1
             same(bt.wait(), 0, "babeltrace2's exit status")
             err.seek(0)
-            same(err.read(), "", "what babeltrace2 complains of (events lost are among it)")
+            same(err.read(), "", "warnings of babeltrace2, also about lost events")
         return n
 
     def events(self):

@@ -154,7 +154,7 @@ REFUSED = [
 
 def works_beside_other_options(duet, trace):
     check("-e and -f", times(duet, trace, "id < 2", "-e", "shop:pay"), [5, 15])
-    check("--limit counts what is shown", times(duet, trace, "last > 100", "--limit", "2"), [0, 10])
+    check("--limit counts the events shown", times(duet, trace, "last > 100", "--limit", "2"), [0, 10])
     status, _, err = run(duet, "view", "-e", "shop:pay", "-f", "price > 1", trace)
     check("a field of events that -e leaves out", (status, err),
           (2, "duet view: filter: no event has a field `price'; duet view shows what there is"))

@@ -98,7 +98,7 @@ def check(trace, label):
     bad = 0
     after, messages = view(out)
     n = 0
-    # One by one: sources whose clocks lost their UUID cannot be opened together.
+    # One by one: sources with clocks without their UUID cannot be opened together.
     for part in glob.glob(out + "/**/metadata", recursive=True):
         babeltrace = run("babeltrace2", os.path.dirname(part))
         n += len(babeltrace.stdout.splitlines())

@@ -97,7 +97,7 @@ class Stopped:
     """A command on a terminal of its own; it is stopped after it has shown its progress."""
 
     def __init__(self, arguments, output=None):
-        self.arguments, self.shown, self.has_told = arguments, b"", False
+        self.arguments, self.shown, self.has_reported = arguments, b"", False
         self.pid, self.master = pty.fork()
         if not self.pid:
             if output:
@@ -111,8 +111,8 @@ class Stopped:
         except OSError:  # the other end was closed
             os.close(self.master)
             return False
-        if not self.has_told and b"% of " in self.shown:
-            self.has_told = True
+        if not self.has_reported and b"% of " in self.shown:
+            self.has_reported = True
             os.write(self.master, b"\3")
         return True
 
@@ -120,8 +120,8 @@ class Stopped:
         what, verb = " ".join(self.arguments), "strace" if "--syscalls" in self.arguments else self.arguments[0]
         shown = self.shown.decode(errors="replace").replace("^C", "")  # as the terminal shows it
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        is_((self.has_told, status), (True, -signal.SIGINT), what)
-        ok(re.search(r"duet %s: interrupted[^\n]*\r\n$" % verb, shown), "what it says last: " + what, shown[-500:])
+        is_((self.has_reported, status), (True, -signal.SIGINT), what)
+        ok(re.search(r"duet %s: interrupted[^\n]*\r\n$" % verb, shown), "its last output: " + what, shown[-500:])
         ok(re.search(r"\r\x1b\[Kduet %s: [0-9]+ %% of [0-9.]+ [kMGT]?B, [0-9]+ s\r" % verb, shown), "how far: " + what, shown)
 
 
@@ -130,7 +130,7 @@ def stop(*commands):
     left = {p.master: p for p in commands}
     while left:
         ready = select.select(left, [], [], PATIENCE)[0]
-        if not ok(ready, "something is told or ended", [p.arguments for p in left.values()]):
+        if not ok(ready, "some command reports progress or ends", [p.arguments for p in left.values()]):
             return
         for master in ready:
             if not left[master].listen():
@@ -158,7 +158,7 @@ def no_half_written_file_is_left():
     stop(*(Stopped(["export", form, "-o", "out-" + form, "kernel"]) for form in ("perfetto", "chrome", "csv", "ctf")),
          *(Stopped(["export", form, "-o", "out-" + form, "ust"]) for form in ("speedscope", "firefox", "folded", "svg")),
          Stopped(["repair", "kernel", "new"]))
-    is_(sorted(os.listdir(".")), before, "what lies there")
+    is_(sorted(os.listdir(".")), before, "the files left")
 
 
 def fewer():
@@ -174,7 +174,7 @@ def without_a_terminal_there_is_no_progress_and_a_signal_ends_it():
             p.stdout.read(1)  # so it is reading
             p.send_signal(number)
             shown = p.stdout.read()
-            is_(p.stderr.read(), b"duet view: interrupted\n", "what it says")
+            is_(p.stderr.read(), b"duet view: interrupted\n", "its message")
             is_(p.wait(), -number, "how it ended")
             is_(shown[-1:], b"\n", "the last byte")
 

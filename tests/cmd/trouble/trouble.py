@@ -75,14 +75,14 @@ def strange_files_in_the_runtime_directory_do_no_harm():
     os.rmdir(runtime + "/session-directory")
     c = start_collector("strange")
     end(c)
-    is_(c.returncode, 0, "a session has a seat, whatever lay there")
+    is_(c.returncode, 0, "a session has a slot, whatever was in its place")
 
 
 def a_limit_on_file_sizes_does_not_kill_the_traced():
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, NO_LIMIT))
     p = start_program(preexec_fn=limit)
     end(p)
-    is_(p.returncode, -signal.SIGTERM, "it ends as it was told")
+    is_(p.returncode, -signal.SIGTERM, "the signal ends it")
 
 
 def a_full_disk_loses_only_events_that_did_not_fit():
@@ -93,10 +93,10 @@ def a_full_disk_loses_only_events_that_did_not_fit():
     go_on(p, times=3000)
     end(p)
     output = end(c)
-    is_(c.returncode, 2, "the status tells")
+    is_(c.returncode, 2, "the status reports it")
     ok("NOT WRITTEN" in output and "File too large" in output, "and the summary", output)
     got = numbers("full", "trouble:first")
-    ok(got[:100] == list(range(100)) and got == sorted(set(got)), "what fitted is in order")
+    ok(got[:100] == list(range(100)) and got == sorted(set(got)), "the recorded events are in order")
     ok(len(got) < 2500, "not all did", str(len(got)))
 
 
@@ -124,7 +124,7 @@ def a_terminal_that_goes_ends_the_recording_well():
     p = start_program()
     go_on(p, times=100)
     output = end(c, signal.SIGHUP)
-    is_((c.returncode, sorted(os.listdir(runtime))), (0, [page_of(p.pid), "seats"]), "the end, and what it leaves: " + output)
+    is_((c.returncode, sorted(os.listdir(runtime))), (0, [page_of(p.pid), "seats"]), "the end, and the files it leaves: " + output)
     end(p)
     ok(len(numbers("hangup", "trouble:first")) > 50, "all is there")
 
@@ -147,7 +147,7 @@ def is_recorded(trace, output):
     within half a second.  Returns whether there are such."""
     got = numbers(trace, "trouble:first")
     ok(len(got) > 100 and got == list(range(got[0], got[0] + len(got))), "a program is recorded", str(got[:3]))
-    ok(got and (got[0] == 0 or "LOST" in output), "from the first event on, or told", output)
+    ok(got and (got[0] == 0 or "LOST" in output), "from the first event on, or reported as lost", output)
     return bool(got and got[0])
 
 
@@ -186,7 +186,7 @@ def silent_visitors_do_not_block_programs():
     def has_none():
         now = fds(worker_of(c))
         return sum(f.startswith("socket") for f in now) == 1 and now.count(mine) == before
-    until(has_none, "neither they are kept for ever, nor what they bring")
+    until(has_none, "neither connections nor their descriptors are kept for ever")
     go_on(p, times=150)
     end(p)
     is_recorded("crowd", end(c))

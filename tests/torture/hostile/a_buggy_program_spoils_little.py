@@ -90,7 +90,7 @@ def check_honest(programs, trace):
     rounds.append((written, whole))
     if spoilt > 0.05 * written:
         fail("of %d honest events %d are spoilt" % (written, spoilt))
-    return ("%d honest events, of which %d are whole in the trace (%.1f %%) and %d spoilt, the longest call %d us (view: "
+    return ("%d honest events, %d of them whole in the trace (%.1f %%) and %d spoilt, the longest call %d us (view: "
             "%d)" % (written, whole, 100 * whole / max(written, 1), spoilt, longest, status))
 
 

@@ -78,7 +78,7 @@ def the_others_record_on():
     other_status, other_numbers = view(others + "/trace", OTHER)
     if (other_status, other_numbers) != (0, list(range(int(out)))):
         fail("the other user's events: status %d, %d of %s" % (other_status, len(other_numbers), out))
-    print("%.0f s: the collector took %d KiB of its own, ended in %.1f s with %d; %d MiB of trace, of which %d honest "
+    print("%.0f s: the collector took %d KiB of its own, ended in %.1f s with %d; %d MiB of trace, %d of them honest "
           "events can be read (view: %d); the other user has all %d"
           % (seconds, most, took, collector.returncode, size >> 20, len(numbers), status, len(other_numbers)))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whatever a collector's socket receives, the collector continues, leaks nothing, and serves the others soon.
+"""Nonsense on its socket does not stop a collector: it continues, leaks nothing, and serves the others soon.
 
 arguments: DUET TALK HOSTILE LIBDUET N [SEED]      whole: 1000000
 """

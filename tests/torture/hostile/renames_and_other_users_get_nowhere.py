@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Names in the runtime directory and the output change into links, FIFOs, directories and back while commands run; other
-users try what they can.  No command hangs or dies, nothing outside is touched, and others get nothing.
+users try to interfere.  No command hangs or dies, nothing outside is touched, and others get nothing.
 
 arguments: DUET HOSTILE LIBDUET SECONDS [SEED]      by hand: 600
 """
@@ -132,7 +132,7 @@ def names_change_while_commands_run():
     with open(outside, "rb") as f:
         if f.read() != CANARY or os.stat(outside).st_mode & 0o777 != 0o600:
             fail("the file outside was touched")
-    print("%d commands, the names of what they use changing all the time" % n)
+    print("%d commands, while the names of their files change all the time" % n)
 
 
 # ---------------------------------------------------------------- other users
@@ -197,7 +197,7 @@ def others_get_nothing():
         if p.returncode:
             fail("a program of another user ended with %d" % p.returncode)
     if collector.poll() is not None or program.poll() is not None:
-        fail("somebody ended")
+        fail("an honest process ended")
     program.end(signal.SIGTERM)
     if collector.end(signal.SIGTERM)[0]:
         fail("the collector ended with %d" % collector.returncode)

@@ -29,7 +29,7 @@ enum { FDS = 253 /* SCM_MAX_FD */, SILENT = 500, BLOCK_TIMEOUT_MS = 5000, TEXT =
 
 static unsigned long n_done, n_refused, n_silent, n_full;
 
-/* ---------------------------------------------------------------- what is said */
+/* ---------------------------------------------------------------- messages */
 
 static char text[TEXT + 1];
 
@@ -150,7 +150,7 @@ static size_t say_something(void)
 	return strstr(text, "\"stop\"") ? 0 : n;
 }
 
-/* ---------------------------------------------------------------- what comes with it */
+/* ---------------------------------------------------------------- descriptors sent with messages */
 
 static int odd_descriptor(void)
 {
@@ -267,7 +267,7 @@ static int nonsense(long n)
 	return 0;
 }
 
-/* ---------------------------------------------------------------- those who ask properly */
+/* ---------------------------------------------------------------- honest peers */
 
 static int patient_connection(void)
 {

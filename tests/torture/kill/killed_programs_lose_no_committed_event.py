@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""SIGKILL at a random moment loses no event whose call had returned; a short life is complete.
+"""SIGKILL at a random moment loses no event after its call returned; a short-lived program is complete.
 
 arguments: DUET VICTIM LIBDUET RUNS [SEED]      10 000 runs by hand take about a minute
 """

@@ -7,7 +7,7 @@
 import subprocess
 import sys
 
-# strlen: of constants; the rest is what compilers and sanitizers put in.
+# strlen: of constants; compilers and sanitizers add the rest.
 ALLOWED = {"memchr", "memcmp", "memcpy", "memmove", "memset", "strlen", "_GLOBAL_OFFSET_TABLE_"}
 ADDED = ("__asan", "__ubsan", "__tsan", "__gcov", "__odr_asan", "__stack_chk", "__llvm", "__sanitizer")
 
