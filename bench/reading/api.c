@@ -37,22 +37,22 @@ struct result {
 };
 
 static struct duet_read *whole;
-static struct look *scans;
+static struct look *looks;
 static atomic_uint next_stream; /* or slice */
 
 static void make_looks(void)
 {
 	uint32_t n = duet_read_n_classes(whole);
 
-	scans = calloc(n + 1u, sizeof *scans);
-	if (!scans)
+	looks = calloc(n + 1u, sizeof *looks);
+	if (!looks)
 		exit(2);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct duet_read_class *c = duet_read_class_info(whole, i);
 
-		scans[i].n = c->n_fields < FIELDS_MAX ? c->n_fields : FIELDS_MAX;
-		for (uint32_t f = 0; f < scans[i].n; f++)
-			scans[i].at[f] = (uint16_t)(f * sizeof(struct duet_read_cell) +
+		looks[i].n = c->n_fields < FIELDS_MAX ? c->n_fields : FIELDS_MAX;
+		for (uint32_t f = 0; f < looks[i].n; f++)
+			looks[i].at[f] = (uint16_t)(f * sizeof(struct duet_read_cell) +
 						    (c->fields[f].kind == DUET_READ_TEXT
 							     ? offsetof(struct duet_read_cell, size)
 							     : 0));
@@ -61,7 +61,7 @@ static void make_looks(void)
 
 static uint64_t sum_row(const struct duet_read_row *row)
 {
-	const struct look *l = &scans[row->class_number];
+	const struct look *l = &looks[row->class_number];
 	uint64_t sum = (uint64_t)row->time_ns, v;
 
 	for (uint32_t f = 0; f < l->n; f++) {
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 	else
 		all = by_threads(strcmp(how, "slices") ? read_streams : read_slices);
 	printf("%" PRIu64 " %" PRIu64 "\n", all.n, all.sum);
-	free(scans);
+	free(looks);
 	duet_read_close(whole);
 	return 0;
 }

@@ -147,14 +147,14 @@ static void on_waking(struct coverage *f, struct pass *r, int64_t thread)
 
 /* Recordings of duet state whether they follow processes or the whole machine. For those of other
  * tracers coverage_finalize() decides from the events. */
-static void client_scope(struct coverage *f, const struct trace_source *source)
+static void read_scope(struct coverage *f, const struct trace_source *source)
 {
 	const char *scope = ctf_meta_env(source->meta, "duet_scope");
 
 	f->scoped = source;
 	if (!scope)
 		return;
-	f->reported = true;
+	f->is_stated = true;
 	f->is_followed |= !strcmp(scope, "followed");
 }
 
@@ -166,7 +166,7 @@ int64_t coverage_on_event(struct coverage *f, struct pass *r, const struct trace
 	int64_t prev = 0, next = 0;
 
 	if (e->stream->source != f->scoped && e->stream->source->domain == TRACE_KERNEL)
-		client_scope(f, e->stream->source);
+		read_scope(f, e->stream->source);
 	if (p->role == ROLE_OTHER || cpu < 0)
 		return cpu;
 	if (p->role == ROLE_SWITCH || p->role == ROLE_WAKING) {
@@ -215,8 +215,8 @@ static bool has_strangers(const struct coverage *f)
 
 void coverage_finalize(struct coverage *f)
 {
-	assert(f->reported || !f->is_followed);
-	if (f->reported) {
+	assert(f->is_stated || !f->is_followed);
+	if (f->is_stated) {
 		f->is_partial = f->is_followed;
 		return;
 	}

@@ -43,7 +43,7 @@ struct coverage {
 	uint32_t n_threads, n_cpus, n_cpu_rooms;
 	uint64_t n_switches, n_contradictions;
 	const struct trace_source *scoped; /* the kernel source whose scope was read last */
-	bool reported;			   /* the recording states what it follows: */
+	bool is_stated;			   /* the recording states what it follows: */
 	bool is_followed;		   /* some processes only */
 	bool is_partial;    /* after coverage_finalize(): some threads are not followed */
 	bool has_own_kinds; /* has_own is meaningful */

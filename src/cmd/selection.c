@@ -102,7 +102,7 @@ static int64_t midnight_ns(const struct trace *t)
 	return (int64_t)mktime(&tm) * 1000000000;
 }
 
-static void finalize(struct moment *m, const struct moment *behind, const struct trace *t)
+static void resolve_moment(struct moment *m, const struct moment *behind, const struct trace *t)
 {
 	if (m->is_of_day)
 		m->ns += midnight_ns(t);
@@ -113,8 +113,8 @@ static void finalize(struct moment *m, const struct moment *behind, const struct
 
 void moments_resolve(struct moment *from, struct moment *to, const struct trace *t)
 {
-	finalize(from, NULL, t);
-	finalize(to, from, t);
+	resolve_moment(from, NULL, t);
+	resolve_moment(to, from, t);
 	assert(!from->is_of_day && !from->is_behind && !to->is_of_day && !to->is_behind);
 }
 

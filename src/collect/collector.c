@@ -52,7 +52,7 @@ void collector_record_modules(struct collector *c)
  * Programs that started while the slots file was missing or wrong have not found this session:
  * enable them now.
  */
-static void repair_session_slot(struct collector *c)
+static void check_session_slots(struct collector *c)
 {
 	struct session *s = &c->session;
 	struct diag d = { "" };
@@ -80,7 +80,7 @@ static void run_periodic_work(struct collector *c, uint64_t now_ns, uint64_t wri
 	c->handover->lost_outside +=
 		programs_reap(c->session.dir, &c->session.file, &c->reaping, REAP_MOST);
 	archiver_poll(c->rotation.archiver);
-	repair_session_slot(c);
+	check_session_slots(c);
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program and no `duet stop` can find it any more */
 	c->pass.open_chunks_read_ns = now_ns;

@@ -119,7 +119,7 @@ int collector_finish(struct collector *c, struct diag *d)
 		session_withdraw(&c->session);
 		programs_release(c->session.dir, &c->session.file);
 	}
-	c->result.n_incarnations = c->handover->supervision.n;
+	c->result.n_collectors = c->handover->supervision.n;
 	close_all(c);
 	last_err = rotate_last(c, err ? NULL : d);
 	c->result.trace_chunks = c->rotation.finished;

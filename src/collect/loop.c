@@ -147,7 +147,7 @@ static void on_signal(struct loop *l)
 }
 
 /* A connection that waits for an answer is handed over; its hang-up no longer concerns us. */
-static void read_requests(struct loop *l, int i)
+static void read_connection(struct loop *l, int i)
 {
 	const struct connection *connection = &l->collector->session.connections[i];
 	int fd = connection->fd;
@@ -173,7 +173,7 @@ static void on_listen(struct loop *l)
 			return;
 		if (!watch(l, s->connections[i].fd, (uint32_t)i, EPOLLIN | EPOLLET, NULL))
 			continue;
-		read_requests(l, i);
+		read_connection(l, i);
 		if (s->connections[i].fd >= 0)
 			session_close_connection(s, i); /* it could not be watched, so later
 							 * messages would never be read */
@@ -187,7 +187,7 @@ static void read_some(struct loop *l)
 
 	for (int n = 0, i;
 	     n < READ_MOST && !l->collector->stop && (i = collector_next(l->collector)) >= 0; n++) {
-		read_requests(l, i);
+		read_connection(l, i);
 		if (monotonic_ns() >= end_ns)
 			break;
 	}

@@ -117,10 +117,10 @@ struct recorder_result {
 	uint64_t channel_lost[ABI_CHANNELS]; /* part of app_lost */
 	uint64_t app_unwritten;		     /* bytes of events that could not be written to disk */
 	uint64_t kernel_events, kernel_bytes, kernel_lost;
-	uint32_t programs;	 /* programs that joined */
-	uint32_t tenants;	 /* other users and containers that had some */
-	uint32_t n_incarnations; /* collectors used: all but the last were killed */
-	int status;		 /* of the command, as waitpid returns it; 0 without one */
+	uint32_t programs;     /* programs that joined */
+	uint32_t tenants;      /* other users and containers that had some */
+	uint32_t n_collectors; /* collectors used: all but the last were killed */
+	int status;	       /* of the command, as waitpid returns it; 0 without one */
 	bool kernel_recorded;
 	char kernel_recorder[16];	 /* "bpf" or "ftrace": kernel/kernel.h */
 	struct diag kernel_no_bpf;	 /* why BPF is not used where it could be, or "" */

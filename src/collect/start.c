@@ -68,9 +68,9 @@ static int open_kernel(struct collector *c)
 	k.overwrite = c->o->flight_recorder;
 	k.quota = c->o->quota;
 	k.entered = on_entered;
-	k.on_event = on_sampled;
+	k.on_sampled = on_sampled;
 	k.mapped = on_mapped;
-	k.on_arg = c;
+	k.callback_arg = c;
 	err = kernel_open(&c->kernel, &k, &c->result.kernel_reason);
 	if (!err && c->result.kernel_reason.text[0]) { /* it was reported by another way */
 		collector_note(c, &c->result.kernel_reason);
@@ -172,7 +172,7 @@ int collector_open(struct collector *c, struct diag *d)
 
 	assert(c->o && c->handover && c->session.dir < 0);
 	c->schedule.pass_ms = FIRST_PERIOD_MS;
-	c->filters.handover = &c->handover->filters;
+	c->filters.saved = &c->handover->filters;
 	err = default_events_open(&c->default_events, o, &c->session, &c->filters, d);
 	if (!err)
 		err = open_session(c, d);

@@ -117,10 +117,9 @@ static int check_directory(struct client_call *a)
 	struct stat st;
 
 	if (stat(a->directory, &st))
-		return client_reason(a, -ENOENT, "nothing records: there is no ", a->directory,
-				     NULL);
+		return client_fail(a, -ENOENT, "nothing records: there is no ", a->directory, NULL);
 	if (!S_ISDIR(st.st_mode) || (st.st_uid != geteuid() && st.st_uid) || (st.st_mode & 022))
-		return client_reason(a, -EPERM, a->directory, " is not ours alone", NULL);
+		return client_fail(a, -EPERM, a->directory, " is not ours alone", NULL);
 	return 0;
 }
 
@@ -141,15 +140,15 @@ int client_begin(struct client_call *a, struct duet_control *c, uint64_t default
 	a->until_ns = monotonic_ns() + limit_ns;
 	if (!compose(a->directory, sizeof a->directory,
 		     c && c->directory ? c->directory : start_directory, NULL))
-		return client_reason(a, -EINVAL, "the runtime directory's path is too long", NULL,
-				     NULL);
+		return client_fail(a, -EINVAL, "the runtime directory's path is too long", NULL,
+				   NULL);
 	err = check_directory(a);
 	if (err)
 		return err;
 	if (!name_session(a) || !a->session[0] || strchr(a->session, '/'))
-		return client_reason(a, -EINVAL,
-				     "a session's name has 1 to 63 characters, and no slash", NULL,
-				     NULL);
+		return client_fail(a, -EINVAL,
+				   "a session's name has 1 to 63 characters, and no slash", NULL,
+				   NULL);
 	return 0;
 }
 
@@ -159,8 +158,8 @@ int client_end(struct client_call *a, int result)
 	return result;
 }
 
-int client_reason(struct client_call *a, int err, const char *first, const char *second,
-		  const char *third)
+int client_fail(struct client_call *a, int err, const char *first, const char *second,
+		const char *third)
 {
 	if (a->c)
 		compose(a->c->why, sizeof a->c->why, first, second ? second : "",
@@ -216,20 +215,19 @@ static int report_failure(struct client_call *a, int err)
 	switch (err) {
 	case -ENOENT:
 	case -ECONNREFUSED:
-		return client_reason(a, -ENOENT, "no session ", a->session, " records");
+		return client_fail(a, -ENOENT, "no session ", a->session, " records");
 	case -EAGAIN:
 	case -EINTR:
-		return client_reason(a, -ETIMEDOUT, "the collector of session ", a->session,
-				     " did not answer in time");
+		return client_fail(a, -ETIMEDOUT, "the collector of session ", a->session,
+				   " did not answer in time");
 	case -EPIPE:
 	case -ECONNRESET:
-		return client_reason(a, -EPIPE, "session ", a->session,
-				     " ended before it answered");
+		return client_fail(a, -EPIPE, "session ", a->session, " ended before it answered");
 	case -EPERM:
-		return client_reason(a, -EPERM, "the socket of session ", a->session,
-				     " is another user's");
+		return client_fail(a, -EPERM, "the socket of session ", a->session,
+				   " is another user's");
 	}
-	return client_reason(a, err, "cannot ask session ", a->session, NULL);
+	return client_fail(a, err, "cannot ask session ", a->session, NULL);
 }
 
 int client_exchange(struct client_call *a, const char *line, size_t line_bytes, char *answer,
@@ -247,18 +245,17 @@ int client_ask(struct client_call *a, struct client_request *r, struct client_an
 	int n;
 
 	if (json_line_end(&r->line))
-		return client_reason(a, -EINVAL,
-				     "the request is too long, or has control characters", NULL,
-				     NULL);
+		return client_fail(a, -EINVAL, "the request is too long, or has control characters",
+				   NULL, NULL);
 	n = client_exchange(a, r->line.bytes, r->line.size, answer->text, sizeof answer->text);
 	if (n < 0)
 		return n;
 	if (json_line_parse(&answer->line, answer->text, (size_t)n))
-		return client_reason(a, -EPROTO, "session ", a->session, ": not an answer");
+		return client_fail(a, -EPROTO, "session ", a->session, ": not an answer");
 	if (json_line_is_true(&answer->line, "ok"))
 		return 0;
 	if (!json_line_text(&answer->line, "error", why, sizeof why))
 		compose(why, sizeof why, "it gave no reason", NULL);
-	return client_reason(a, json_line_is_true(&answer->line, "busy") ? -EBUSY : -EREMOTEIO, why,
-			     NULL, NULL);
+	return client_fail(a, json_line_is_true(&answer->line, "busy") ? -EBUSY : -EREMOTEIO, why,
+			   NULL, NULL);
 }

@@ -35,9 +35,9 @@ struct client_call {
  */
 int client_begin(struct client_call *a, struct duet_control *c, uint64_t default_limit_ns);
 int client_end(struct client_call *a, int result);
-/* client_reason - keep the reason, of up to three parts that may be NULL.  Returns @err. */
-int client_reason(struct client_call *a, int err, const char *first, const char *second,
-		  const char *third);
+/* client_fail - keep the reason, of up to three parts that may be NULL.  Returns @err. */
+int client_fail(struct client_call *a, int err, const char *first, const char *second,
+		const char *third);
 
 /* A request that is being written.  If it becomes too long, client_ask refuses it. */
 struct client_request {
@@ -51,7 +51,7 @@ void client_request_text(struct client_request *r, const char *key, const char *
 void client_request_number(struct client_request *r, const char *key, uint64_t value);
 
 /* client_exchange - send @line, receive one message into @answer, and terminate it.  Returns its
- * length, or -errno after client_reason. */
+ * length, or -errno after client_fail. */
 int client_exchange(struct client_call *a, const char *line, size_t line_bytes, char *answer,
 		    size_t size);
 
@@ -61,7 +61,7 @@ struct client_answer {
 };
 
 /* client_ask - send the request.  Returns 0 if the collector did it, else -errno after
- * client_reason. */
+ * client_fail. */
 int client_ask(struct client_call *a, struct client_request *r, struct client_answer *answer);
 
 /* client_is_live - whether a collector listens at the socket of @session. */

@@ -59,7 +59,7 @@ int duet_snapshot(struct duet_control *c, const struct duet_snapshot_options *o,
 	int err = client_begin(&a, c, CLIENT_LIMIT_NS);
 
 	if (!err && o && o->size < sizeof *o)
-		err = client_reason(&a, -EINVAL, "the options have no `size`", NULL, NULL);
+		err = client_fail(&a, -EINVAL, "the options have no `size`", NULL, NULL);
 	if (!err) {
 		client_request_begin(&r, "snapshot");
 		if (o && o->last_ns)
@@ -69,9 +69,9 @@ int duet_snapshot(struct duet_control *c, const struct duet_snapshot_options *o,
 		err = client_ask(&a, &r, &answer);
 	}
 	if (!err && path && !json_line_text(&answer.line, "path", path, path_bytes))
-		err = client_reason(&a, -EPROTO,
-				    "the snapshot is written, but its path has no room here", NULL,
-				    NULL);
+		err = client_fail(&a, -EPROTO,
+				  "the snapshot is written, but its path has no room here", NULL,
+				  NULL);
 	return client_end(&a, err);
 }
 
@@ -84,7 +84,7 @@ static int switch_events(struct duet_control *c, const char *verb, const struct 
 	int err = client_begin(&a, c, CLIENT_LIMIT_NS);
 
 	if (!err && (!e || e->size < sizeof *e || !e->pattern || e->pid < 0))
-		err = client_reason(&a, -EINVAL, "no pattern, no `size`, or no pid", NULL, NULL);
+		err = client_fail(&a, -EINVAL, "no pattern, no `size`, or no pid", NULL, NULL);
 	if (!err) {
 		client_request_begin(&r, verb);
 		client_request_text(&r, "pattern", e->pattern);
@@ -140,7 +140,7 @@ int duet_status(struct duet_control *c, struct duet_session_status *s)
 	int err = client_begin(&a, c, CLIENT_LIMIT_NS);
 
 	if (!err && s->size < sizeof *s)
-		err = client_reason(&a, -EINVAL, "the status has no `size`", NULL, NULL);
+		err = client_fail(&a, -EINVAL, "the status has no `size`", NULL, NULL);
 	if (!err) {
 		client_request_begin(&r, "status");
 		err = client_ask(&a, &r, &answer);
@@ -156,9 +156,9 @@ int duet_request(struct duet_control *c, const char *line, char *answer, size_t 
 	int result = client_begin(&a, c, CLIENT_LIMIT_NS);
 
 	if (!result && (!line || !size || strlen(line) >= CLIENT_ANSWER_BYTES))
-		result = client_reason(&a, -EINVAL,
-				       "a request has at most 8191 bytes, an answer at least 1",
-				       NULL, NULL);
+		result = client_fail(&a, -EINVAL,
+				     "a request has at most 8191 bytes, an answer at least 1", NULL,
+				     NULL);
 	if (!result)
 		result = client_exchange(&a, line, strlen(line), answer, size);
 	return client_end(&a, result);

@@ -180,8 +180,8 @@ static int report_refusal(struct client_call *a, int errors)
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
 	text[n > 0 ? n : 0] = 0;
-	return client_reason(a, strstr(text, "already") ? -EEXIST : -EREMOTEIO,
-			     n > 0 ? text : "duet start failed, and did not say why", NULL, NULL);
+	return client_fail(a, strstr(text, "already") ? -EEXIST : -EREMOTEIO,
+			   n > 0 ? text : "duet start failed, and did not say why", NULL, NULL);
 }
 
 static int run_and_wait(struct client_call *a, struct command *c)
@@ -190,16 +190,16 @@ static int run_and_wait(struct client_call *a, struct command *c)
 	pid_t pid;
 
 	if (pipe2(errors, O_CLOEXEC | O_NONBLOCK))
-		return client_reason(a, -errno, "no pipe", NULL, NULL);
+		return client_fail(a, -errno, "no pipe", NULL, NULL);
 	c->errors = errors[1];
 	pid = run(c);
 	close(errors[1]);
 	if (pid < 0)
-		status = client_reason(a, pid, "cannot run ", c->path, NULL);
+		status = client_fail(a, pid, "cannot run ", c->path, NULL);
 	else
 		status = await(a, pid);
 	if (status == -ETIMEDOUT)
-		client_reason(a, status, "duet start took too long, and was ended", NULL, NULL);
+		client_fail(a, status, "duet start took too long, and was ended", NULL, NULL);
 	else if (status > 0)
 		status = report_refusal(a, errors[0]);
 	close(errors[0]);
@@ -265,18 +265,18 @@ int duet_start(struct duet_control *c, const struct duet_start_options *options)
 	int err = begin(&a, c, o);
 
 	if (!err && o->size < sizeof *o)
-		err = client_reason(&a, -EINVAL, "the options have no `size`", NULL, NULL);
+		err = client_fail(&a, -EINVAL, "the options have no `size`", NULL, NULL);
 	if (!err && !find_program(&command))
-		err = client_reason(&a, -ENOENT, "duet is not installed: it is not in PATH", NULL,
-				    NULL);
+		err = client_fail(&a, -ENOENT, "duet is not installed: it is not in PATH", NULL,
+				  NULL);
 	if (err)
 		return client_end(&a, err);
 	say(&command, &a, o, decimal(pid, (unsigned long)getpid()));
 	command.env = make_environment(a.directory);
 	if (is_too_long(&command))
-		err = client_reason(&a, -EINVAL, "too many arguments", NULL, NULL);
+		err = client_fail(&a, -EINVAL, "too many arguments", NULL, NULL);
 	else if (!command.env)
-		err = client_reason(&a, -ENOMEM, "no memory", NULL, NULL);
+		err = client_fail(&a, -ENOMEM, "no memory", NULL, NULL);
 	else
 		err = run_and_wait(&a, &command);
 	free(command.env);

@@ -298,7 +298,7 @@ static bool has_epoch(const struct session *s, uint64_t epoch)
 }
 
 /* A process with an inherited mapping can do without an answer. */
-static int64_t block_timeout_ns(uint32_t session_slot, uint64_t epoch)
+static int64_t answer_timeout_ns(uint32_t session_slot, uint64_t epoch)
 {
 	bool again = load(&failed[session_slot].timed_out) == epoch ||
 		     load(&process.inherited[session_slot]);
@@ -359,7 +359,7 @@ static struct session *obtain_by_session_slot(uint32_t session_slot, uint64_t ep
 	    session_slots.at[session_slot].epoch != epoch)
 		return NULL;
 	return obtain(session_slots.at[session_slot].session, session_slot, epoch,
-		      block_timeout_ns(session_slot, epoch));
+		      answer_timeout_ns(session_slot, epoch));
 }
 
 /*

@@ -282,7 +282,7 @@ static bool extend_to(uintptr_t at)
 	return true;
 }
 
-static __attribute__((noinline)) bool inspect_stack(uintptr_t at)
+static __attribute__((noinline)) bool extend_stack(uintptr_t at)
 {
 	int saved = errno;
 	bool is_there;
@@ -302,7 +302,7 @@ static __attribute__((noinline)) bool inspect_stack(uintptr_t at)
 
 static bool is_on_stack(uintptr_t at)
 {
-	return likely(at >= own.stack_low && at < own.stack_top) || inspect_stack(at);
+	return likely(at >= own.stack_low && at < own.stack_top) || extend_stack(at);
 }
 
 /* A plausible return address, without its signature; else 0. */

@@ -16,7 +16,7 @@ static uint32_t namespace_number(const char *path)
 }
 
 /* The last line of /proc/self/cgroup: "0::/path". */
-static const char *inspect_cgroup(struct self *s)
+static const char *read_cgroup(struct self *s)
 {
 	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
 	ssize_t n = 0, all = 0;
@@ -41,7 +41,7 @@ void selector_of_self(struct self *s, uint32_t letters)
 		.name = process.control->program, .host = "", .cgroup = "", .pid = process.pid
 	};
 	if (letters & SELECTOR_LETTER('g'))
-		s->selector.cgroup = inspect_cgroup(s);
+		s->selector.cgroup = read_cgroup(s);
 	if (letters & SELECTOR_LETTER('u'))
 		s->selector.uid = (uint32_t)syscall(SYS_getuid);
 	if (letters & (SELECTOR_LETTER('p') | SELECTOR_LETTER('c')))

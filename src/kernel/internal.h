@@ -84,10 +84,10 @@ int kernel_scan_cgroups(struct kernel *k, struct diag *d);
 /* kernel_buffer_kib - per CPU. */
 uint32_t kernel_buffer_kib(const struct kernel_options *o);
 
-/* kernel_report_arguments - give the classes the arguments of the chosen system calls' entries; @f
- * is scratch space. 0 or -errno. */
-int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
-			    struct kernel_format *f);
+/* kernel_describe_arguments - give the classes the arguments of the chosen system calls' entries.
+ * @f is scratch space. 0 or -errno. */
+int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
+			      struct kernel_format *f);
 
 /* kernel_setup_syscalls - set up the chosen entries, or exits; @f is scratch space. */
 int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,

@@ -171,10 +171,10 @@ void kernel_wait_for_none(struct kernel *k)
 }
 
 int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request,
-		    kernel_event_callback *reported, void *arg, struct diag *d)
+		    kernel_event_callback *on_match, void *arg, struct diag *d)
 {
 	if (!k->drain.watch)
-		k->drain.watch = kernel_watch_make(&k->drain.clock, reported, arg);
+		k->drain.watch = kernel_watch_make(&k->drain.clock, on_match, arg);
 	k->drain.watch_page = kernel_watch_page;
 	if (!k->drain.watch)
 		return diag_fail(d, -ENOMEM, "no memory for a trigger");

@@ -76,11 +76,11 @@ struct kernel_options {
 	uint32_t capture_bytes;
 	/* Called when code addresses of a process are recorded for the first time and after an
 	 * exec; or NULL. */
-	void (*on_event)(void *arg, pid_t pid, uint64_t at_ns);
+	void (*on_sampled)(void *arg, pid_t pid, uint64_t at_ns);
 	/* With call stacks: called for code that such a process, or a followed one, maps; or
 	 * NULL. */
 	void (*mapped)(void *arg, const struct kernel_mapped *m);
-	void *on_arg;	     /* for all callbacks */
+	void *callback_arg;  /* for all callbacks */
 	struct quota *quota; /* packets are written only while it has room; not owned; NULL: no
 			      * limit */
 };
@@ -174,14 +174,14 @@ bool kernel_has_addresses(const struct kernel *k);
 int kernel_wake(struct kernel *k, int epoll, uint32_t data);
 
 /*
- * kernel_wait_for - call @reported for events that match @request, when kernel_poll or kernel_take
+ * kernel_wait_for - call @on_match for events that match @request, when kernel_poll or kernel_take
  * reads them.
  *
  * Only for recorded events. 0; -ENOENT if none matches; -EINVAL if the request fits none of those
- * that match. All requests share one @reported. kernel_wait_for_none - remove all requests.
+ * that match. All requests share one @on_match. kernel_wait_for_none - remove all requests.
  */
 int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request,
-		    kernel_event_callback *reported, void *arg, struct diag *d);
+		    kernel_event_callback *on_match, void *arg, struct diag *d);
 void kernel_wait_for_none(struct kernel *k);
 
 /* kernel_pause - record only watched events, or resume; recorded data stays. Before kernel_start:

@@ -134,7 +134,7 @@ static int set_up_options(struct kernel *k, const struct kernel_options *o, stru
 int kernel_set_filter(const struct kernel *k, const char *system, const char *event,
 		      const char *filter, const char *expression, struct diag *d)
 {
-	char path[192], *reported = NULL;
+	char path[192], *content = NULL;
 	const char *reason;
 	int err;
 
@@ -143,14 +143,14 @@ int kernel_set_filter(const struct kernel *k, const char *system, const char *ev
 	if (!err || !expression)
 		return err ? diag_fail(d, err, "cannot write tracefs %s: %s", path, strerror(-err))
 			   : 0;
-	reason = kernel_tracefs_read(k->instance.dir, path, &reported) < 0
+	reason = kernel_tracefs_read(k->instance.dir, path, &content) < 0
 			 ? NULL
-			 : strstr(reported, "parse_error: ");
+			 : strstr(content, "parse_error: ");
 	err = diag_fail(d, err, "the kernel cannot filter %s:%s by %s: %.*s", system, event,
 			expression, reason ? (int)strcspn(reason + 13, "\n") : 60,
 			reason ? reason + 13
 			       : "it compares fields with constants, joined by &&, ||, !");
-	free(reported);
+	free(content);
 	return err;
 }
 
@@ -453,6 +453,6 @@ int kernel_setup(struct kernel *k, const struct kernel_options *o, struct diag *
 		err = kernel_cgroups_open(&k->cgroups, o->cgroups, o->n_cgroups, k->root,
 					  &k->drain.clock, d);
 	k->entered = o->entered;
-	k->entered_arg = o->on_arg;
+	k->entered_arg = o->callback_arg;
 	return err ? err : kernel_open_trace(k, o->path, d);
 }

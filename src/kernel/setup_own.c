@@ -35,7 +35,7 @@ static int open_own(struct kernel *k, const struct kernel_options *o, struct dia
 
 	if (err)
 		return err;
-	kernel_profile_report(k->profile, o->on_event, o->mapped, o->on_arg);
+	kernel_profile_set_callbacks(k->profile, o->on_sampled, o->mapped, o->callback_arg);
 	if (s->n_events)
 		kernel_profile_switches(k->profile);
 	for (int i = 0; i < s->n_sampled && !err; i++)

@@ -26,7 +26,7 @@ static int open_profile(struct kernel *k, const struct kernel_options *o, struct
 		is_steady ? 0 : kernel_buffer_kib(o) * (size_t)1024, &k->drain.clock, d);
 	if (!err && o->overwrite)
 		err = kernel_profile_keep_newest(k->profile, d);
-	kernel_profile_report(k->profile, o->on_event, o->mapped, o->on_arg);
+	kernel_profile_set_callbacks(k->profile, o->on_sampled, o->mapped, o->callback_arg);
 	return err;
 }
 
@@ -52,7 +52,7 @@ static void describe_counters(const struct kernel_selection *s, uint32_t extras,
 			text_addf(fields, "\t\tuint64_t _%s;\n", s->counters[i].event);
 }
 
-static int report_extras(struct kernel *k, uint16_t kernel_id, uint32_t extras)
+static int add_extras(struct kernel *k, uint16_t kernel_id, uint32_t extras)
 {
 	struct text fields = { 0 };
 	int err;
@@ -65,7 +65,7 @@ static int report_extras(struct kernel *k, uint16_t kernel_id, uint32_t extras)
 	return err;
 }
 
-static int report_extras_of_syscall(struct kernel *k, int nr, bool is_entry, uint32_t extras)
+static int add_extras_of_syscall(struct kernel *k, int nr, bool is_entry, uint32_t extras)
 {
 	struct text fields = { 0 };
 	int err;
@@ -85,7 +85,7 @@ static int set_up_event(struct kernel *k, const struct kernel_pattern *e, struct
 	int err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
 
 	if (!err && (kernel_classes_add(&k->drain.classes, f, e->system, e->name) ||
-		     report_extras(k, f->id, e->extras)))
+		     add_extras(k, f->id, e->extras)))
 		err = diag_fail(d, -ENOMEM, "cannot add the kernel event %s:%s", e->system,
 				e->event);
 	if (!err && e->filter)
@@ -127,15 +127,15 @@ static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, b
 	if (!err)
 		err = sample_event(k, f, "raw_syscalls", all, &filter, d);
 	text_fini(&filter);
-	if (!err && is_entry && kernel_report_arguments(k, s, false, f))
+	if (!err && is_entry && kernel_describe_arguments(k, s, false, f))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	/* The last entry stands for calls without a name; they occur if there is no filter of
 	 * numbers. */
 	for (int nr = 0; nr <= KERNEL_SYSCALLS_MAX && !err; nr++)
 		if ((nr < KERNEL_SYSCALLS_MAX ? chosen[nr]
 					      : kernel_selection_is_all(s, is_entry)) &&
-		    report_extras_of_syscall(k, nr, is_entry,
-					     nr < KERNEL_SYSCALLS_MAX ? extras[nr] : all))
+		    add_extras_of_syscall(k, nr, is_entry,
+					  nr < KERNEL_SYSCALLS_MAX ? extras[nr] : all))
 			err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	return err;
 }

@@ -16,8 +16,8 @@
 #include "kernel/internal.h"
 
 /* Some system calls have no tracepoint: then their arguments have no names. */
-int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
-			    struct kernel_format *f)
+int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
+			      struct kernel_format *f)
 {
 	struct abi_captures also;
 	char event[96];
@@ -36,8 +36,8 @@ int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, 
 				also = capture_of_call(kernel_syscall_name(nr), false,
 						       k->capture_bytes);
 			k->texts[nr] = (uint8_t)(by_bpf ? texts : k->texts[nr]);
-			err = kernel_classes_report_arguments(&k->drain.classes, nr, f, texts,
-							      &also);
+			err = kernel_classes_describe_arguments(&k->drain.classes, nr, f, texts,
+								&also);
 		}
 		if (by_bpf)
 			kernel_bpf_call(k->bpf, true, nr, texts, &also, k->capture_bytes);
@@ -82,31 +82,31 @@ static int enable_syscalls(struct kernel *k, bool is_entry, struct diag *d)
 
 /* The filters of the BPF programs, numbered from 1: each distinct one for results, and one per call
  * for its arguments. */
-struct reported_filters {
+struct bpf_filters {
 	struct kernel_bpf_filter at[KERNEL_BPF_FILTERS_MAX];
 	int nr[KERNEL_BPF_FILTERS_MAX]; /* the call, for a filter of arguments */
 	int n;				/* one more than the array's size: too many */
 };
 
 /* The number of the filter for a call's exits; 0: none. */
-static int number_of(const struct reported_filters *reported, const char *filter)
+static int number_of(const struct bpf_filters *filters, const char *filter)
 {
-	for (int i = 0; i < reported->n && i < KERNEL_BPF_FILTERS_MAX; i++)
-		if (reported->at[i].expression == filter)
+	for (int i = 0; i < filters->n && i < KERNEL_BPF_FILTERS_MAX; i++)
+		if (filters->at[i].expression == filter)
 			return i + 1;
 	return 0;
 }
 
-static void report_filters(struct reported_filters *reported, const struct kernel_selection *s)
+static void collect_result_filters(struct bpf_filters *filters, const struct kernel_selection *s)
 {
-	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && reported->n <= KERNEL_BPF_FILTERS_MAX; nr++) {
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && filters->n <= KERNEL_BPF_FILTERS_MAX; nr++) {
 		const char *filter = s->exit[nr] ? s->exit_filter[nr] : NULL;
 
-		if (!filter || number_of(reported, filter))
+		if (!filter || number_of(filters, filter))
 			continue;
-		if (reported->n < KERNEL_BPF_FILTERS_MAX)
-			reported->at[reported->n].expression = filter;
-		reported->n++;
+		if (filters->n < KERNEL_BPF_FILTERS_MAX)
+			filters->at[filters->n].expression = filter;
+		filters->n++;
 	}
 }
 
@@ -130,8 +130,8 @@ static int is_about_results(const char *expression, bool *is, struct diag *d)
 }
 
 /* The names of a call's arguments come from the format of its own tracepoint. */
-static int report_filter_of_arguments(struct kernel *k, struct reported_filters *reported, int nr,
-				      const char *expression, struct diag *d)
+static int collect_argument_filter(struct kernel *k, struct bpf_filters *filters, int nr,
+				   const char *expression, struct diag *d)
 {
 	struct kernel_format *call;
 	char event[96];
@@ -140,38 +140,38 @@ static int report_filter_of_arguments(struct kernel *k, struct reported_filters 
 
 	if (err || is_other)
 		return err;
-	if (reported->n == KERNEL_BPF_FILTERS_MAX)
+	if (filters->n == KERNEL_BPF_FILTERS_MAX)
 		return diag_fail(d, -E2BIG,
 				 "%s: filters of arguments are for %d system calls at most",
 				 expression, KERNEL_BPF_FILTERS_MAX);
 	call = malloc(sizeof *call);
 	if (!call)
 		return diag_fail(d, -ENOMEM, "no memory for the format of a system call");
-	reported->nr[reported->n] = nr;
-	reported->at[reported->n++] = (struct kernel_bpf_filter){ expression, call };
+	filters->nr[filters->n] = nr;
+	filters->at[filters->n++] = (struct kernel_bpf_filter){ expression, call };
 	snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
 	return kernel_event_format(k->instance.dir, "syscalls", event, call, d);
 }
 
-static int report_filters_of_arguments(struct kernel *k, struct reported_filters *reported,
-				       const struct kernel_selection *s, struct diag *d)
+static int collect_argument_filters(struct kernel *k, struct bpf_filters *filters,
+				    const struct kernel_selection *s, struct diag *d)
 {
 	int err = 0;
 
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++)
 		if (s->entry[nr] && s->entry_filter[nr])
-			err = report_filter_of_arguments(k, reported, nr, s->entry_filter[nr], d);
+			err = collect_argument_filter(k, filters, nr, s->entry_filter[nr], d);
 	return err;
 }
 
-static void forget_filters(struct reported_filters *reported)
+static void forget_filters(struct bpf_filters *filters)
 {
-	for (int i = 0; i < reported->n && i < KERNEL_BPF_FILTERS_MAX; i++)
-		free((void *)reported->at[i].call);
+	for (int i = 0; i < filters->n && i < KERNEL_BPF_FILTERS_MAX; i++)
+		free((void *)filters->at[i].call);
 }
 
-static int report_results(struct kernel *k, const struct kernel_selection *s,
-			  const struct reported_filters *reported)
+static int describe_results(struct kernel *k, const struct kernel_selection *s,
+			    const struct bpf_filters *filters)
 {
 	int err = 0;
 
@@ -181,30 +181,30 @@ static int report_results(struct kernel *k, const struct kernel_selection *s,
 
 		if (!s->exit[nr])
 			continue;
-		kernel_bpf_filter(k->bpf, false, nr, number_of(reported, s->exit_filter[nr]));
+		kernel_bpf_filter(k->bpf, false, nr, number_of(filters, s->exit_filter[nr]));
 		kernel_bpf_call(k->bpf, false, nr, k->texts[nr], &also, k->capture_bytes);
 		if (also.n || k->texts[nr])
-			err = kernel_classes_report_result(&k->drain.classes, nr, k->texts[nr],
-							   &also);
+			err = kernel_classes_describe_result(&k->drain.classes, nr, k->texts[nr],
+							     &also);
 	}
 	return err;
 }
 
 /* Lets BPF programs record the entries or exits. False: they cannot. */
 static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
-			  const struct kernel_format *f, const struct reported_filters *reported)
+			  const struct kernel_format *f, const struct bpf_filters *filters)
 {
-	if (!k->bpf || reported->n > KERNEL_BPF_FILTERS_MAX ||
-	    kernel_bpf_calls(k->bpf, is_entry, f, reported->at, reported->n,
+	if (!k->bpf || filters->n > KERNEL_BPF_FILTERS_MAX ||
+	    kernel_bpf_calls(k->bpf, is_entry, f, filters->at, filters->n,
 			     is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
 		return false;
-	for (int i = 0; i < reported->n && is_entry; i++)
-		kernel_bpf_filter(k->bpf, true, reported->nr[i], i + 1);
+	for (int i = 0; i < filters->n && is_entry; i++)
+		kernel_bpf_filter(k->bpf, true, filters->nr[i], i + 1);
 	if (!kernel_selection_is_all(s, is_entry))
 		return true;
 	if (!is_entry)
 		kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX,
-				  reported->n); /* then one filter, or none, serves all calls */
+				  filters->n); /* then one filter, or none, serves all calls */
 	kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
 	return true;
 }
@@ -214,13 +214,13 @@ int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_
 {
 	struct kernel_format *raw = malloc(sizeof *raw);
 	int err = raw ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
-	struct reported_filters reported = { .n = 0 };
+	struct bpf_filters filters = { .n = 0 };
 	bool by_bpf;
 
 	if (!is_entry)
-		report_filters(&reported, s);
+		collect_result_filters(&filters, s);
 	else if (!err)
-		err = report_filters_of_arguments(k, &reported, s, d);
+		err = collect_argument_filters(k, &filters, s, d);
 	if (!err)
 		err = kernel_event_format(k->instance.dir, "raw_syscalls",
 					  is_entry ? "sys_enter" : "sys_exit", raw, d);
@@ -230,21 +230,21 @@ int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_
 		err = filter_syscalls(
 			k, s, is_entry, raw,
 			d); /* also for BPF's filters: so the kernel has accepted it */
-	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &reported);
-	if (!err && is_entry && reported.n && !by_bpf)
+	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &filters);
+	if (!err && is_entry && filters.n && !by_bpf)
 		err = diag_fail(d, -EOPNOTSUPP,
 				"%s: only BPF programs can filter arguments of system calls: %s",
-				reported.at[0].expression,
+				filters.at[0].expression,
 				k->bpf_refused.text[0]
 					? k->bpf_refused.text
 					: "numbers with constants, joined by &&, ||, !, by "
 					  "the names that the call has");
-	if (!err && ((is_entry && kernel_report_arguments(k, s, by_bpf, f)) ||
-		     (!is_entry && by_bpf && report_results(k, s, &reported))))
+	if (!err && ((is_entry && kernel_describe_arguments(k, s, by_bpf, f)) ||
+		     (!is_entry && by_bpf && describe_results(k, s, &filters))))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	if (!err && !by_bpf)
 		err = enable_syscalls(k, is_entry, d);
-	forget_filters(&reported);
+	forget_filters(&filters);
 	free(raw);
 	return err;
 }

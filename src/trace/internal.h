@@ -95,7 +95,7 @@ void trace_leave_batch(struct trace *t);
 void trace_turn_forward(struct trace *t);
 
 /* Describes the current item of @s in @e. */
-static inline int trace_report(const struct stream *s, struct trace_event *e)
+static inline int trace_describe_item(const struct stream *s, struct trace_event *e)
 {
 	e->time_ns = s->time_ns;
 	e->clock = s->reader.clock;

@@ -96,7 +96,7 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d)
 			last = s;
 	}
 	t->given = last;
-	return last ? trace_report(last, e) : TRACE_END;
+	return last ? trace_describe_item(last, e) : TRACE_END;
 }
 
 void trace_hold(struct trace *t, bool holds)

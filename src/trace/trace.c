@@ -68,41 +68,40 @@ struct host_shift {
 static struct host_shift read_shift(const struct trace_source *s)
 {
 	const struct ctf_clock *c = ctf_meta_clock(s->meta, NULL);
-	struct host_shift reported = { .is_known = false };
+	struct host_shift shift = { .is_known = false };
 
-	reported.is_known =
+	shift.is_known =
 		c && c->freq == 1000000000 &&
 		hosts_read(s->path,
 			   (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset),
-			   &reported.by);
-	return reported;
+			   &shift.by);
+	return shift;
 }
 
 /* Returns the most precise shift of all sources with this source's clock.  All of them are moved by
  * the same number, so nothing changes within a host. */
-static struct host_shift shift_of(const struct trace *t, const struct host_shift *reported,
+static struct host_shift shift_of(const struct trace *t, const struct host_shift *shifts,
 				  uint32_t number)
 {
 	uint32_t best = number;
 
 	for (uint32_t i = 0; i < t->n_sources; i++)
-		if (reported[i].is_known &&
-		    (!reported[best].is_known ||
-		     reported[i].by.error_ns < reported[best].by.error_ns) &&
+		if (shifts[i].is_known &&
+		    (!shifts[best].is_known || shifts[i].by.error_ns < shifts[best].by.error_ns) &&
 		    is_same_clock(&t->sources[i]->public, &t->sources[number]->public))
 			best = i;
-	return reported[best];
+	return shifts[best];
 }
 
 /* Consecutive sources of one host are mentioned once. */
-static void shift_sources(struct trace *t, const struct host_shift *reported)
+static void shift_sources(struct trace *t, const struct host_shift *shifts)
 {
 	struct host_shift before = { .is_known = false }, shift;
 
 	for (uint32_t i = 0; i < t->n_sources; i++, before = shift) {
 		struct trace_source *s = &t->sources[i]->public;
 
-		shift = shift_of(t, reported, i);
+		shift = shift_of(t, shifts, i);
 		s->shift_ns = shift.by.shift_ns;
 		if (!i || !is_same_host(s, &t->sources[i - 1]->public) ||
 		    llabs(shift.by.shift_ns - before.by.shift_ns) > shift.by.error_ns)
@@ -116,22 +115,22 @@ static void shift_sources(struct trace *t, const struct host_shift *reported)
 static int relate_hosts(struct trace *t, struct diag *d)
 {
 	bool several = false, any_known = false;
-	struct host_shift *reported;
+	struct host_shift *shifts;
 
 	for (uint32_t i = 1; i < t->n_sources; i++)
 		several |= !is_same_host(&t->sources[0]->public, &t->sources[i]->public);
 	if (!several)
 		return 0;
-	reported = calloc(t->n_sources, sizeof *reported);
-	if (!reported)
+	shifts = calloc(t->n_sources, sizeof *shifts);
+	if (!shifts)
 		return diag_fail(d, -ENOMEM, "no memory for the clocks of several hosts");
 	for (uint32_t i = 0; i < t->n_sources; i++) {
-		reported[i] = read_shift(&t->sources[i]->public);
-		any_known |= reported[i].is_known;
+		shifts[i] = read_shift(&t->sources[i]->public);
+		any_known |= shifts[i].is_known;
 	}
 	if (any_known)
-		shift_sources(t, reported);
-	free(reported);
+		shift_sources(t, shifts);
+	free(shifts);
 	return 0;
 }
 
@@ -285,7 +284,7 @@ int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
 		t->n_heap = 0;
 		return diag_fail(d, -EINVAL, "%s", s->damage.text);
 	}
-	return trace_report(s, e);
+	return trace_describe_item(s, e);
 }
 
 void trace_skip_to(struct trace *t, int64_t time_ns, uint64_t min_bytes)

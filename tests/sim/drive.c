@@ -44,7 +44,7 @@ static uint32_t passed_by[SESSION_CONNECTIONS];
 
 /* A program waits for one request of the crowd at most, however many those are: all peers are one
  * client. */
-static void read_requests(int i)
+static void read_connection(int i)
 {
 	const struct connection *connections = collector.session.connections;
 	pid_t crowd = (pid_t)(SIM_FIRST_PID + SIM_PIDS);
@@ -58,7 +58,7 @@ static void read_requests(int i)
 	passed_by[i] = 0;
 }
 
-enum { HEAR_MOST = 64 };
+enum { READ_MOST = 64 };
 
 /* As in the event loop: reports the descriptors that can be read. */
 static void serve(void *arg)
@@ -83,8 +83,8 @@ static void serve(void *arg)
 	     i++)
 		passed_by[k] = 0;
 	for (int i = 0, k;
-	     i < HEAR_MOST && !collector.stop && (k = collector_next(&collector)) >= 0; i++)
-		read_requests(k);
+	     i < READ_MOST && !collector.stop && (k = collector_next(&collector)) >= 0; i++)
+		read_connection(k);
 	collector_end_turn(&collector);
 }
 

@@ -15,10 +15,10 @@
 #include "sim.h"
 
 enum {
-	BLOCK_TIMEOUT_NS = 1000000000, /* of a program that joins */
+	JOIN_TIMEOUT_NS = 1000000000, /* of a program that joins */
 	/* Of a peer that waits, in rounds of the collector's loop.  Not in time: the collector
 	 * does nothing while its host sleeps. */
-	BLOCK_TIMEOUT_ROUNDS = 8,
+	ANSWER_ROUNDS = 8,
 };
 
 struct peer {
@@ -55,10 +55,10 @@ static void ask(struct sim_program *p)
 	snprintf(q.program, sizeof q.program, "sim-%u", p->pid - SIM_FIRST_PID);
 	p->fd = come(p->pid);
 	if (p->fd < 0) {
-		p->incarnation = SIM_GONE;
+		p->state = SIM_GONE;
 		return;
 	}
-	p->incarnation = SIM_ASKS;
+	p->state = SIM_ASKS;
 	p->asked_ns = sim->now_ns;
 	if (send(p->fd, &q, sizeof q, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof q)
 		program_die(p);
@@ -69,7 +69,7 @@ static void new_program(void)
 	uint32_t pid = SIM_FIRST_PID + sim_draw(SIM_PIDS);
 
 	for (uint32_t i = 0; i < SIM_PROGRAMS && !program_of(pid); i++)
-		if (sim->programs[i].incarnation == SIM_GONE) {
+		if (sim->programs[i].state == SIM_GONE) {
 			sim->programs[i].pid = pid;
 			ask(&sim->programs[i]);
 			return;
@@ -93,7 +93,7 @@ static void hear_answer(struct sim_program *p)
 	int fd = -1;
 
 	if (n < 0 && errno == EAGAIN) {
-		if (sim->now_ns - p->asked_ns > BLOCK_TIMEOUT_NS)
+		if (sim->now_ns - p->asked_ns > JOIN_TIMEOUT_NS)
 			program_die(p); /* it continues without */
 		return;
 	}
@@ -102,7 +102,7 @@ static void hear_answer(struct sim_program *p)
 		memcpy(&fd, CMSG_DATA(c), sizeof fd);
 	close(p->fd);
 	if (n != sizeof a || a.error || fd < 0) {
-		p->incarnation = SIM_GONE; /* its collector died; it asks again, as another one */
+		p->state = SIM_GONE; /* its collector died; it asks again, as another one */
 	} else if (a.host_pid != p->pid) {
 		sim_fail("program %u joined as %u", p->pid, a.host_pid);
 	} else {
@@ -239,16 +239,16 @@ static bool may_be_turned_away(const struct peer *p)
 	       collector.stop;
 }
 
-static void read_requests(struct peer *p)
+static void read_answer(struct peer *p)
 {
 	char text[4096];
 	ssize_t n = recv(p->fd, text, sizeof text - 1, MSG_DONTWAIT);
 
 	if (n < 0 && errno == EAGAIN) {
-		if (p->wants_answer && n_rounds - p->since_round > BLOCK_TIMEOUT_ROUNDS &&
+		if (p->wants_answer && n_rounds - p->since_round > ANSWER_ROUNDS &&
 		    !sim->plan.liars) {
 			sim_fail("no collector answered %s in %d rounds", p->request,
-				 BLOCK_TIMEOUT_ROUNDS);
+				 ANSWER_ROUNDS);
 			leave(p);
 		}
 		return;
@@ -289,11 +289,11 @@ void peers_listen(void)
 {
 	n_rounds++;
 	for (uint32_t i = 0; i < SIM_PROGRAMS; i++)
-		if (sim->programs[i].incarnation == SIM_ASKS)
+		if (sim->programs[i].state == SIM_ASKS)
 			hear_answer(&sim->programs[i]);
 	for (uint32_t i = 0; i < SIM_PEERS; i++) {
 		if (peers[i].fd)
-			read_requests(&peers[i]);
+			read_answer(&peers[i]);
 		if (peers[i].fd && sim_chance(5))
 			leave(&peers[i]);
 	}
@@ -312,6 +312,6 @@ void peers_end(void)
 		if (peers[i].fd)
 			leave(&peers[i]);
 	for (uint32_t i = 0; i < SIM_PROGRAMS; i++)
-		if (sim->programs[i].incarnation != SIM_GONE)
+		if (sim->programs[i].state != SIM_GONE)
 			program_die(&sim->programs[i]);
 }

@@ -54,7 +54,7 @@ bool sim_check_event(uint32_t serial, uint32_t number, uint32_t check, const cha
 struct sim_program *program_of(uint32_t pid)
 {
 	for (uint32_t i = 0; i < SIM_PROGRAMS; i++)
-		if (sim->programs[i].incarnation != SIM_GONE && sim->programs[i].pid == pid)
+		if (sim->programs[i].state != SIM_GONE && sim->programs[i].pid == pid)
 			return &sim->programs[i];
 	return NULL;
 }
@@ -69,11 +69,11 @@ void program_attach(struct sim_program *p, uint32_t host_pid)
 				session_memory->channels[i].size, host_pid)) {
 			if (!sim->plan.liars)
 				sim_fail("the pool of channel %u is not sound", i);
-			p->incarnation = SIM_GONE;
+			p->state = SIM_GONE;
 			return;
 		}
 	memset(p->ids, 0, sizeof p->ids);
-	p->incarnation = SIM_JOINED;
+	p->state = SIM_JOINED;
 	p->writer = sim->n_writers;
 	p->is_stalled = false;
 	memset(p->is_busy, 0, sizeof p->is_busy);
@@ -86,9 +86,9 @@ void program_attach(struct sim_program *p, uint32_t host_pid)
 void program_die(struct sim_program *p)
 {
 	sim_log("program %u dies%s", p->pid, p->is_stalled ? " in the middle of an event" : "");
-	if (p->incarnation == SIM_ASKS)
+	if (p->state == SIM_ASKS)
 		close(p->fd);
-	p->incarnation = SIM_GONE;
+	p->state = SIM_GONE;
 	p->is_stalled = false;
 	sim->n_deaths++;
 }
@@ -309,7 +309,7 @@ void programs_act(void)
 	struct sim_program *p = &sim->programs[sim_draw(SIM_PROGRAMS)];
 
 	sim_advance(1 + sim_draw(500));
-	if (p->incarnation == SIM_JOINED && !sim->ending)
+	if (p->state == SIM_JOINED && !sim->ending)
 		do_something(p);
 	step_go_on(was_on);
 }
@@ -319,9 +319,9 @@ void programs_end(void)
 	for (uint32_t i = 0; i < SIM_PROGRAMS; i++) {
 		struct sim_program *p = &sim->programs[i];
 
-		if (p->incarnation == SIM_JOINED && p->is_stalled && sim_draw(2))
+		if (p->state == SIM_JOINED && p->is_stalled && sim_draw(2))
 			go_on(p);
-		else if (p->incarnation != SIM_GONE && sim_draw(2))
+		else if (p->state != SIM_GONE && sim_draw(2))
 			program_die(p);
 	}
 }

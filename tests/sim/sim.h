@@ -60,7 +60,7 @@ struct sim_event {
 enum sim_life { SIM_GONE, SIM_ASKS, SIM_JOINED };
 
 struct sim_program {
-	enum sim_life incarnation;
+	enum sim_life state;
 	uint32_t pid;
 	int fd; /* while it asks */
 	uint64_t asked_ns;

@@ -43,7 +43,7 @@ void sim_show_time(void)
 		set_view(&collector.session.pools[i]);
 	for (uint32_t p = 0; p < SIM_PROGRAMS; p++)
 		for (uint32_t i = 0;
-		     i < sim->plan.n_channels && sim->programs[p].incarnation == SIM_JOINED; i++)
+		     i < sim->plan.n_channels && sim->programs[p].state == SIM_JOINED; i++)
 			set_view(&sim->programs[p].views[i]);
 }
 

@@ -202,7 +202,7 @@ static void pass(struct streams *d)
 }
 
 /* Whether the writer's last event is in the pool as it is now; all recorded ones must be. */
-static bool inspect_copy(void)
+static bool is_in_copy(void)
 {
 	uint64_t seen = total.unknown_seen, events = total.events;
 	struct pool copy;
@@ -258,7 +258,7 @@ static void step_through(enum situation s, const struct way *w)
 
 		if (load(&ledger->accounts[KEY_WRITER].attempted) > before &&
 		    (has_changed(&a) || !goes_on))
-			is_there = inspect_copy();
+			is_there = is_in_copy();
 		appeared += is_there && !was_there;
 		if (was_there && !is_there)
 			verify_wrong(&total, "the event disappeared");

@@ -89,7 +89,7 @@ static int most_time_first(const void *a, const void *b)
 				  : (x->object < y->object ? -1 : x->object > y->object);
 }
 
-void wait_parts_finalize(struct wait_parts *p)
+void wait_parts_sort(struct wait_parts *p)
 {
 	if (p->n)
 		qsort(p->at, p->n, sizeof *p->at, most_time_first);

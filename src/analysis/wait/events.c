@@ -54,7 +54,7 @@ static int arrive(struct wait_reading *r, uint32_t cpu, int64_t thread, int64_t 
 	if (!t)
 		return thread > 0 ? -ENOMEM : 0;
 	if (t->cpu) /* it runs elsewhere: its switch-out was not recorded */
-		err = wait_contradict(r, (uint32_t)thread, time_ns);
+		err = wait_mark_unknown(r, (uint32_t)thread, time_ns);
 	if (!err && t->now.state == WAIT_BLOCKED && wait_is_asked(r, (uint32_t)thread))
 		err = wait_follow_back(r, t, time_ns); /* its wakeup was not recorded */
 	wait_end_wait(r, t, time_ns);
@@ -73,9 +73,9 @@ static int ensure_on_cpu(struct wait_reading *r, uint32_t cpu, uint32_t thread, 
 	if (before == thread + 1)
 		return 0;
 	if (before > 1)
-		err = wait_contradict(r, before - 1, time_ns);
+		err = wait_mark_unknown(r, before - 1, time_ns);
 	if (!err && thread && r->threads[thread].now.state != WAIT_UNKNOWN)
-		err = wait_contradict(r, thread, time_ns);
+		err = wait_mark_unknown(r, thread, time_ns);
 	return err ? err : arrive(r, cpu, thread, time_ns);
 }
 
@@ -265,7 +265,7 @@ int wait_on_lost(void *context, struct pass *run, const struct trace_event *e)
 		int64_t at_ns = r->threads[i].now.begin_ns;
 
 		if (r->threads[i].now.state != WAIT_GONE) {
-			err = wait_contradict(r, i, e->time_ns > at_ns ? e->time_ns : at_ns);
+			err = wait_mark_unknown(r, i, e->time_ns > at_ns ? e->time_ns : at_ns);
 			r->threads[i].n_contradictions--; /* a loss is not a contradiction */
 		}
 		r->threads[i].in_call = false;

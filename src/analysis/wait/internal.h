@@ -77,8 +77,8 @@ struct wait_thread *wait_thread_of(struct wait_reading *r, int64_t thread);
 /* wait_change_state - end the present state at @time_ns, charge its time, and begin state @to.
  * Returns 0 or -ENOMEM. */
 int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64_t time_ns);
-/* wait_contradict - set the time since the last sure event to UNKNOWN. Returns 0 or -ENOMEM. */
-int wait_contradict(struct wait_reading *r, uint32_t thread, int64_t time_ns);
+/* wait_mark_unknown - set the time since the last sure event to UNKNOWN. Returns 0 or -ENOMEM. */
+int wait_mark_unknown(struct wait_reading *r, uint32_t thread, int64_t time_ns);
 /* The state of a thread that is on a CPU. */
 uint8_t wait_state_on(struct wait_reading *r, const struct wait_thread *t);
 void wait_add_account(struct wait_account *to, const struct wait_account *from);
@@ -109,7 +109,7 @@ void wait_keep(struct wait_thread *t, const struct wait_segment *s);
 
 /* wait_part_add - charge @ns from @at_ns on to the part equal to @like. */
 int wait_part_add(struct wait_parts *p, const struct wait_part *like, uint64_t ns, int64_t at_ns);
-void wait_parts_finalize(struct wait_parts *p); /* most time first */
+void wait_parts_sort(struct wait_parts *p); /* most time first */
 
 /*
  * wait_chain - split [@begin_ns, @end_ns] of a wait that @waker ended into slices by

@@ -98,7 +98,7 @@ int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64
 	return err;
 }
 
-int wait_contradict(struct wait_reading *r, uint32_t thread, int64_t time_ns)
+int wait_mark_unknown(struct wait_reading *r, uint32_t thread, int64_t time_ns)
 {
 	struct wait_thread *t = &r->threads[thread];
 

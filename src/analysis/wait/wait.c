@@ -98,8 +98,8 @@ static int finalize(void *context)
 		err = finish_thread(r, i, &n_rooms);
 	if (w->n_rows)
 		qsort(w->rows, w->n_rows, sizeof *w->rows, most_known_first);
-	wait_parts_finalize(&w->parts);
-	wait_parts_finalize(&w->chain);
+	wait_parts_sort(&w->parts);
+	wait_parts_sort(&w->chain);
 	return err;
 }
 

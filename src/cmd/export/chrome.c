@@ -162,8 +162,7 @@ static int name_cpu_row(struct chrome *c, uint32_t cpu, int64_t *pid, int64_t *t
 	return 0;
 }
 
-static int report_row(struct chrome *c, const struct timeline_item *item, int64_t *pid,
-		      int64_t *tid)
+static int name_row(struct chrome *c, const struct timeline_item *item, int64_t *pid, int64_t *tid)
 {
 	return item->is_of_cpu ? name_cpu_row(c, item->cpu, pid, tid)
 			       : name_rows(c, item->thread, 1, pid, tid);
@@ -201,7 +200,7 @@ static int put_event(struct chrome *c, const struct timeline_item *item, char ph
 {
 	static const char *const categories[] = { "other", "app", "kernel" };
 	int64_t pid, tid;
-	int err = report_row(c, item, &pid, &tid);
+	int err = name_row(c, item, &pid, &tid);
 
 	if (err)
 		return err;
@@ -273,7 +272,7 @@ static int put_counter(struct chrome *c, const struct timeline_item *item)
 {
 	const struct timeline_counter *counter = &c->x->counters[item->counter];
 	int64_t pid, tid;
-	int err = report_row(c, item, &pid, &tid);
+	int err = name_row(c, item, &pid, &tid);
 	char name[256];
 
 	if (err)

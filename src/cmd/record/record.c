@@ -114,7 +114,7 @@ int cmd_record(int argc, char **argv)
 }
 
 /* For systemd units of Type=notify. */
-static int report_manager(void *arg, struct diag *d)
+static int notify_manager(void *arg, struct diag *d)
 {
 	(void)arg;
 	(void)d;
@@ -139,7 +139,7 @@ int cmd_collect(int argc, char **argv)
 		return CMD_FAILED;
 	a.o.kernel.whole_machine = a.o.wants_kernel && !a.cgroups.n;
 	a.o.no_default_events = true;
-	a.o.on_ready = report_manager;
+	a.o.on_ready = notify_manager;
 	a.o.keep = true;
 	if (!a.quiet)
 		fprintf(stderr, "duet collect: recording into %s until Ctrl-C\n", a.o.path);

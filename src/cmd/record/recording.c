@@ -144,7 +144,7 @@ static int exit_status(int status)
 
 int recording_run(struct recording *a)
 {
-	struct recorder_result result = { .n_incarnations = 0 };
+	struct recorder_result result = { .n_collectors = 0 };
 	struct recorder_sending sending;
 	struct recorder *r;
 	struct diag d = { "" }, end = { "" };

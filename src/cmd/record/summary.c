@@ -113,12 +113,12 @@ static void print_sources(const struct recording_summary *a, const struct record
 	}
 }
 
-static void print_incarnations(const struct recorder_result *r)
+static void print_replacements(const struct recorder_result *r)
 {
-	if (r->n_incarnations > 1)
+	if (r->n_collectors > 1)
 		fprintf(stderr,
 			"  the collector was killed %u time%s; another one went on each time\n",
-			r->n_incarnations - 1, plural(r->n_incarnations - 1));
+			r->n_collectors - 1, plural(r->n_collectors - 1));
 }
 
 /*
@@ -143,7 +143,7 @@ static void print_counts(const struct recording_summary *a, const struct recorde
 		print_kernel_recorder(a, r);
 	}
 	trace_chunks_print(a->verb, r);
-	print_incarnations(r);
+	print_replacements(r);
 }
 
 void summary_print(const struct recording_summary *a)
@@ -163,7 +163,7 @@ void summary_print(const struct recording_summary *a)
 	fprintf(stderr, "\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
 		cmd_size_text(r->app_bytes + r->kernel_bytes, size));
 	print_sources(a, r, &s);
-	print_incarnations(r);
+	print_replacements(r);
 	fprintf(stderr,
 		"\nNext: duet view %s | less          all of it, merged by time\n"
 		"      duet view -e 'PATTERN' %s    some events of it\n"

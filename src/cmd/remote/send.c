@@ -20,7 +20,7 @@
 
 #define SPOOL_BYTES (1ull << 30)
 #define SPOOL_LEAST (1ull << 20)
-#define BLOCK_TIMEOUT_NS 30000000000ull
+#define SEND_TIMEOUT_NS 30000000000ull
 enum { FIRST_ANSWER_MS = 3000 };
 
 static const char usage[] =
@@ -68,7 +68,7 @@ static const struct option_table own_options = { own_rows, sizeof own_rows / siz
 void send_begin(struct send *s)
 {
 	*s = (struct send){ .spool_bytes = SPOOL_BYTES,
-			    .o.timeout_ns = BLOCK_TIMEOUT_NS,
+			    .o.timeout_ns = SEND_TIMEOUT_NS,
 			    .sender.control = -1 };
 }
 

@@ -63,7 +63,7 @@ struct switch_request {
 };
 
 /* Ask one collector.  Returns 1 if no event can pass the filter. */
-static int client_one(void *arg, const char *session)
+static int ask_collector(void *arg, const char *session)
 {
 	const struct switch_request *q = arg;
 	const struct arguments *a = q->a;
@@ -107,11 +107,11 @@ static int client_one(void *arg, const char *session)
 static int ask(struct switch_request *q)
 {
 	const struct arguments *a = q->a;
-	int status = client_one(q, a->session.name), others;
+	int status = ask_collector(q, a->session.name), others;
 
 	if (status == CMD_FAILED)
 		return status;
-	others = tenant_sessions_each_other(a->dir, a->session.name, client_one, q);
+	others = tenant_sessions_each_other(a->dir, a->session.name, ask_collector, q);
 	return others > status ? others : status;
 }
 

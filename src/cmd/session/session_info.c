@@ -48,7 +48,7 @@ static int ask(const char *session, int channel, struct cmd_answer *answer)
 }
 
 /* Ask for the triggers one by one, in the order of their numbers. */
-static int client_triggers(struct session_info *l, const char *name)
+static int read_triggers(struct session_info *l, const char *name)
 {
 	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = true };
 	uint64_t after = 0;
@@ -87,7 +87,7 @@ static void note_room(struct session_info *l, int i)
 }
 
 /* The session's lost events are those of its channels and those of programs that never joined. */
-static int client_all(struct session_info *l, const char *name)
+static int read_status(struct session_info *l, const char *name)
 {
 	int status = ask(name, -1, &l->session);
 	uint64_t n = session_info_number(&l->session, "channels");
@@ -99,7 +99,7 @@ static int client_all(struct session_info *l, const char *name)
 		if (!status)
 			note_room(l, l->n_channels);
 	}
-	return status ? status : client_triggers(l, name);
+	return status ? status : read_triggers(l, name);
 }
 
 /* ---------------------------------------------------------------- the disk */
@@ -115,7 +115,7 @@ static int count_file(const char *path, const struct stat *st, int kind, struct 
 	return 0;
 }
 
-static void inspect_disk(struct session_info *l)
+static void measure_disk(struct session_info *l)
 {
 	struct statvfs v;
 
@@ -194,7 +194,7 @@ static bool is_flight_recorder(const struct session_info *l)
 	return true;
 }
 
-static void inspect_programs(struct session_info *l, int dir, const struct tenant_dirs *places)
+static void read_programs(struct session_info *l, int dir, const struct tenant_dirs *places)
 {
 	struct recent r;
 	struct abi_session session;
@@ -226,12 +226,12 @@ int session_info_read(struct session_info *l, int dir, const char *name,
 
 	memset(l, 0, sizeof *l);
 	snprintf(l->name, sizeof l->name, "%s", name);
-	status = client_all(l, name);
+	status = read_status(l, name);
 	if (status)
 		return status;
 	session_info_text(&l->session, "path", l->path, sizeof l->path);
-	inspect_disk(l);
-	inspect_programs(l, dir, places);
+	measure_disk(l);
+	read_programs(l, dir, places);
 	return 0;
 }
 

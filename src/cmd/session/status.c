@@ -83,7 +83,7 @@ struct status_reader {
 	struct tenant_dirs places;
 };
 
-static int inspect_part(void *arg, const char *part)
+static int read_part(void *arg, const char *part)
 {
 	struct status_reader *g = arg;
 	struct session_status *w = g->whole;
@@ -121,7 +121,7 @@ static int show(const struct arguments *a, struct status_reader *g, const char *
 
 	w = (struct session_status){ .n = 0 };
 	g->whole = &w;
-	status = tenant_sessions_each(g->dir, name, inspect_part, g);
+	status = tenant_sessions_each(g->dir, name, read_part, g);
 	if (w.n && a->is_json) {
 		text_addf(json, "%s", *n_shown ? "," : "");
 		print_json(json, &w);

@@ -118,12 +118,12 @@ static void print_troubles(const struct session_status *w)
 	char trouble[1024];
 
 	for (int i = 0; i < w->n; i++) {
-		uint64_t n_incarnations = session_info_number(&w->at[i]->session, "lives");
+		uint64_t n_collectors = session_info_number(&w->at[i]->session, "lives");
 		const char *label = tenant_session_label(w->at[i]->name);
 
-		if (n_incarnations > 1)
+		if (n_collectors > 1)
 			printf("  collectors    %s%s%" PRIu64 "; all but the last were killed\n",
-			       label ? label : "", label ? ": " : "", n_incarnations);
+			       label ? label : "", label ? ": " : "", n_collectors);
 		if (json_line_text(&w->at[i]->session.line, "trouble", trouble, sizeof trouble))
 			printf("  trouble       %s%s%s\n", label ? label : "", label ? ": " : "",
 			       trouble);

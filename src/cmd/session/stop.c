@@ -94,8 +94,8 @@ static bool is_among(const struct cmd_strings *names, const char *name)
 }
 
 /* Choose the sessions to stop among @live.  CMD_FAILED, after a message, if one does not exist. */
-static int select_events(const struct arguments *a, const struct cmd_strings *live, int n,
-			 char **wanted, struct cmd_strings *chosen)
+static int select_sessions(const struct arguments *a, const struct cmd_strings *live, int n,
+			   char **wanted, struct cmd_strings *chosen)
 {
 	struct cmd_strings whole = { 0 }; /* without tenants' parts: those end with their session */
 
@@ -132,7 +132,7 @@ static int run(const struct arguments *a, int n, char **wanted)
 		cmd_list_sessions(dir, &live);
 		close(dir);
 	}
-	if (select_events(a, &live, n, wanted, &chosen))
+	if (select_sessions(a, &live, n, wanted, &chosen))
 		return CMD_FAILED;
 	if (!chosen.n) {
 		cmd_error("stop", "nothing records (duet status)");

@@ -71,7 +71,7 @@ static int ask(const struct listening *l, const char *session, int *fd)
 	return size > 0 ? cmd_error("trigger", "session %s: many watch already", session) : 1;
 }
 
-static bool is_read(const struct listening *l, const char *name)
+static bool is_watched(const struct listening *l, const char *name)
 {
 	for (int i = 0; i < l->n_sources; i++)
 		if (!strcmp(l->sources[i].name, name))
@@ -85,7 +85,7 @@ static int listen_to(void *arg, const char *session)
 	struct listening *l = arg;
 	int fd, status;
 
-	if (is_read(l, session))
+	if (is_watched(l, session))
 		return 0;
 	status = ask(l, session, &fd);
 	if (status == 1 || (status && !tenant_session_label(session)))
@@ -104,7 +104,7 @@ static void forget(struct listening *l, int i)
 }
 
 /* Returns false if the connection is closed. */
-static bool report(struct listening *l, const struct source *s)
+static bool print_notification(struct listening *l, const struct source *s)
 {
 	char line[SESSION_REQUEST_BYTES];
 	ssize_t size = recv(s->fd, line, sizeof line, MSG_DONTWAIT);
@@ -125,7 +125,7 @@ static bool is_full(const struct listening *l)
 /*
  * Wait, and print the notifications that arrived.  Returns whether the sessions may have changed.
  */
-static bool read_requests(struct listening *l)
+static bool wait_and_print(struct listening *l)
 {
 	char changes[4096];
 	bool has_changed;
@@ -141,7 +141,7 @@ static bool read_requests(struct listening *l)
 	while (l->polled[n].revents && read(l->inotify, changes, sizeof changes) > 0)
 		has_changed = true;
 	for (int i = n - 1; i >= 0 && !is_full(l); i--)
-		if (l->polled[i].revents && !report(l, &l->sources[i])) {
+		if (l->polled[i].revents && !print_notification(l, &l->sources[i])) {
 			forget(l, i);
 			has_changed = true;
 		}
@@ -177,7 +177,7 @@ int trigger_listen(int dir, const char *session, uint64_t count)
 	int status = look(&l);
 
 	while (!status && !is_full(&l))
-		if (read_requests(&l) && !is_full(&l))
+		if (wait_and_print(&l) && !is_full(&l))
 			status = look(&l);
 	while (l.n_sources)
 		forget(&l, 0);

@@ -31,10 +31,10 @@ struct build_id { /* a file's build ID, cached by the file's identity */
 };
 
 struct process {
-	pid_t pid;	   /* 0: none */
-	uint64_t hash;	   /* of the mappings written last */
-	uint64_t pages;	   /* mapped pages at that time, of any kind */
-	bool is_finalized; /* the last two checks found the same */
+	pid_t pid;	/* 0: none */
+	uint64_t hash;	/* of the mappings written last */
+	uint64_t pages; /* mapped pages at that time, of any kind */
+	bool is_stable; /* the last two checks found the same */
 };
 
 struct maps {
@@ -160,9 +160,9 @@ static bool has_changed(struct process *p, bool *is_alive)
 		close(fd);
 	text[n > 0 ? n : 0] = 0;
 	*is_alive = sscanf(text, "%llu", &pages) == 1 && pages; /* a zombie has none */
-	if (pages == p->pages && p->is_finalized)
+	if (pages == p->pages && p->is_stable)
 		return false;
-	p->is_finalized = pages == p->pages;
+	p->is_stable = pages == p->pages;
 	p->pages = pages;
 	return *is_alive;
 }

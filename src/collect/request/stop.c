@@ -68,7 +68,7 @@ static void add_result(struct text *t, const struct recorder_options *o,
 				     *(const uint64_t *)((const char *)r + counts[i].offset));
 	add_channels(t, o, r);
 	json_line_add_number(t, "programs", r->programs);
-	json_line_add_number(t, "lives", r->n_incarnations);
+	json_line_add_number(t, "lives", r->n_collectors);
 	text_addf(t, ",\"kernel\":%s,\"kernel_wanted\":%s,\"leaves\":%s",
 		  r->kernel_recorded ? "true" : "false", o->wants_kernel ? "true" : "false",
 		  o->leaves ? "true" : "false");
@@ -121,14 +121,14 @@ void stopping_read(const struct json_line *l, struct stopped *s, struct recorder
 
 	*s = (struct stopped){ .wants_kernel = json_line_is_true(l, "kernel_wanted"),
 			       .leaves = json_line_is_true(l, "leaves") };
-	*r = (struct recorder_result){ .n_incarnations = 1,
+	*r = (struct recorder_result){ .n_collectors = 1,
 				       .kernel_recorded = json_line_is_true(l, "kernel") };
 	for (int i = 0; i < N_COUNTS; i++)
 		json_line_number(l, counts[i].key, (uint64_t *)((char *)r + counts[i].offset));
 	if (json_line_number(l, "programs", &n))
 		r->programs = (uint32_t)n;
 	if (json_line_number(l, "lives", &n))
-		r->n_incarnations = (uint32_t)n;
+		r->n_collectors = (uint32_t)n;
 	read_channels(l, s, r);
 	read_text(l, "path", s->path, sizeof s->path);
 	read_text(l, "failed", s->failed, sizeof s->failed);

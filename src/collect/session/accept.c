@@ -91,7 +91,7 @@ void session_readable(struct session *s, int i)
 		    s->connections[k].round >= round)
 			round = s->connections[k].round + 1;
 	connection->round = round;
-	connection->order = s->n_sent_bytes++;
+	connection->order = s->next_order++;
 	connection->has_sent = true;
 }
 

@@ -39,7 +39,7 @@ int filters_add(struct filters *f, struct session *s, const char *text, struct d
 
 	assert(f->n <= ABI_FILTERS);
 	for (uint32_t i = 0; i < f->n; i++)
-		if (!strcmp(f->handover->text[i], text))
+		if (!strcmp(f->saved->text[i], text))
 			return (int)i + 1;
 	if (f->n == ABI_FILTERS || strlen(text) >= FILTER_TEXT_BYTES)
 		return diag_fail(d, -E2BIG,
@@ -53,10 +53,10 @@ int filters_add(struct filters *f, struct session *s, const char *text, struct d
 	err = filter_compile(text, &one->code, d);
 	if (err)
 		return err;
-	strcpy(f->handover->text[f->n], text);
+	strcpy(f->saved->text[f->n], text);
 	err = session_add_filter(s, one->code.bytes, one->code.size, d);
 	if (err > 0)
-		store_release(&f->handover->n, ++f->n); /* the numbers are those of the session */
+		store_release(&f->saved->n, ++f->n); /* the numbers are those of the session */
 	return err;
 }
 
@@ -69,8 +69,8 @@ int filters_resume(struct filters *f, uint32_t n, struct diag *d)
 		return err;
 	for (; f->n < n; f->n++)
 		f->at[f->n].is_known =
-			!filter_compile(f->handover->text[f->n], &f->at[f->n].code, NULL);
-	store_release(&f->handover->n, n);
+			!filter_compile(f->saved->text[f->n], &f->at[f->n].code, NULL);
+	store_release(&f->saved->n, n);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static int check_program(void *arg, struct program *a)
 			continue;
 		filter_explain(&why, -EINVAL, &reason);
 		c->err = diag_fail(c->diag, -EINVAL, "-f '%s' lets no %s pass: %s",
-				   c->filters->handover->text[number - 1], name, reason.text);
+				   c->filters->saved->text[number - 1], name, reason.text);
 		return 1;
 	}
 	return 0;

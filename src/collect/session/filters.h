@@ -23,7 +23,7 @@ struct filters_saved {
 struct filters {
 	struct filters_one *at; /* filter n is at n - 1 */
 	uint32_t n;
-	struct filters_saved *handover; /* borrowed */
+	struct filters_saved *saved; /* borrowed */
 };
 
 /*

@@ -184,7 +184,7 @@ static uint64_t reap_page(int dir, const char *name, const struct abi_session *s
 	struct program a;
 
 	if (fd < 0 || liveness_is_used(fd)) {
-		b->n_liveness++; /* or not a page: programs_each handles those */
+		b->n_in_use++; /* or not a page: programs_each handles those */
 	} else if (!read_page(dir, fd, &a)) {
 		remove_if_abandoned(dir, name);
 	} else {
@@ -200,19 +200,19 @@ static uint64_t reap_page(int dir, const char *name, const struct abi_session *s
 uint64_t programs_reap(int dir, const struct abi_session *session, struct reaping *b, uint32_t most)
 {
 	DIR *list = list_directory(dir);
-	uint32_t first = b->n_liveness;
+	uint32_t first = b->n_in_use;
 	const char *name = NULL;
 	uint64_t lost = 0;
 
 	if (list && b->at)
 		seekdir(list, b->at); /* if pages came and went meanwhile some are missed until
 				       * the next walk */
-	while (b->n_liveness - first < most && (name = next_page(list)))
+	while (b->n_in_use - first < most && (name = next_page(list)))
 		lost += reap_page(dir, name, session, b);
 	if (name)
 		b->at = telldir(list);
 	else
-		*b = (struct reaping){ .no_program_lives = list && !b->n_liveness };
+		*b = (struct reaping){ .no_program_lives = list && !b->n_in_use };
 	if (list)
 		closedir(list);
 	return lost;
@@ -220,7 +220,7 @@ uint64_t programs_reap(int dir, const struct abi_session *session, struct reapin
 
 void programs_joined(struct reaping *b)
 {
-	b->n_liveness++; /* its page may lie before the position of this walk */
+	b->n_in_use++; /* its page may lie before the position of this walk */
 	b->no_program_lives = false;
 }
 

@@ -126,7 +126,7 @@ uint64_t programs_release(int dir, const struct abi_session *session);
 /* A walk over all pages, some in each call, repeated forever.  Initially zero. */
 struct reaping {
 	long at;	       /* position in the directory; 0: its beginning */
-	uint32_t n_liveness;   /* pages in use seen since then */
+	uint32_t n_in_use;     /* pages in use seen since then */
 	bool no_program_lives; /* the last complete walk found none in use, and no program joined
 				* since */
 };

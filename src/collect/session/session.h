@@ -81,7 +81,7 @@ struct session {
 	int client_fd, client_dir;     /* of a tenant: socket and directory for requests, in our own
 					* runtime directory */
 	struct connection connections[SESSION_CONNECTIONS];
-	uint64_t n_sent_bytes, round;
+	uint64_t next_order, round;
 	uint64_t session_slots_file; /* of session_slots_repair, collect/session/slots.h */
 	uint32_t pid_namespace;	     /* ours; 0: unknown */
 	uint32_t n_joined;

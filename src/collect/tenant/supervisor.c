@@ -393,9 +393,10 @@ static void drop_input(int fd)
 }
 
 /* How long to sleep, in ms; 0 means scan now. */
-static int ms_until_scan(const struct watch *all, bool reported)
+static int ms_until_scan(const struct watch *all, bool has_changed)
 {
-	uint64_t now_ns = monotonic_ns(), at_ns = reported ? all->scan_ns : all->scan_ns + SCAN_NS;
+	uint64_t now_ns = monotonic_ns(),
+		 at_ns = has_changed ? all->scan_ns : all->scan_ns + SCAN_NS;
 
 	return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / 1000000) + 1;
 }
@@ -413,18 +414,18 @@ static void supervise(struct watch *all)
 	struct pollfd p[] = { { .fd = all->w->orders, .events = POLLIN },
 			      { .fd = all->signals, .events = POLLIN },
 			      { .fd = all->inotify, .events = POLLIN } };
-	bool reported = false;
+	bool has_changed = false;
 	int ms;
 
 	scan(all);
 	while (!all->stop) {
-		ms = ms_until_scan(all, reported);
+		ms = ms_until_scan(all, has_changed);
 		if (!ms) {
-			reported = false;
+			has_changed = false;
 			scan(all);
 			continue;
 		}
-		p[2].fd = reported ? -1 : all->inotify;
+		p[2].fd = has_changed ? -1 : all->inotify;
 		if (poll(p, 3, ms) <= 0)
 			continue;
 		if (p[0].revents)
@@ -435,7 +436,7 @@ static void supervise(struct watch *all)
 		}
 		if (p[2].revents) {
 			drop_input(all->inotify);
-			reported = true;
+			has_changed = true;
 		}
 	}
 }

@@ -160,7 +160,7 @@ static void add_use(struct trigger_class *c, const struct triggers *t, int slot,
 		    const char *schema, size_t size)
 {
 	struct trigger_use u = { .slot = slot,
-				 .number = t->handover->at[slot].number,
+				 .number = t->saved->at[slot].number,
 				 .is_second = is_second };
 	struct diag why = { "" };
 

@@ -96,14 +96,14 @@ static int arm(struct triggers *t, int slot, const char *text, struct diag *d)
 	return 0;
 }
 
-int triggers_open(struct triggers *t, struct triggers_saved *handover, struct diag *d)
+int triggers_open(struct triggers *t, struct triggers_saved *saved, struct diag *d)
 {
 	int err = 0;
 
-	*t = (struct triggers){ .handover = handover };
+	*t = (struct triggers){ .saved = saved };
 	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
-		if (handover->at[i].number)
-			err = arm(t, i, handover->at[i].text, d);
+		if (saved->at[i].number)
+			err = arm(t, i, saved->at[i].text, d);
 	return err;
 }
 
@@ -113,7 +113,7 @@ void triggers_close(struct triggers *t)
 		triggers_done(t, 0);
 	for (int i = 0; i < TRIGGERS_MAX; i++)
 		free_armed(t->at[i]);
-	*t = (struct triggers){ .handover = t->handover };
+	*t = (struct triggers){ .saved = t->saved };
 }
 
 /* The first free slot. */
@@ -131,8 +131,8 @@ static uint32_t new_number(const struct triggers *t)
 {
 	uint32_t number = 1;
 
-	if (t->handover->next_number < INT_MAX)
-		return t->handover->next_number + 1;
+	if (t->saved->next_number < INT_MAX)
+		return t->saved->next_number + 1;
 	while (triggers_find(t, number) >= 0)
 		number++;
 	return number;
@@ -144,26 +144,25 @@ int triggers_add(struct triggers *t, const char *text, uint32_t number, struct d
 
 	assert(number <= INT_MAX);
 	if (slot >= 0)
-		return !strcmp(t->handover->at[slot].text, text)
+		return !strcmp(t->saved->at[slot].text, text)
 			       ? (int)number
 			       : diag_fail(d, -EEXIST, "trigger %u exists with another text: %s",
-					   number, t->handover->at[slot].text);
+					   number, t->saved->at[slot].text);
 	slot = find_slot(t);
 	if (slot == TRIGGERS_MAX)
 		return diag_fail(d, -E2BIG, "trigger: the session has %d already", TRIGGERS_MAX);
 	err = arm(t, slot, text, d);
 	if (err)
 		return err;
-	strcpy(t->handover->at[slot].text, text);
-	t->handover->at[slot].fired = t->handover->at[slot].held_back =
-		t->handover->at[slot].forgotten = 0;
-	t->handover->at[slot].not_before_ns = t->handover->at[slot].last_ns = 0;
-	t->handover->at[slot].error[0] = 0;
+	strcpy(t->saved->at[slot].text, text);
+	t->saved->at[slot].fired = t->saved->at[slot].held_back = t->saved->at[slot].forgotten = 0;
+	t->saved->at[slot].not_before_ns = t->saved->at[slot].last_ns = 0;
+	t->saved->at[slot].error[0] = 0;
 	if (!number)
 		number = new_number(t);
-	if (number > t->handover->next_number)
-		t->handover->next_number = number;
-	store_release(&t->handover->at[slot].number, number); /* pairs with triggers_copy */
+	if (number > t->saved->next_number)
+		t->saved->next_number = number;
+	store_release(&t->saved->at[slot].number, number); /* pairs with triggers_copy */
 	return (int)number;
 }
 
@@ -180,7 +179,7 @@ uint32_t triggers_copy(const struct triggers_saved *of, int slot, char text[TRIG
 int triggers_find(const struct triggers *t, uint32_t number)
 {
 	for (int i = 0; i < TRIGGERS_MAX; i++)
-		if (t->at[i] && t->handover->at[i].number == number)
+		if (t->at[i] && t->saved->at[i].number == number)
 			return i;
 	return -1;
 }
@@ -190,7 +189,7 @@ void triggers_note(const struct triggers *t, uint32_t number, const char *why)
 	int slot = triggers_find(t, number);
 
 	if (slot >= 0)
-		snprintf(t->handover->at[slot].error, TRIGGER_ERROR_BYTES, "%.*s",
+		snprintf(t->saved->at[slot].error, TRIGGER_ERROR_BYTES, "%.*s",
 			 (int)strcspn(why, "\n"), why);
 }
 
@@ -203,7 +202,7 @@ int triggers_remove(struct triggers *t, uint32_t number)
 	for (int i = t->n_firings - 1; i >= 0; i--)
 		if (t->firings[i].number == number)
 			triggers_done(t, i);
-	exchange(&t->handover->at[slot].number,
+	exchange(&t->saved->at[slot].number,
 		 0); /* before another text replaces it: triggers_copy */
 	t->n_events -= trigger_has_events(&t->at[slot]->trigger);
 	t->n_kernel -= trigger_has_kernel(&t->at[slot]->trigger);
@@ -231,7 +230,7 @@ static bool is_queue_full(const struct triggers *t, int slot)
 
 static bool may_fire(const struct triggers *t, int slot, uint64_t now_ns)
 {
-	return now_ns >= t->handover->at[slot].not_before_ns && !is_queue_full(t, slot);
+	return now_ns >= t->saved->at[slot].not_before_ns && !is_queue_full(t, slot);
 }
 
 static bool is_switch(const struct trigger *t)
@@ -255,21 +254,21 @@ static bool is_to_pause(const struct trigger *t)
  */
 static void defer(struct triggers *t, uint32_t number, const struct trigger_facts *facts)
 {
-	store_release(&t->handover->deferred.number, 0);
-	t->handover->deferred.time_ns = facts->time_ns;
-	t->handover->deferred.value = facts->value;
-	t->handover->deferred.vpid = facts->vpid;
-	t->handover->deferred.vtid = facts->vtid;
+	store_release(&t->saved->deferred.number, 0);
+	t->saved->deferred.time_ns = facts->time_ns;
+	t->saved->deferred.value = facts->value;
+	t->saved->deferred.vpid = facts->vpid;
+	t->saved->deferred.vtid = facts->vtid;
 	t->deferred_event = facts->event;
 	memcpy(t->deferred_program, facts->program, sizeof t->deferred_program);
-	store_release(&t->handover->deferred.number, number);
+	store_release(&t->saved->deferred.number, number);
 }
 
 static void fire(struct triggers *t, int slot, const struct trigger_facts *facts, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
-	uint32_t number = t->handover->at[slot].number;
-	bool is_over = a->trigger.once && t->handover->at[slot].fired,
+	uint32_t number = t->saved->at[slot].number;
+	bool is_over = a->trigger.once && t->saved->at[slot].fired,
 	     may_fire_now = !is_over && may_fire(t, slot, now_ns);
 
 	assert(a && t->n_firings <= TRIGGERS_FIRINGS);
@@ -277,33 +276,32 @@ static void fire(struct triggers *t, int slot, const struct trigger_facts *facts
 						 * held back */
 		defer(t, may_fire_now ? 0 : number, facts);
 	if (!may_fire_now) {
-		t->handover->at[slot].held_back++;
+		t->saved->at[slot].held_back++;
 		return;
 	}
-	t->handover->at[slot].not_before_ns = now_ns + a->trigger.every_ns;
-	t->handover->at[slot].last_ns = facts->time_ns;
-	t->firings[t->n_firings++] = (struct firing){ .slot = slot,
-						      .number = number,
-						      .fired = ++t->handover->at[slot].fired,
-						      .facts = *facts };
+	t->saved->at[slot].not_before_ns = now_ns + a->trigger.every_ns;
+	t->saved->at[slot].last_ns = facts->time_ns;
+	t->firings[t->n_firings++] = (struct firing){
+		.slot = slot, .number = number, .fired = ++t->saved->at[slot].fired, .facts = *facts
+	};
 }
 
 /* Fires the start or stop that was held back, if it may fire now and still changes the state. */
 static void fire_deferred(struct triggers *t, uint64_t now_ns)
 {
-	uint32_t number = t->handover->deferred.number;
-	struct trigger_facts facts = { .time_ns = t->handover->deferred.time_ns,
-				       .value = t->handover->deferred.value,
-				       .vpid = t->handover->deferred.vpid,
-				       .vtid = t->handover->deferred.vtid,
+	uint32_t number = t->saved->deferred.number;
+	struct trigger_facts facts = { .time_ns = t->saved->deferred.time_ns,
+				       .value = t->saved->deferred.value,
+				       .vpid = t->saved->deferred.vpid,
+				       .vtid = t->saved->deferred.vtid,
 				       .event = t->deferred_event };
 	int slot = number ? triggers_find(t, number) : -1;
 
 	if (!number || (slot >= 0 && !may_fire(t, slot, now_ns)))
 		return;
-	t->handover->deferred.number = 0;
+	t->saved->deferred.number = 0;
 	memcpy(facts.program, t->deferred_program, sizeof facts.program);
-	if (slot >= 0 && is_to_pause(&t->at[slot]->trigger) != t->handover->is_paused)
+	if (slot >= 0 && is_to_pause(&t->at[slot]->trigger) != t->saved->is_paused)
 		fire(t, slot, &facts, now_ns);
 }
 
@@ -364,7 +362,7 @@ static void open_pair(struct triggers *t, int slot, const struct trigger_hit *hi
 		p = set;
 		for (int i = 1; i < WAYS; i++)
 			p = set[i].facts.time_ns < p->facts.time_ns ? &set[i] : p;
-		t->handover->at[slot].forgotten++;
+		t->saved->at[slot].forgotten++;
 	}
 	*p = (struct trigger_pair){ .is_open = true, .key = hit->key, .facts = hit->facts };
 	if (hit->facts.time_ns + a->trigger.time_ns < a->overdue_ns)
@@ -390,7 +388,7 @@ void triggers_event(struct triggers *t, const struct trigger_hit *hit, uint64_t 
 	struct armed *a = t->at[hit->slot];
 
 	assert(hit->slot >= 0 && hit->slot < TRIGGERS_MAX);
-	if (!a || t->handover->at[hit->slot].number != hit->number)
+	if (!a || t->saved->at[hit->slot].number != hit->number)
 		return; /* the trigger was removed meanwhile */
 	if (a->trigger.kind == TRIGGER_EVENT)
 		fire(t, hit->slot, &hit->facts, now_ns);

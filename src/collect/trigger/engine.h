@@ -103,22 +103,22 @@ struct firing {
 };
 
 struct triggers {
-	struct triggers_saved *handover; /* borrowed */
-	struct armed *at[TRIGGERS_MAX];	 /* NULL: free */
-	uint32_t generation;		 /* counts changes of the set of triggers */
-	int n, n_events, n_kernel;	 /* all; with application events; with kernel events */
+	struct triggers_saved *saved;	/* borrowed */
+	struct armed *at[TRIGGERS_MAX]; /* NULL: free */
+	uint32_t generation;		/* counts changes of the set of triggers */
+	int n, n_events, n_kernel;	/* all; with application events; with kernel events */
 	uint64_t programs_scanned_ns,
 		kernel_scanned_ns; /* all events recorded before these times were
 				    * scanned */
 	struct firing firings[TRIGGERS_FIRINGS];
 	int n_firings;
-	const char *deferred_event; /* belongs to handover->owed; NULL: none, or it came from an
+	const char *deferred_event; /* belongs to saved->deferred; NULL: none, or it came from an
 				     * earlier collector */
 	char deferred_program[ABI_PROCNAME_BYTES];
 };
 
-/* triggers_open - arm the triggers saved in @handover.  0 or -errno. */
-int triggers_open(struct triggers *t, struct triggers_saved *handover, struct diag *d);
+/* triggers_open - arm the triggers in @saved.  0 or -errno. */
+int triggers_open(struct triggers *t, struct triggers_saved *saved, struct diag *d);
 void triggers_close(struct triggers *t);
 
 /*

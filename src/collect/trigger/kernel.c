@@ -20,7 +20,7 @@ static void on_match(void *arg, const struct kernel_seen *seen)
 	int slot = (int)(seen->tag >> 1);
 	const struct trigger_hit hit = {
 		.slot = slot,
-		.number = t->handover->at[slot].number,
+		.number = t->saved->at[slot].number,
 		.is_second = seen->tag & 1,
 		.key = seen->key,
 		.facts = { .time_ns = seen->time_ns, .vtid = seen->tid, .event = seen->name }

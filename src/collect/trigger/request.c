@@ -159,8 +159,8 @@ static int find_after(const struct triggers *t, uint64_t after)
 	int found = -1;
 
 	for (int i = 0; i < TRIGGERS_MAX; i++)
-		if (t->at[i] && t->handover->at[i].number > after &&
-		    (found < 0 || t->handover->at[i].number < t->handover->at[found].number))
+		if (t->at[i] && t->saved->at[i].number > after &&
+		    (found < 0 || t->saved->at[i].number < t->saved->at[found].number))
 			found = i;
 	return found;
 }
@@ -168,11 +168,11 @@ static int find_after(const struct triggers *t, uint64_t after)
 static const char *state_of(const struct triggers *t, int slot)
 {
 	for (int i = 0; i < t->n_firings; i++)
-		if (t->firings[i].number == t->handover->at[slot].number)
+		if (t->firings[i].number == t->saved->at[slot].number)
 			return "acts";
-	if (t->handover->deferred.number == t->handover->at[slot].number)
+	if (t->saved->deferred.number == t->saved->at[slot].number)
 		return "held back";
-	return t->at[slot]->trigger.once && t->handover->at[slot].fired ? "over" : "waits";
+	return t->at[slot]->trigger.once && t->saved->at[slot].fired ? "over" : "waits";
 }
 
 static void report(struct collector *c, const struct json_line *l, int fd)
@@ -190,18 +190,17 @@ static void report(struct collector *c, const struct json_line *l, int fd)
 	text_addf(&t, "{\"ok\":true");
 	json_line_add_number(&t, "triggers", (uint64_t)all->n);
 	if (i >= 0) {
-		json_line_add_number(&t, "number", all->handover->at[i].number);
-		json_line_add_text(&t, "text", all->handover->at[i].text);
-		json_line_add_number(&t, "fired", all->handover->at[i].fired);
-		json_line_add_number(&t, "held_back", all->handover->at[i].held_back);
-		json_line_add_number(&t, "forgotten", all->handover->at[i].forgotten);
+		json_line_add_number(&t, "number", all->saved->at[i].number);
+		json_line_add_text(&t, "text", all->saved->at[i].text);
+		json_line_add_number(&t, "fired", all->saved->at[i].fired);
+		json_line_add_number(&t, "held_back", all->saved->at[i].held_back);
+		json_line_add_number(&t, "forgotten", all->saved->at[i].forgotten);
 		json_line_add_text(&t, "state", state_of(all, i));
-		if (all->handover->at[i].fired)
+		if (all->saved->at[i].fired)
 			json_line_add_number(&t, "last_ns",
-					     all->handover->at[i].last_ns +
-						     c->output.clock_offset_ns);
-		if (all->handover->at[i].error[0])
-			json_line_add_text(&t, "error", all->handover->at[i].error);
+					     all->saved->at[i].last_ns + c->output.clock_offset_ns);
+		if (all->saved->at[i].error[0])
+			json_line_add_text(&t, "error", all->saved->at[i].error);
 	}
 	if (c->triggers.scan)
 		json_line_add_number(&t, "missed", trigger_scan_missed(c->triggers.scan));

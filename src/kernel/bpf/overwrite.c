@@ -8,7 +8,7 @@
  * instruction. So the collector drops the oldest records several times a second if a ring is more
  * than three quarters full. If it is late, the newest events are lost, and counted.
  *
- * Meanwhile it finalizes new records: it replaces a record's time in place by session time, while
+ * Meanwhile it stamps new records: it replaces a record's time in place by session time, while
  * the knots for that time are known (clock/track.h). A bit in the word shows which time it has, so
  * the successor of a killed collector can continue anywhere.
  */
@@ -24,9 +24,9 @@ static uint64_t word_at(const struct bpf_reader *r, uint64_t position)
 	return load_acquire((const uint64_t *)bpf_ring_at(r->bpf, r->cpu->ring, position));
 }
 
-/* Finalizes the record at r->cpu->stamped_at. False if there is none, or it is too young or
+/* Stamps the record at r->cpu->stamped_at. False if there is none, or it is too young or
  * malformed. */
-static bool finalize(struct bpf_reader *r)
+static bool stamp_next(struct bpf_reader *r)
 {
 	struct bpf_cpu *c = r->cpu;
 	uint8_t *record = bpf_ring_at(r->bpf, c->ring, c->stamped_at);
@@ -80,7 +80,7 @@ void kernel_bpf_keep(struct kernel_bpf *b, struct kernel_drain *k)
 	for (int i = 0; i < b->n_cpus; i++) {
 		r.cpu = &b->cpus[i];
 		r.end = r.cpu->stamped_at;
-		while (finalize(&r))
+		while (stamp_next(&r))
 			;
 		make_room(&r);
 	}

@@ -130,8 +130,9 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 	return err ? diag_fail(d, err, "no memory for the system calls") : 0;
 }
 
-int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f,
-				    unsigned texts, const struct abi_captures *also)
+int kernel_classes_describe_arguments(struct kernel_classes *c, int nr,
+				      const struct kernel_format *f, unsigned texts,
+				      const struct abi_captures *also)
 {
 	struct kernel_layout *l = &c->entry[nr].layout;
 
@@ -140,8 +141,8 @@ int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const stru
 	return kernel_layout_syscall_entry(l, f, texts, also);
 }
 
-int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late,
-				 const struct abi_captures *also)
+int kernel_classes_describe_result(struct kernel_classes *c, int nr, bool late,
+				   const struct abi_captures *also)
 {
 	struct kernel_layout *l = &c->exit[nr].layout;
 

@@ -66,15 +66,16 @@ int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, 
 		       const char *name);
 
 /* Adds raw_syscalls:sys_enter or sys_exit with format @f. -EOPNOTSUPP if the format is not the
- * expected one. Arguments are unknown until kernel_classes_report_arguments(). */
+ * expected one. Arguments are unknown until kernel_classes_describe_arguments(). */
 int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
 				bool is_entry, struct diag *d);
 /* @texts, @also, @late: kernel/convert/layout.h. */
-int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f,
-				    unsigned texts, const struct abi_captures *also);
+int kernel_classes_describe_arguments(struct kernel_classes *c, int nr,
+				      const struct kernel_format *f, unsigned texts,
+				      const struct abi_captures *also);
 /* Fields that records of exits have beside the result. */
-int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late,
-				 const struct abi_captures *also);
+int kernel_classes_describe_result(struct kernel_classes *c, int nr, bool late,
+				   const struct abi_captures *also);
 
 /* The fields for call stacks: of the kernel and of the user. */
 extern const char *const kernel_stack_fields[2];

@@ -73,9 +73,9 @@ struct kernel_profile {
 	size_t marks_bytes;
 	pid_t owner; /* the process that made the mappings */
 	struct pids followed, threads;
-	void (*on_event)(void *arg, pid_t pid, uint64_t at_ns);
+	void (*on_sampled)(void *arg, pid_t pid, uint64_t at_ns);
 	void (*mapped)(void *arg, const struct kernel_mapped *m);
-	void *on_arg;
+	void *callback_arg;
 	struct pids reported_pids;
 	struct profile_shared *shared;
 	struct clock_line line;

@@ -177,14 +177,15 @@ static int map_rings(struct kernel_profile *p, struct diag *d)
 	return 0;
 }
 
-void kernel_profile_report(struct kernel_profile *p,
-			   void (*on_event)(void *arg, pid_t pid, uint64_t at_ns),
-			   void (*mapped)(void *arg, const struct kernel_mapped *m), void *arg)
+void kernel_profile_set_callbacks(struct kernel_profile *p,
+				  void (*on_sampled)(void *arg, pid_t pid, uint64_t at_ns),
+				  void (*mapped)(void *arg, const struct kernel_mapped *m),
+				  void *arg)
 {
 	if (p) {
-		p->on_event = on_event;
+		p->on_sampled = on_sampled;
 		p->mapped = mapped;
-		p->on_arg = arg;
+		p->callback_arg = arg;
 	}
 }
 
@@ -272,7 +273,7 @@ static void take_mapping(struct kernel_profile *p, const struct kernel_perf_mapp
 		return;
 	memcpy(&time_ns, (const char *)m + m->header.size - sizeof time_ns, sizeof time_ns);
 	to.at_ns = clock_track_ns(&p->shared->clock, &p->line, time_ns);
-	p->mapped(p->on_arg, &to);
+	p->mapped(p->callback_arg, &to);
 }
 
 void profile_apply(struct kernel_profile *p, const struct perf_event_header *h)
@@ -323,9 +324,9 @@ uint64_t profile_sample_ns(struct kernel_profile *p, const struct profile_taken 
 		now_ns = clock_now_ns(&k->clock);
 		ns = ns < now_ns ? ns : now_ns;
 	}
-	if (p->on_event && pid && !pids_has(&p->reported_pids, pid) &&
+	if (p->on_sampled && pid && !pids_has(&p->reported_pids, pid) &&
 	    !pids_put(&p->reported_pids, pid))
-		p->on_event(p->on_arg, pid, ns);
+		p->on_sampled(p->callback_arg, pid, ns);
 	return ns;
 }
 

@@ -60,12 +60,13 @@ int kernel_profile_count(struct kernel_profile *p, const struct kernel_sampled *
 int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f,
 			 const char *system, uint32_t extras, const char *filter, struct diag *d);
 
-/* kernel_profile_report - call @on_event when a process is sampled for the first time, and again
- * after an exec, with the sample's time @at_ns. Call @mapped for the code that such a process
+/* kernel_profile_set_callbacks - call @on_sampled when a process is sampled for the first time, and
+ * again after an exec, with the sample's time @at_ns. Call @mapped for the code that such a process
  * maps. */
-void kernel_profile_report(struct kernel_profile *p,
-			   void (*on_event)(void *arg, pid_t pid, uint64_t at_ns),
-			   void (*mapped)(void *arg, const struct kernel_mapped *m), void *arg);
+void kernel_profile_set_callbacks(struct kernel_profile *p,
+				  void (*on_sampled)(void *arg, pid_t pid, uint64_t at_ns),
+				  void (*mapped)(void *arg, const struct kernel_mapped *m),
+				  void *arg);
 void kernel_profile_close(struct kernel_profile *p); /* accepts NULL, as all functions here do */
 
 /* kernel_profile_add - sample process @pid, and its children from now on. 0 or -ENOMEM. */
@@ -85,7 +86,7 @@ int kernel_profile_attach(struct kernel_profile *p, pid_t tid, struct diag *d);
  * For a flight recorder. kernel_profile_keep_newest() selects that mode, before
  * kernel_profile_run(). 0 or -errno.
  *
- * kernel_profile_keep - call it often: it finalizes new samples and gives back the oldest. Samples
+ * kernel_profile_keep - call it often: it stamps new samples and gives back the oldest. Samples
  * from before @until_ns of the session's clock (0: no promise) can be written afterwards. 0 or
  * -errno.
  * kernel_profile_each_kept - report begin, end and size of pieces of the wanted samples.

@@ -9,7 +9,7 @@
  * second if a ring is more than three quarters full. If it is late, the newest data is lost, and
  * counted.
  *
- * Meanwhile it finalizes new records. It applies forks, names and mappings. It gives each sample a
+ * Meanwhile it stamps new records. It applies forks, names and mappings. It gives each sample a
  * mark, the session time and whether the sample is wanted, because later the process may be
  * unknown. perf's rings are read-only, so the marks lie beside them in memory that a successor
  * inherits, together with the position reached so far (struct profile_shared).
@@ -83,8 +83,8 @@ static void stamp_sample(struct kernel_profile *p, struct profile_ring *r,
 	store(mark_at(r, r->shared_state->stamped_at), r->stamped_ns | mark);
 }
 
-static void recover_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns,
-			 struct kernel_drain *k)
+static void stamp_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns,
+		       struct kernel_drain *k)
 {
 	uint64_t end = kernel_perf_end(&r->perf), *at = &r->shared_state->stamped_at;
 	const struct perf_event_header *h;
@@ -123,21 +123,21 @@ static void make_room(struct kernel_profile *p, struct profile_ring *r)
 	profile_give_back(r, 0);
 }
 
-static int finalize(struct kernel_profile *p, struct kernel_drain *k, uint64_t promised_ns,
-		    bool is_last, struct diag *d)
+static int stamp_all(struct kernel_profile *p, struct kernel_drain *k, uint64_t promised_ns,
+		     bool is_last, struct diag *d)
 {
 	uint64_t until_ns;
 	int err = profile_prepare(p, k, promised_ns, &until_ns, d);
 
 	for (struct profile_ring *r = p->rings; !err && r < p->rings + p->n_rings; r++)
-		recover_ring(p, r, is_last ? UINT64_MAX : until_ns, k);
+		stamp_ring(p, r, is_last ? UINT64_MAX : until_ns, k);
 	return err;
 }
 
 int kernel_profile_keep(struct kernel_profile *p, struct kernel_drain *k, uint64_t until_ns,
 			struct diag *d)
 {
-	int err = p ? finalize(p, k, until_ns, false, d) : 0;
+	int err = p ? stamp_all(p, k, until_ns, false, d) : 0;
 
 	for (int i = 0; p && !err && i < p->n_rings; i++)
 		make_room(p, &p->rings[i]);
@@ -149,10 +149,10 @@ int kernel_profile_n_rings(const struct kernel_profile *p)
 	return p ? p->n_rings : 0;
 }
 
-static void report_trace_chunks(struct kernel_profile *p, const struct profile_ring *r,
-				void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns,
-					     size_t bytes),
-				void *arg)
+static void each_block_kept(struct kernel_profile *p, const struct profile_ring *r,
+			    void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns,
+					 size_t bytes),
+			    void *arg)
 {
 	uint64_t begin_ns = 0, end_ns = 0;
 	const struct perf_event_header *h;
@@ -183,7 +183,7 @@ void kernel_profile_each_kept(struct kernel_profile *p,
 			      void *arg)
 {
 	for (int i = 0; p && i < p->n_rings && p->rings[i].perf.map; i++)
-		report_trace_chunks(p, &p->rings[i], each, arg);
+		each_block_kept(p, &p->rings[i], each, arg);
 }
 
 /* Writes the kept samples up to @end to its stream. A loss counts if the sample after it is
@@ -238,7 +238,7 @@ int kernel_profile_write_kept(struct kernel_profile *p, int i, struct kernel_dra
 
 int profile_drain_kept(struct kernel_profile *p, struct kernel_drain *k, struct diag *d)
 {
-	int first = finalize(p, k, 0, true, d), err;
+	int first = stamp_all(p, k, 0, true, d), err;
 
 	for (struct profile_ring *r = p->rings; r < p->rings + p->n_rings && r->perf.map; r++) {
 		err = write_kept(p, r, r->shared_state->stamped_at, 0, k, d);

@@ -419,8 +419,8 @@ static void add_numbers(const struct kernel_selection *s, bool is_entry, const c
 int kernel_selection_filter(const struct kernel_selection *s, bool is_entry,
 			    kernel_translate *translate, void *arg, struct text *t)
 {
-	const char *reported[16] = { NULL }; /* filters; calls without one come first */
-	int n_reported = 1, err = 0;
+	const char *added[16] = { NULL }; /* filters; calls without one come first */
+	int n_added = 1, err = 0;
 	size_t begin = t->size;
 
 	if (kernel_selection_is_all(s, is_entry)) {
@@ -434,13 +434,13 @@ int kernel_selection_filter(const struct kernel_selection *s, bool is_entry,
 		const char *filter = s->exit[nr] ? s->exit_filter[nr] : NULL;
 		int i = 0;
 
-		while (i < n_reported && reported[i] != filter)
+		while (i < n_added && added[i] != filter)
 			i++;
-		if (i < n_reported)
+		if (i < n_added)
 			continue;
-		if (n_reported == sizeof reported / sizeof *reported)
+		if (n_added == sizeof added / sizeof *added)
 			return -E2BIG;
-		reported[n_reported++] = filter;
+		added[n_added++] = filter;
 		text_addf(t, "%s((", t->size > begin ? "||" : "");
 		err = translate(arg, filter, t);
 		text_addf(t, ")&&(");

@@ -108,7 +108,7 @@ static void dump_interfaces(struct kernel_dump *p)
 		addresses = NULL;
 	for (struct if_nameindex *i = all; i && i->if_name && !p->err; i++) {
 		uint32_t none = 0;
-		bool reported = false;
+		bool has_address = false;
 
 		for (struct ifaddrs *a = addresses; a; a = a->ifa_next) {
 			const struct sockaddr_in *in = (const struct sockaddr_in *)a->ifa_addr;
@@ -117,9 +117,9 @@ static void dump_interfaces(struct kernel_dump *p)
 				continue;
 			kernel_dump_put(p, id, i->if_name, strlen(i->if_name) + 1, &in->sin_addr,
 					4);
-			reported = true;
+			has_address = true;
 		}
-		if (!reported)
+		if (!has_address)
 			kernel_dump_put(p, id, i->if_name, strlen(i->if_name) + 1, &none, 4);
 	}
 	if (all)

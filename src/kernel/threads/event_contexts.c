@@ -201,7 +201,7 @@ int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask,
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for contexts of kernel events");
 	c->threads.mask = mask;
-	c->threads.inspected = ~(KERNEL_CONTEXTS_REPORTED | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID) |
+	c->threads.proc_only = ~(KERNEL_CONTEXTS_REPORTED | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID) |
 				 (o->system_calls ? KERNEL_CONTEXT_CREDENTIALS : 0));
 	c->threads.clock = o->clock;
 	c->keeps = keeps;
@@ -270,12 +270,12 @@ static void refresh_after_event(struct kernel_contexts *c, struct thread *t, uin
 	struct kernel_thread_state now;
 	int32_t tid = t->tid;
 
-	if (!threads_read(&c->threads, t, &now, c->threads.inspected))
+	if (!threads_read(&c->threads, t, &now, c->threads.proc_only))
 		return;
 	kernel_contexts_learn(c);
 	t = threads_find(&c->threads, tid);
 	if (t && t->n && t->n_reported == n_reported)
-		threads_apply(&c->threads, t, &now, ns, c->threads.inspected);
+		threads_apply(&c->threads, t, &now, ns, c->threads.proc_only);
 }
 
 static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int32_t tid,

@@ -52,7 +52,7 @@ static void apply_birth(struct thread_table *table, const struct kernel_change *
 	t->scanned_ns = change->ns;
 	/* The parent's data does not show the namespaces that the child is created in. */
 	if (!parent || change->flags & OTHER_NAMESPACES)
-		to_read = parent ? table->inspected : ~KERNEL_CONTEXTS_REPORTED;
+		to_read = parent ? table->proc_only : ~KERNEL_CONTEXTS_REPORTED;
 	if (change->flags & INTO_CGROUP)
 		to_read |= KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP);
 	if (table->mask & own_fields)
@@ -133,7 +133,7 @@ static void apply_rights(struct thread_table *table, struct thread *t,
 	else if (!is_request && t->stamped_ns < change->ns) /* else the last read of /proc includes
 						        * it: one read serves many changes at
 						        * once */
-		threads_reread(table, t, change->ns, table->inspected);
+		threads_reread(table, t, change->ns, table->proc_only);
 }
 
 void threads_change(void *arg, const struct kernel_change *change)

@@ -30,7 +30,7 @@ enum {
 };
 
 /* The place of each value in a record; 0: the record does not have it. */
-struct reported {
+struct record_layout {
 	uint16_t id;
 	enum kernel_change_kind kind;
 	uint16_t tid, by, flags, hierarchy, text, result, ids[2];
@@ -41,8 +41,8 @@ struct reported {
 struct kernel_thread_events {
 	struct kernel_instance instance;
 	const struct abi_clock *clock;
-	struct reported reported[EVENTS_MAX];
-	int n_reported;
+	struct record_layout layouts[EVENTS_MAX];
+	int n_layouts;
 	int *pipes;
 	int n_pipes;
 	uint8_t *page;
@@ -92,13 +92,13 @@ static const struct kernel_field *field_of(const struct kernel_format *f, const 
 static int add_event(struct kernel_thread_events *u, const struct recorded *w,
 		     struct kernel_format *f)
 {
-	struct reported *t = &u->reported[u->n_reported];
+	struct record_layout *t = &u->layouts[u->n_layouts];
 	const struct kernel_field *field;
 	int err = kernel_event_format(u->instance.dir, w->system, w->event, f, NULL);
 
 	if (err)
 		return err;
-	*t = (struct reported){ .id = f->id, .kind = w->kind };
+	*t = (struct record_layout){ .id = f->id, .kind = w->kind };
 	if ((field = field_of(f, w->tid)) && field->size == 4)
 		t->tid = field->offset;
 	if ((field = field_of(f, w->by)) && field->size == 4)
@@ -115,7 +115,7 @@ static int add_event(struct kernel_thread_events *u, const struct recorded *w,
 	    (field && field->place == KERNEL_REL_LOC))
 		return -ENOENT;
 	err = kernel_event_enable(u->instance.dir, w->system, w->event, true, NULL);
-	u->n_reported += !err;
+	u->n_layouts += !err;
 	return err;
 }
 
@@ -129,13 +129,13 @@ static void add_setter(struct kernel_thread_events *u, enum kernel_setter call, 
 				    .kind = is_entry ? KERNEL_CHANGE_REQUESTED
 						     : KERNEL_CHANGE_GRANTED };
 	const struct kernel_field *field;
-	struct reported *t;
+	struct record_layout *t;
 	int n = 0;
 
 	snprintf(event, sizeof event, "sys_%s_%s", is_entry ? "enter" : "exit", setters[call]);
 	if (add_event(u, &w, f))
 		return;
-	t = &u->reported[u->n_reported - 1];
+	t = &u->layouts[u->n_layouts - 1];
 	t->call = call;
 	field = is_entry ? NULL : field_of(f, "ret");
 	t->result = field && field->size == 8 ? field->offset : 0;
@@ -289,7 +289,7 @@ static int32_t tid_at(const struct kernel_record *r, unsigned offset)
 
 /* Reads an array, or a text located by a word: its low half is the place, its high half the
  * size. */
-static void take_text(struct kernel_change *c, const struct reported *t,
+static void take_text(struct kernel_change *c, const struct record_layout *t,
 		      const struct kernel_record *r)
 {
 	size_t at = t->text, size = t->text_size, n;
@@ -308,7 +308,8 @@ static void take_text(struct kernel_change *c, const struct reported *t,
 	c->text[n] = 0;
 }
 
-static bool take(struct kernel_change *c, const struct reported *t, const struct kernel_record *r)
+static bool take(struct kernel_change *c, const struct record_layout *t,
+		 const struct kernel_record *r)
 {
 	if (!has(r, t->tid, 4) || !has(r, t->by, 4) || !has(r, t->flags, 8) ||
 	    !has(r, t->hierarchy, 4) || !has(r, t->text, t->text_size ? t->text_size : 4) ||
@@ -361,8 +362,8 @@ static void read_page(struct kernel_thread_events *u, size_t size)
 		memcpy(&id, r.bytes, sizeof id);
 		c = room(u);
 		u->has_lost |= !c;
-		for (int i = 0; c && i < u->n_reported; i++)
-			if (u->reported[i].id == id && take(c, &u->reported[i], &r)) {
+		for (int i = 0; c && i < u->n_layouts; i++)
+			if (u->layouts[i].id == id && take(c, &u->layouts[i], &r)) {
 				c->ns = clock_ns(u->clock, r.ticks);
 				u->n_changes++;
 				break;

@@ -41,7 +41,7 @@ static int32_t number_of(const char *text, const char *key, int nth)
 	return (int32_t)value;
 }
 
-static bool inspect_status(struct kernel_thread_state *s, int32_t tid)
+static bool read_status(struct kernel_thread_state *s, int32_t tid)
 {
 	enum { LAST = 64 };
 	char path[64], text[32768]; /* `status` may list some thousand groups before the
@@ -61,7 +61,7 @@ static bool inspect_status(struct kernel_thread_state *s, int32_t tid)
 	return true;
 }
 
-static bool inspect_name(struct kernel_thread_state *s, int32_t tid)
+static bool read_name(struct kernel_thread_state *s, int32_t tid)
 {
 	char path[64], text[128];
 
@@ -75,7 +75,7 @@ static bool inspect_name(struct kernel_thread_state *s, int32_t tid)
 }
 
 /* /proc/TID/stat: "tid (name) state ppid ... priority(18) nice(19)" */
-static bool inspect_stat(struct kernel_thread_state *s, int32_t tid)
+static bool read_stat(struct kernel_thread_state *s, int32_t tid)
 {
 	char path[64], text[1024];
 	const char *p;
@@ -95,7 +95,7 @@ static bool inspect_stat(struct kernel_thread_state *s, int32_t tid)
 }
 
 /* A namespace that cannot be read keeps its old value: the thread may have just ended. */
-static void inspect_namespace(int32_t tid, const char *what, int32_t *number)
+static void read_namespace(int32_t tid, const char *what, int32_t *number)
 {
 	char path[64], link[64], *at;
 	ssize_t n;
@@ -108,14 +108,14 @@ static void inspect_namespace(int32_t tid, const char *what, int32_t *number)
 		*number = (int32_t)(uint32_t)strtoul(at + 1, NULL, 10);
 }
 
-static void inspect_namespaces(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
+static void read_namespaces(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
 {
 	static const char *const names[] = { "cgroup", "ipc",  "mnt",  "net",
 					     "pid",    "time", "user", "uts" };
 
 	for (int i = KERNEL_CONTEXT_CGROUP_NS; i <= KERNEL_CONTEXT_UTS_NS; i++)
 		if (mask & KERNEL_CONTEXT_BIT(i))
-			inspect_namespace(tid, names[i - KERNEL_CONTEXT_CGROUP_NS], &s->number[i]);
+			read_namespace(tid, names[i - KERNEL_CONTEXT_CGROUP_NS], &s->number[i]);
 }
 
 bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
@@ -130,14 +130,14 @@ bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mas
 							   * thread has ended */
 	};
 
-	if ((mask & ~(uint32_t)WITHOUT_STATUS && !inspect_status(s, tid)) ||
-	    (mask & STAT && !inspect_stat(s, tid)))
+	if ((mask & ~(uint32_t)WITHOUT_STATUS && !read_status(s, tid)) ||
+	    (mask & STAT && !read_stat(s, tid)))
 		return false;
-	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) && !inspect_name(s, tid))
+	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) && !read_name(s, tid))
 		return false;
 	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
 		cgroup_of(tid, s->cgroup, sizeof s->cgroup);
-	inspect_namespaces(s, tid, mask);
+	read_namespaces(s, tid, mask);
 	return true;
 }
 

@@ -43,7 +43,7 @@ struct thread {
 
 struct thread_table {
 	uint32_t mask;		       /* the contexts to record */
-	uint32_t inspected;	       /* those that only /proc has, no event */
+	uint32_t proc_only;	       /* those that only /proc has, no event */
 	const struct abi_clock *clock; /* not owned */
 	size_t n_versions;	       /* of all threads */
 	struct thread *buckets[THREAD_BUCKETS];

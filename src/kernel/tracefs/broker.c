@@ -15,13 +15,13 @@
 
 #include "kernel/tracefs/rights.h"
 
-enum { BLOCK_TIMEOUT_S = 10 };
+enum { ANSWER_TIMEOUT_S = 10 };
 
 /* A connection to a lender that runs as root, or -errno. */
 static int connect_to_broker(void)
 {
 	const char *path = secure_getenv("DUET_LENDER");
-	const struct timeval block_timeout = { .tv_sec = BLOCK_TIMEOUT_S };
+	const struct timeval timeout = { .tv_sec = ANSWER_TIMEOUT_S };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct ucred peer;
 	socklen_t size = sizeof peer;
@@ -33,7 +33,7 @@ static int connect_to_broker(void)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &block_timeout, sizeof block_timeout);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 	if (connect(fd, (const struct sockaddr *)&a, sizeof a) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		err = -errno;

@@ -19,7 +19,7 @@
 #include "base/io.h"
 #include "kernel/tracefs/broker.h"
 
-enum { LOANS_MAX = 32, LOANS_OF_ONE = 4, DEPTH_MAX = 8 };
+enum { LEASES_MAX = 32, LOANS_OF_ONE = 4, DEPTH_MAX = 8 };
 
 struct lease {
 	int connection; /* -1: free */
@@ -30,7 +30,7 @@ struct lease {
 struct broker_server {
 	int root; /* of tracefs */
 	int listener;
-	struct lease lease[LOANS_MAX];
+	struct lease leases[LEASES_MAX];
 };
 
 int broker_server_open(struct broker_server **out, int listener, struct diag *d)
@@ -46,8 +46,8 @@ int broker_server_open(struct broker_server **out, int listener, struct diag *d)
 	l->root = root;
 	l->listener = listener;
 	io_refuse_descriptors(listener);
-	for (int i = 0; i < LOANS_MAX; i++)
-		l->lease[i] = (struct lease){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
+	for (int i = 0; i < LEASES_MAX; i++)
+		l->leases[i] = (struct lease){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
 	kernel_instance_reap(root, NULL);
 	*out = l;
 	return 0;
@@ -57,8 +57,8 @@ static int count_of(const struct broker_server *l, uid_t uid)
 {
 	int n = 0;
 
-	for (int i = 0; i < LOANS_MAX; i++)
-		n += l->lease[i].connection >= 0 && l->lease[i].uid == uid;
+	for (int i = 0; i < LEASES_MAX; i++)
+		n += l->leases[i].connection >= 0 && l->leases[i].uid == uid;
 	return n;
 }
 
@@ -79,9 +79,9 @@ static void accept_client(struct broker_server *l)
 		return;
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
 	    count_of(l, peer.uid) < LOANS_OF_ONE)
-		for (int i = 0; i < LOANS_MAX; i++)
-			if (l->lease[i].connection < 0) {
-				l->lease[i] = (struct lease){ fd, peer.uid, KERNEL_NO_INSTANCE };
+		for (int i = 0; i < LEASES_MAX; i++)
+			if (l->leases[i].connection < 0) {
+				l->leases[i] = (struct lease){ fd, peer.uid, KERNEL_NO_INSTANCE };
 				return;
 			}
 	close(fd);
@@ -162,7 +162,7 @@ static void answer(int connection, const struct broker_answer *a, const int *fds
 }
 
 /* Returns false if the lease has ended. */
-static bool read_requests(struct broker_server *l, struct lease *one)
+static bool answer_request(struct broker_server *l, struct lease *one)
 {
 	struct broker_answer a = { 0 };
 	struct diag d = { "" };
@@ -188,27 +188,27 @@ static bool read_requests(struct broker_server *l, struct lease *one)
 
 int broker_server_step(struct broker_server *l, int timeout_ms, struct diag *d)
 {
-	struct pollfd p[LOANS_MAX + 1] = { { .fd = l->listener, .events = POLLIN } };
+	struct pollfd p[LEASES_MAX + 1] = { { .fd = l->listener, .events = POLLIN } };
 	int n = 0, n_ready;
 
-	for (int i = 0; i < LOANS_MAX; i++)
-		p[i + 1] = (struct pollfd){ .fd = l->lease[i].connection, .events = POLLIN };
-	n_ready = poll(p, LOANS_MAX + 1, timeout_ms);
+	for (int i = 0; i < LEASES_MAX; i++)
+		p[i + 1] = (struct pollfd){ .fd = l->leases[i].connection, .events = POLLIN };
+	n_ready = poll(p, LEASES_MAX + 1, timeout_ms);
 	if (n_ready < 0 && errno != EINTR)
 		return diag_errno(d, "poll");
 	/* A recorder that outlived the broker before this one may end at any time. */
 	if (!n_ready)
 		kernel_instance_reap(l->root, NULL);
-	for (int i = 0; i < LOANS_MAX; i++) {
-		struct lease *one = &l->lease[i];
+	for (int i = 0; i < LEASES_MAX; i++) {
+		struct lease *one = &l->leases[i];
 
-		if (one->connection >= 0 && p[i + 1].revents && !read_requests(l, one))
+		if (one->connection >= 0 && p[i + 1].revents && !answer_request(l, one))
 			take_back(one);
 	}
 	if (p[0].revents & POLLIN)
 		accept_client(l);
-	for (int i = 0; i < LOANS_MAX; i++)
-		n += l->lease[i].connection >= 0;
+	for (int i = 0; i < LEASES_MAX; i++)
+		n += l->leases[i].connection >= 0;
 	return n;
 }
 
@@ -216,11 +216,11 @@ void broker_server_close(struct broker_server *l)
 {
 	if (!l)
 		return;
-	for (int i = 0; i < LOANS_MAX; i++)
-		if (l->lease[i].connection >= 0) {
-			close(l->lease[i].connection);
-			if (l->lease[i].instance.dir >= 0)
-				close(l->lease[i].instance.dir);
+	for (int i = 0; i < LEASES_MAX; i++)
+		if (l->leases[i].connection >= 0) {
+			close(l->leases[i].connection);
+			if (l->leases[i].instance.dir >= 0)
+				close(l->leases[i].instance.dir);
 		}
 	close(l->root);
 	free(l);

@@ -52,7 +52,7 @@ struct slot {
 
 struct kernel_watch {
 	const struct abi_clock *clock;
-	kernel_event_callback *reported;
+	kernel_event_callback *on_match;
 	void *arg;
 	struct slot slots[KERNEL_IDS];
 };
@@ -67,13 +67,13 @@ struct record {
 };
 
 struct kernel_watch *kernel_watch_make(const struct abi_clock *clock,
-				       kernel_event_callback *reported, void *arg)
+				       kernel_event_callback *on_match, void *arg)
 {
 	struct kernel_watch *w = calloc(1, sizeof *w);
 
 	if (w) {
 		w->clock = clock;
-		w->reported = reported;
+		w->on_match = on_match;
 		w->arg = arg;
 	}
 	return w;
@@ -407,7 +407,7 @@ void kernel_watch_record(struct kernel_watch *w, uint32_t cpu, const uint8_t *by
 					     .tag = u->tag,
 					     .name = r.watched->name };
 		if (read_key(&r, u, &seen.key))
-			w->reported(w->arg, &seen);
+			w->on_match(w->arg, &seen);
 	}
 }
 

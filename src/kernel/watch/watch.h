@@ -45,7 +45,7 @@ struct kernel_watch;
 
 /* kernel_watch_make - a watch without events; NULL without memory. @clock: not owned. */
 struct kernel_watch *kernel_watch_make(const struct abi_clock *clock,
-				       kernel_event_callback *reported, void *arg);
+				       kernel_event_callback *on_match, void *arg);
 void kernel_watch_free(struct kernel_watch *w);
 
 /* kernel_watch_event - watch the events of format @f, which are recorded as @name.

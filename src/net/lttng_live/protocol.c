@@ -65,7 +65,7 @@ bool live_extend(struct live_connection *c)
 struct live_cursor *live_cursor_of(struct live_connection *c, uint64_t id, uint32_t *stream)
 {
 	*stream = (uint32_t)(id - 1);
-	if (!id || id > c->n_cursors || !c->cursors[id - 1].reported)
+	if (!id || id > c->n_cursors || !c->cursors[id - 1].is_announced)
 		return NULL;
 	return c->is_attached[c->files->streams[*stream].recording] ? &c->cursors[*stream] : NULL;
 }
@@ -80,7 +80,7 @@ uint32_t live_count_unreported(const struct live_connection *c, uint32_t recordi
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < c->n_cursors; i++)
-		n += c->files->streams[i].recording == recording && !c->cursors[i].reported;
+		n += c->files->streams[i].recording == recording && !c->cursors[i].is_announced;
 	return n;
 }
 
@@ -100,10 +100,10 @@ static void put_streams(struct live_connection *c, uint32_t recording, bool from
 		const struct live_stream *s = &c->files->streams[i];
 		struct live_cursor *cursor = &c->cursors[i];
 
-		if (s->recording != recording || cursor->reported)
+		if (s->recording != recording || cursor->is_announced)
 			continue;
-		*cursor =
-			(struct live_cursor){ .reported = true, .floor_ns = c->floors[recording] };
+		*cursor = (struct live_cursor){ .is_announced = true,
+						.floor_ns = c->floors[recording] };
 		if (from_now && s->name)
 			cursor->next = live_files_n_packets(c->files, i);
 		live_put64(c, i + (uint64_t)1);
@@ -183,7 +183,7 @@ static void attach(struct live_connection *c, const uint8_t *body)
 	}
 	for (uint32_t i = 0; i < c->n_cursors; i++)
 		if (c->files->streams[i].recording == recording)
-			c->cursors[i] = (struct live_cursor){ .reported = false };
+			c->cursors[i] = (struct live_cursor){ .is_announced = false };
 	c->is_attached[recording] = true;
 	c->floors[recording] = 0;
 	live_put32(c, ATTACH_OK);

@@ -28,7 +28,7 @@
 enum { LIVE_COMMAND_MAX = 16 + 32 };
 
 struct live_cursor { /* of a stream, for one viewer */
-	bool reported, is_over;
+	bool is_announced, is_over;
 	bool has_class, has_packet;
 	uint64_t class_id;
 	uint64_t next; /* number of the next packet */

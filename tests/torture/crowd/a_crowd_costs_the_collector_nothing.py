@@ -16,7 +16,7 @@ from trial import cmd, duet, fail, is_, paths, run_cases, start, work  # noqa: E
 from watch import Watch  # noqa: E402
 
 crowd, library = paths(2)
-n_threads, n_processes, n_incarnations = map(int, sys.argv[4:7])
+n_threads, n_processes, n_collectors = map(int, sys.argv[4:7])
 
 
 def record(what, n, events, *more):
@@ -63,7 +63,7 @@ def processes_are_recorded_or_counted():
 
 def short_lives_lose_nothing():
     for width in ("1", "8"):
-        is_(record("lives", n_incarnations, 100, width), 0, "short lives lose nothing")
+        is_(record("lives", n_collectors, 100, width), 0, "short lives lose nothing")
 
 
 run_cases(threads_are_recorded_or_counted, processes_are_recorded_or_counted, short_lives_lose_nothing)

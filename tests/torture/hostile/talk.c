@@ -25,7 +25,7 @@
 #include "abi/control.h"
 #include "guest.h"
 
-enum { FDS = 253 /* SCM_MAX_FD */, SILENT = 500, BLOCK_TIMEOUT_MS = 5000, TEXT = 200000 };
+enum { FDS = 253 /* SCM_MAX_FD */, SILENT = 500, ANSWER_TIMEOUT_MS = 5000, TEXT = 200000 };
 
 static unsigned long n_done, n_refused, n_silent, n_full;
 
@@ -216,7 +216,7 @@ static void read_requests(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char answer[16384];
-	ssize_t n = poll(&p, 1, BLOCK_TIMEOUT_MS) == 1
+	ssize_t n = poll(&p, 1, ANSWER_TIMEOUT_MS) == 1
 			    ? recv(fd, answer, sizeof answer - 1, MSG_DONTWAIT)
 			    : 0;
 

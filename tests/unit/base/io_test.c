@@ -62,7 +62,7 @@ static int put_whole(void)
 	return io_write(ends[1], out, SIZE);
 }
 
-static int put_trace_chunks(void)
+static int put_vector(void)
 {
 	struct iovec v[5] = { { out, 1 },
 			      { out + 1, 0 },
@@ -80,7 +80,7 @@ static void a_write_is_whole_however_the_system_cuts_it(void)
 
 static void pieces_are_written_whole_and_in_order(void)
 {
-	with_interrupted_short_writes(put_trace_chunks);
+	with_interrupted_short_writes(put_vector);
 }
 
 static void a_write_that_fails_says_why(void)

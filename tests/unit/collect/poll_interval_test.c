@@ -54,7 +54,7 @@ static void a_burst_is_forgotten_within_seconds(void)
 	ok(now_ns < 20000 * MS);
 }
 
-static void selector_joins_may_begin(void)
+static void a_program_that_joins_may_begin(void)
 {
 	struct poll_interval p = { 0 };
 
@@ -84,7 +84,7 @@ int main(void)
 	run(little_room_or_many_processors_are_short);
 	run(a_high_rate_shortens_the_interval);
 	run(a_burst_is_forgotten_within_seconds);
-	run(selector_joins_may_begin);
+	run(a_program_that_joins_may_begin);
 	run(strange_numbers_stay_within_the_limits);
 	return test_status();
 }

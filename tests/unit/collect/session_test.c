@@ -48,7 +48,7 @@ static int let_in(uint64_t now_ns)
 	return n;
 }
 
-static bool is_read(int connection)
+static bool reads_status(int connection)
 {
 	struct session_message m;
 
@@ -73,7 +73,7 @@ static void a_sent_request_is_read_whatever_connects_after_it(void)
 	}
 	is(n, SESSION_CONNECTIONS + 100);
 	session_expire(&session, 10 * SECOND);
-	ok(is_read(connection));
+	ok(reads_status(connection));
 	for (int i = 0; i < SESSION_CONNECTIONS + 100; i++)
 		close(crowd[i]);
 	close(honest);
@@ -92,9 +92,9 @@ static void the_next_connection_waits_while_all_have_unread_requests(void)
 	speak(crowd[SESSION_CONNECTIONS] = come());
 	is(let_in(1), 0);
 	for (int i = 0; i < SESSION_CONNECTIONS; i++)
-		ok(is_read(i));
+		ok(reads_status(i));
 	is(let_in(2), 1);
-	ok(is_read(0));
+	ok(reads_status(0));
 	for (int i = 0; i <= SESSION_CONNECTIONS; i++)
 		close(crowd[i]);
 	session_close(&session);
@@ -135,7 +135,7 @@ static bool next_is_heard(void)
 {
 	int connection = session_next(&session);
 
-	return connection >= 0 && is_read(connection);
+	return connection >= 0 && reads_status(connection);
 }
 
 static void between_two_requests_of_one_there_is_one_of_each_other(void)
@@ -157,7 +157,7 @@ static void between_two_requests_of_one_there_is_one_of_each_other(void)
 
 		for (int n = 0; n < 3 && recv(honest[i], &byte, 1, MSG_DONTWAIT) < 0; n++)
 			ok(next_is_heard()); /* one of each crowd, and the honest one */
-		is(recv(honest[i], &byte, 1, MSG_DONTWAIT), 0); /* is_read has closed it */
+		is(recv(honest[i], &byte, 1, MSG_DONTWAIT), 0); /* reads_status has closed it */
 		close(honest[i]);
 	}
 	for (int i = 0; i < 2 * CROWD - 20; i++) /* and no request is forgotten */

@@ -162,7 +162,7 @@ static void an_event_is_measured_and_its_field_found(void)
 	const struct trigger_field id = { .type = { 'i', 16, SCHEMA_ONE, 0, { 0, 0 } },
 					  .n_parts = 2,
 					  .offset = 4 };
-	struct triggers_saved *handover = calloc(1, sizeof *handover);
+	struct triggers_saved *saved = calloc(1, sizeof *saved);
 	struct triggers t;
 	size_t size = 0;
 	uint64_t key;
@@ -182,7 +182,7 @@ static void an_event_is_measured_and_its_field_found(void)
 	ok(trigger_class_key(c, &id, event, size, &key));
 	ok((int64_t)key == -2);
 
-	triggers_open(&t, handover, NULL);
+	triggers_open(&t, saved, NULL);
 	is(triggers_add(&t, "time shop:order to shop:* > 1s by id if a == 7 -> notify", 0, &why),
 	   1);
 	is(triggers_add(&t, "time shop:order to shop:* > 1s by nothing -> notify", 0, &why), 2);
@@ -196,18 +196,18 @@ static void an_event_is_measured_and_its_field_found(void)
 	ok(!trigger_class_make("", 0));
 	trigger_class_free(c);
 	triggers_close(&t);
-	free(handover);
+	free(saved);
 }
 
 /* ---------------------------------------------------------------- firing */
 
-static struct triggers_saved handover;
+static struct triggers_saved saved;
 static struct triggers t;
 
 static void begin(const char *text)
 {
-	memset(&handover, 0, sizeof handover);
-	is(triggers_open(&t, &handover, &why), 0);
+	memset(&saved, 0, sizeof saved);
+	is(triggers_open(&t, &saved, &why), 0);
 	is(triggers_add(&t, text, 0, &why), 1);
 }
 
@@ -237,20 +237,20 @@ static void an_event_fires_at_most_as_often_as_said(void)
 	is(fired(), 1);
 	report(11 * S, false, 0);
 	is(fired(), 1);
-	is(handover.at[0].held_back, 1);
-	is(handover.at[0].fired, 2);
+	is(saved.at[0].held_back, 1);
+	is(saved.at[0].fired, 2);
 	triggers_close(&t);
 	begin("event a -> notify, once, every 0s");
 	report(1, false, 0);
 	report(2, false, 0);
 	is(fired(), 1);
-	is(handover.at[0].held_back, 1);
+	is(saved.at[0].held_back, 1);
 	triggers_close(&t);
 	begin("event a -> notify, every 0s");
 	for (int i = 0; i < 100; i++)
 		report(1, false, 0);
 	is(fired(), TRIGGERS_FIRINGS_EACH);
-	is(handover.at[0].held_back, 100 - TRIGGERS_FIRINGS_EACH);
+	is(saved.at[0].held_back, 100 - TRIGGERS_FIRINGS_EACH);
 	triggers_close(&t);
 }
 
@@ -263,7 +263,7 @@ static int switch_at(uint64_t at_ns, int slot)
 
 	triggers_event(&t, &h, at_ns);
 	if (t.n_firings)
-		handover.is_paused = slot;
+		saved.is_paused = slot;
 	return fired();
 }
 
@@ -291,7 +291,7 @@ static void a_delayed_start_is_done_later(void)
 	is(later(11 * S), 1); /* it is paused and should have continued */
 	is(later(20 * S), 0);
 
-	handover.is_paused = false;
+	saved.is_paused = false;
 	is(switch_at(30 * S, 0), 1);
 	is(switch_at(30 * S + 1, 0), 0);
 	is(later(40 * S), 0); /* it goes on already */
@@ -306,7 +306,7 @@ static void a_delayed_start_is_done_later(void)
 	is(switch_at(70 * S + 2, 0), 0);
 	is(triggers_remove(&t, 1), 0);
 	is(later(80 * S), 0); /* the start is no longer wanted */
-	is(handover.at[0].held_back, 4);
+	is(saved.at[0].held_back, 4);
 	triggers_close(&t);
 }
 
@@ -344,7 +344,7 @@ static void pairs_are_timed_by_their_key(void)
 	/* More than there is room for: the oldest are forgotten, and counted. */
 	for (uint64_t key = 0; key < 20000; key++)
 		report(3 * S + key, false, key);
-	ok(handover.at[0].forgotten >= 20000 - 4096);
+	ok(saved.at[0].forgotten >= 20000 - 4096);
 	report(4 * S, true, 19999);
 	is(fired(), 1);
 	triggers_close(&t);
@@ -394,7 +394,7 @@ static void triggers_outlive_their_collector(void)
 	is(triggers_remove(&t, 2), 0);
 	is(triggers_remove(&t, 2), -2);
 	triggers_close(&t);
-	is(triggers_open(&t, &handover, &why), 0); /* the next one */
+	is(triggers_open(&t, &saved, &why), 0); /* the next one */
 	is(t.n, 1);
 	report(2, false, 0);
 	is(fired(), 0);

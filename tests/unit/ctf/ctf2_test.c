@@ -239,7 +239,7 @@ static void expect(const char *metadata, const struct bytes *body, const char *f
 
 	packet(&b, body);
 	snprintf(want, sizeof want, "1000065803 -1 e {%s }\nend, 0 damaged\n", fields);
-	got = reported_of(metadata, &b);
+	got = trace_text_of(metadata, &b);
 	is_text(got, want);
 	free(got);
 }
@@ -464,7 +464,7 @@ static bool opens(const char *metadata)
 
 	put(&body, 1, 1);
 	packet(&b, &body);
-	got = reported_of(metadata, &b);
+	got = trace_text_of(metadata, &b);
 	is_good = strstr(got, "end, 0 damaged");
 	free(got);
 	return is_good;

@@ -372,7 +372,7 @@ static void system_calls_are_events_of_their_own(void)
 			       "field:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n",
 			       "test", NULL),
 	   0);
-	is(kernel_classes_report_arguments(&classes, SYS_close, &f, 0, NULL), 0);
+	is(kernel_classes_describe_arguments(&classes, SYS_close, &f, 0, NULL), 0);
 	begin_page(T0);
 	put_enter(SYS_close);
 	put_exit(SYS_close, -9);
@@ -408,7 +408,7 @@ static void arguments_are_lttngs(void)
 			       "field:unsigned long off;\toffset:32;\tsize:8;\tsigned:0;\n",
 			       "test", NULL),
 	   0);
-	is(kernel_classes_report_arguments(&classes, SYS_mmap, &f, 0, NULL), 0);
+	is(kernel_classes_describe_arguments(&classes, SYS_mmap, &f, 0, NULL), 0);
 	begin_page(T0);
 	put_enter(SYS_mmap);
 	end_page();

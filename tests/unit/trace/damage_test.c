@@ -164,7 +164,7 @@ static void read_all(const char *path)
 	open_filters(m, &names, t);
 	while ((item = trace_next(t, &e, &d)) > 0) {
 		if (item == TRACE_EVENT) {
-			report_event(&text, &e);
+			add_event_text(&text, &e);
 			run_filters(m, names, &e);
 		}
 		if (text.bytes && strstr(text.bytes, "but cells differ"))

@@ -3,8 +3,8 @@
  * tests/unit/trace/make_trace.h - traces made by hand, byte for byte, and a reader's output for
  * them.
  *
- * make_trace() writes a directory with a metadata file and one stream file; reported() reads it and
- * gives everything as text, a line per item:
+ * make_trace() writes a directory with a metadata file and one stream file; trace_text() reads it
+ * and returns everything as text, a line per item:
  *
  *	1000 0 shop:order { x = 1, v = [ 1 2 ], s = "a" }
  *	lost 3 events 0 packets
@@ -81,7 +81,7 @@ static inline void remove_directory(const char *path)
 	rmdir(path);
 }
 
-static inline void report_value(struct text *t, enum ctf_found f, const struct ctf_value *v)
+static inline void add_value_text(struct text *t, enum ctf_found f, const struct ctf_value *v)
 {
 	if (f == CTF_CLOSE || f == CTF_CLOSE_ARRAY) {
 		text_addf(t, f == CTF_CLOSE ? " }" : " ]");
@@ -125,7 +125,7 @@ static inline bool cells_agree(const struct ctf_event *e)
 	return c - columns == e->class->program->n_columns;
 }
 
-static inline void report_event(struct text *t, const struct trace_event *e)
+static inline void add_event_text(struct text *t, const struct trace_event *e)
 {
 	struct ctf_walk w;
 	struct ctf_value v;
@@ -135,12 +135,12 @@ static inline void report_event(struct text *t, const struct trace_event *e)
 	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
 	while ((f = ctf_walk_next(&w, &v)) != CTF_WALK_END)
 		if (!v.is_hidden)
-			report_value(t, f, &v);
+			add_value_text(t, f, &v);
 	text_addf(t, cells_agree(e->ctf) ? " }\n" : " } but cells differ\n");
 }
 
 /* The items read from @path; to be freed. */
-static inline char *reported(const char *path)
+static inline char *trace_text(const char *path)
 {
 	struct text t = { 0 };
 	struct trace_event e;
@@ -154,7 +154,7 @@ static inline char *reported(const char *path)
 	}
 	while ((item = trace_next(trace, &e, &d)) > 0) {
 		if (item == TRACE_EVENT)
-			report_event(&t, &e);
+			add_event_text(&t, &e);
 		else
 			text_addf(&t, "lost %" PRIu64 " events %" PRIu64 " packets\n",
 				  e.lost_events, e.lost_packets);
@@ -240,14 +240,14 @@ static inline void end_packet(struct bytes *b, size_t at)
 }
 
 /* A trace of one stream. */
-static inline char *reported_of(const char *metadata, const struct bytes *b)
+static inline char *trace_text_of(const char *metadata, const struct bytes *b)
 {
 	const char *path = make_directory();
 	char *text;
 
 	write_file(path, "metadata", metadata, strlen(metadata));
 	write_file(path, "s0", b->at, b->n);
-	text = reported(path);
+	text = trace_text(path);
 	remove_directory(path);
 	return text;
 }

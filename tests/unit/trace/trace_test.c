@@ -19,7 +19,7 @@ static void tiny_event(struct bytes *b, uint32_t time, uint8_t x)
 
 static void expect(const char *metadata, const struct bytes *b, const char *want)
 {
-	char *got = reported_of(metadata, b);
+	char *got = trace_text_of(metadata, b);
 
 	is_text(got, want);
 	free(got);
@@ -425,10 +425,10 @@ static void packets_within_an_event_are_not_taken_for_those_behind_it(void)
 	put_at(&b, b.n - size + PACKET_HEAD - 20, 2, 8); /* its number would be the next */
 	put_at(&b, b.n - size + PACKET_HEAD - 4, 3, 4);	 /* but not its CPU */
 	end_packet(&b, at);
-	got = reported_of(PLAIN TINY
-			  "event { name = \"w\"; id = 1; stream_id = 0;"
-			  " fields := struct { u16 __b_length; u8 _b[ __b_length ]; }; };\n",
-			  &b);
+	got = trace_text_of(PLAIN TINY
+			    "event { name = \"w\"; id = 1; stream_id = 0;"
+			    " fields := struct { u16 __b_length; u8 _b[ __b_length ]; }; };\n",
+			    &b);
 	ok(strstr(got, "\n2000000001 2 w {") && strstr(got, "\n2000000002 2 w {"));
 	ok(strstr(got, "\nend, 0 damaged\n"));
 	free(got);
@@ -511,7 +511,7 @@ static void streams_merge_by_time_and_ties_by_name(void)
 	tiny_event(&b, 103, 4);
 	end_packet(&b, at);
 	write_file(path, "s0", b.at, b.n);
-	got = reported(path);
+	got = trace_text(path);
 	is_text(got, "101 2 e { x = 3 }\n101 2 e { x = 1 }\n103 2 e { x = 4 }\n105 2 e { x = 2 }\n"
 		     "end, 0 damaged\n");
 	free(got);

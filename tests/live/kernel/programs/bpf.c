@@ -287,7 +287,7 @@ static int tree(void)
 
 static pthread_barrier_t to_thread;
 
-static void *call_when_reported(void *arg)
+static void *call_on_barrier(void *arg)
 {
 	for (;;) {
 		pthread_barrier_wait(&to_thread);
@@ -304,7 +304,7 @@ static int wait_for_lines(void)
 	pid_t pid, young;
 
 	if (pipe(ping) || pipe(pong) || pthread_barrier_init(&to_thread, NULL, 2) ||
-	    pthread_create(&thread, NULL, call_when_reported, NULL))
+	    pthread_create(&thread, NULL, call_on_barrier, NULL))
 		return 2;
 	pid = fork();
 	if (!pid) {
