@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs whose threads count until SIGTERM, each its own numbers, and then say how far each got; what a recording
-has of them.  tests/live/control/programs/counting.c is one."""
+"""Programs with threads that count until SIGTERM, each its own numbers, and then print how far each got; and
+their events in a recording.  tests/live/control/programs/counting.c is one."""
 import collections
 import re
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What /proc says of processes that may end, fork and exec between any two lines.
+"""State in /proc of processes that may end, fork and exec between any two lines.
 
 Nothing here raises because a process is gone: it has no children, no name, no descriptors, and is dead.  One that
 has ended and waits to be reaped is dead as well.
@@ -83,7 +83,7 @@ def field(pid, name):
 
 
 def fds(pid):
-    """What its descriptors are."""
+    """The targets of its descriptors."""
     return [t for t in (_link(pid, "fd/" + n) for n in _list(pid, "fd")) if t]
 
 
@@ -121,7 +121,7 @@ def descendants(pid):
 
 
 class Noted:
-    """A process that is no child of ours: what is sent to it never reaches another one that got its number."""
+    """A process that is no child of ours: a signal to it never reaches another one that got its number."""
 
     def __init__(self, pid):
         self.pid, self.started = pid, start_time(pid)
@@ -146,7 +146,7 @@ def kill(pid, sig=signal.SIGKILL):
 
 
 def wait_for_end(noted):
-    """Killed ones: what they held - locks, sockets - is free then."""
+    """Killed processes: their locks and sockets are free then."""
     for n in noted:
         while not n.is_dead():
             time.sleep(0.001)
@@ -154,7 +154,7 @@ def wait_for_end(noted):
 
 
 def kill_all(pids):
-    """Collectors and their keepers replace each other: nobody may act while some of them are killed.  -> Noted, dead"""
+    """Collectors and their keepers replace each other: none of them may run while some of them are killed.  -> Noted, dead"""
     noted = [Noted(pid) for pid in pids]
     for n in noted:
         n.kill(signal.SIGSTOP)
@@ -163,14 +163,14 @@ def kill_all(pids):
 
 def kill_stopped(noted):
     """The last first, which are children of those before them: the kernel lets a process group go on (SIGCONT) that
-    nobody of its session is a parent of any more.  -> @noted, dead"""
+    no longer has a parent in its session.  -> @noted, dead"""
     for n in reversed(noted):
         n.kill()
     return wait_for_end(noted)
 
 
 def kill_tree(pid):
-    """It and all below it, at once: who has stopped has no more children.  -> all of them, Noted, dead"""
+    """It and all below it, at once: a stopped process makes no more children.  -> all of them, Noted, dead"""
     def stop(pid):
         n = Noted(pid)
         n.kill(signal.SIGSTOP)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Commands of duet that many tests give, each with what must hold of it: they record, end well, and can be read."""
+"""Commands of duet that many tests give, each with its checks: they record, end well, and can be read."""
 import json
 import signal
 

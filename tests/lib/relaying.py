@@ -19,7 +19,7 @@ def make_key(name):
 
 
 def free_port():
-    """One that the kernel gives nobody who does not ask for it by number: a relay that was killed comes back to it."""
+    """A port that the kernel gives to no process unless it requests this number: a killed relay can use it again."""
     while True:
         port = random.randrange(10000, 30000)
         try:

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""One test of running programs: a directory of its own, the programs it starts, what it checks, and their end.
+"""One test of running programs: a directory of its own, the programs it starts, its checks, and their end.
 
-A test is a process, so what belongs to it is this module's.  Importing it makes `work`, a directory that is removed
+A test is a process, so its state belongs to this module.  Importing it makes `work`, a directory that is removed
 at the end, and DUET_RUNTIME_DIR in it; duet is the first argument of the command line.  A test begins
 
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
     from trial import duet, is_, ok, paths, run_cases, start, until, work
     program, library = paths(2)
 
-and ends `run_cases(one, another)`: functions whose names are what they prove.  TEST_CASES=one runs that alone,
+and ends `run_cases(one, another)`: functions named by the sentence that they prove.  TEST_CASES=one runs that alone,
 TEST_SEED=n repeats the dice of another run, TEST_KEEP=1 leaves the directory.
 
 What always holds:
-- whatever is waited for has a limit of PATIENCE seconds, far beyond what it takes on a busy machine, and what did
-  not happen in it is a failure that says what;
+- every wait has a limit of PATIENCE seconds, far beyond the time needed on a busy machine; if it runs out,
+  the failure names the missing event;
 - a program that start() returns has executed its file, and may be sent a signal;
-- its output goes to files without names, not to pipes: it never waits for us, and what it said is shown when its
+- its output goes to files without names, not to pipes: it never waits for us, and its output is shown when its
   case fails;
 - at the end nothing that came from this test runs on.
 """
@@ -89,11 +89,11 @@ def until(condition, what, seconds=PATIENCE):
         waited = time.monotonic() - begin
         if waited > seconds:
             raise Failed("%s: not within %d s" % (what() if callable(what) else what, seconds))
-        time.sleep(min(max(0.002, waited / 10), 0.1))  # who waits long asks less often: others are to go on
+        time.sleep(min(max(0.002, waited / 10), 0.1))  # a long wait polls less often: other processes need the CPU
 
 
 def dice(seed=None):
-    """Random numbers; failures tell the seed."""
+    """Random numbers; failures print the seed."""
     if seed is None:
         seed = int(os.environ.get("TEST_SEED") or random.randrange(1 << 30))
     remarks.append("seed %s" % seed)
@@ -108,13 +108,13 @@ def skip(why):
 # ---------------------------------------------------------------- programs
 
 class Output:
-    """What a program has said, read as from a pipe: lines are waited for, and its end is the end."""
+    """The output of a program, read as from a pipe: lines are waited for, and its end is the end."""
 
     def __init__(self, program, file):
         self.program, self.file, self.at = program, file, 0
 
     def _read(self, at):
-        # Not "as much as there may be": room for that is filled first where malloc is told to (MALLOC_PERTURB_).
+        # Not "as much as there may be": room for that is filled first if MALLOC_PERTURB_ is set.
         size = os.fstat(self.file.fileno()).st_size
         return os.pread(self.file.fileno(), max(size - at, 0), at)
 
@@ -127,7 +127,7 @@ class Output:
         return taken.decode(errors="replace")
 
     def _line(self):
-        has_ended = self.program.poll() is not None  # asked first: what it said before is there then
+        has_ended = self.program.poll() is not None  # checked first: then all its earlier output is there
         n = self._rest().find(b"\n")
         return (n + 1) or has_ended
 
@@ -148,7 +148,7 @@ class Output:
 
 
 class Program(subprocess.Popen):
-    """subprocess.Popen; who does not say where its output goes reads it from .stdout and .stderr."""
+    """subprocess.Popen; unless the caller redirects its output, it is read from .stdout and .stderr."""
 
     def __init__(self, argv, **more):
         own = {n: tempfile.TemporaryFile() for n in ("stdout", "stderr") if n not in more}
@@ -168,7 +168,7 @@ class Program(subprocess.Popen):
             raise Failed("%s ends: not within %d s" % (self, timeout)) from None
 
     def communicate(self, input=None, timeout=PATIENCE):
-        """-> what it had not said yet, and that of its stderr, when it has ended"""
+        """-> the rest of its output, and that of its stderr, when it has ended"""
         if input is not None:
             self.stdin.write(input)
         if self.stdin:
@@ -177,7 +177,7 @@ class Program(subprocess.Popen):
         return tuple(self.outputs[n].read() if n in self.outputs else None for n in ("stdout", "stderr"))
 
     def end(self, sig=None):
-        """-> (status, what it had not said yet, and that of its stderr), after a signal if one is given"""
+        """-> (status, the rest of its output, and that of its stderr), after a signal if one is given"""
         if sig:
             self.send_signal(sig)
         out, err = self.communicate()
@@ -228,7 +228,7 @@ def command_of(p, program):
 
 
 def go_on(*programs, times=20):
-    """Each thread of each, which sleep between what they do, has done it so many times more."""
+    """Each thread of each program, which sleeps between its rounds, has done so many rounds more."""
     for p in programs:
         pid = getattr(p, "pid", p)
         before = proc.sleeps(pid)
@@ -242,7 +242,7 @@ def go_on(*programs, times=20):
 # ---------------------------------------------------------------- the whole
 
 def ours():
-    """All that came from this test, also what went into the background."""
+    """All processes of this test, also those in the background."""
     mark = "DUET_RUNTIME_DIR=%s/" % work
     own = set(proc.descendants(owner)) | {pid for pid in proc.everybody() if mark in proc.read(pid, "environ")}
     return [pid for pid in own - {owner} if not proc.is_dead(pid)]
@@ -268,7 +268,7 @@ def close():
 def told_to_end(sig, frame):
     if os.getpid() != owner:
         os._exit(128 + sig)
-    raise Failed("told to end by signal %d: out of time?" % sig)
+    raise Failed("ended by signal %d: out of time?" % sig)
 
 
 atexit.register(close)
@@ -276,7 +276,7 @@ signal.signal(signal.SIGTERM, told_to_end)
 
 
 def show(programs):
-    """What they were, and the last that they said."""
+    """Their command lines, and their last output."""
     for p in programs[-8:]:
         said = [line for output in p.outputs.values() for line in output.so_far().splitlines()[-4:]]
         print("  | %s: %s" % (p, "runs" if p.poll() is None else "status %d" % p.returncode))
@@ -292,7 +292,7 @@ def run_cases(*cases):
         n_failures, n_started, begin, goes_on = len(failures), len(started), time.monotonic(), True
         try:
             case()
-        except Exception as e:  # what follows would stand on what is not there
+        except Exception as e:  # later cases depend on the failed one
             goes_on = False
             traceback.print_exc(file=sys.stdout)
             fail("%s: %s" % (type(e).__name__, e))

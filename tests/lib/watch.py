@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a process takes over its life: memory of its own, descriptors, processor time, looked at again and again."""
+"""The resources of a process over its life: its own memory, descriptors, processor time, sampled again and again."""
 import os
 import threading
 import time
@@ -8,7 +8,7 @@ import proc
 
 
 class Watch(threading.Thread):
-    """@leave_out: descriptors of files below it, or of what /proc names so, are not counted."""
+    """@leave_out: descriptors of files below it, or of targets that /proc names so, are not counted."""
 
     def __init__(self, pid, every_s, leave_out=None):
         super().__init__(daemon=True)

@@ -50,7 +50,7 @@ def killed_workers_are_replaced():
     counts = stop_counting(p) + stop_counting(late)
     status, _, told = c.end(signal.SIGINT)
     is_(status, 0, "it ends as ever: " + told)
-    ok("killed %d times" % kills in told, "the kills are told: " + told)
+    ok("killed %d times" % kills in told, "the kills are reported: " + told)
     ok("none lost" in told, "nothing is lost: " + told)
     ok("from 2 programs" in told, "both programs joined: " + told)
     check(work + "/killed", counts)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Kernel events fire triggers: one, a rate, a time, a lateness, and a pair with an application's event; in a flight
-recorder, whose kernel half is not read otherwise, and in a recording that is paused.
+recorder, whose kernel buffers are not read otherwise, and in a recording that is paused.
 
 arguments: DUET PROGRAM LIBDUET
 """
@@ -35,7 +35,7 @@ def fired(session, number):
 
 
 class Shell:
-    """A process whose system calls are known: it does what it is told."""
+    """A process with known system calls: it executes our commands."""
 
     def __init__(self):
         self.p = start("sh", "-c", "echo $$; while read line; do eval \"$line\"; echo done; done", stdin=subprocess.PIPE)
@@ -69,18 +69,18 @@ def a_flight_recorders_kernel_events_fire():
     sh.do("umask 23; umask 22; cd /; umask 13")
     sh.do("/bin/true")
     until(lambda: all(fired("flight", n) for n in range(2, 6)), lambda: "all fire: %s" % status_of("flight"))
-    until(lambda: len(w.stdout.so_far().splitlines()) >= 4, "who watches is told")
+    until(lambda: len(w.stdout.so_far().splitlines()) >= 4, "the listener gets the report")
     w.end(signal.SIGTERM)
     told = {t["trigger"]: t for t in map(json.loads, w.stdout.so_far().splitlines())}
     ok([told[n]["event"] for n in (2, 3, 4, 5)] == ["kernel:syscall_entry_umask", "kernel:syscall_entry_chdir",
                                                     "kernel:syscall_entry_umask", "kernel:sched_process_exec"],
        "each names its event", told)
-    ok(told[2]["value"] == 4 and told[2]["tid"] == told[3]["tid"] == sh.pid, "how many, and who", told)
+    ok(told[2]["value"] == 4 and told[2]["tid"] == told[3]["tid"] == sh.pid, "the count, and the thread", told)
     sh.p.stdin.close()
     stop(c)
     got = [e["fields"]["mask"] for e in view(work + "/flight/snapshot-1/kernel", "-e", "syscall_entry_umask")
            if e["tid"] == sh.pid]
-    ok(0o27 in got, "what fired is in the snapshot", got)
+    ok(0o27 in got, "the event that fired is in the snapshot", got)
 
 
 def events_of_both_halves_are_a_pair():
@@ -102,15 +102,15 @@ def events_of_both_halves_are_a_pair():
     until(lambda: worker_of(c) != worker and cmd("status", "both")[0] == 0, "another collector takes over")
     p.stdin.write("order 7\n")
     p.stdin.flush()
-    until(lambda: fired("both", 1) == 2, "and knows what to wait for")
-    ok(fired("both", 3) == 0, "what is not late does not fire: the kernel's half was read")
+    until(lambda: fired("both", 1) == 2, "and has the triggers of the killed one")
+    ok(fired("both", 3) == 0, "a pair in time does not fire: the kernel's events were read")
     p.end()
     stop(c)
 
 
 def a_paused_recording_starts_with_a_kernel_event():
     sh = Shell()
-    go, halt = work + "/go", work + "/halt"  # nobody else on the machine executes these
+    go, halt = work + "/go", work + "/halt"  # no other process on the machine executes these
     shutil.copy("/bin/true", go)
     shutil.copy("/bin/true", halt)
     c = collect("armed", "-k", "syscall_entry_chdir,syscall_entry_umask,sched_process_exec,sched_process_exit", "--trigger",
@@ -126,7 +126,7 @@ def a_paused_recording_starts_with_a_kernel_event():
     got = [e["fields"].get("mask", "chdir") for e in view(work + "/armed/kernel")
            if e["event"].startswith("syscall") and e["tid"] == sh.pid]
     ok(got.count("chdir") == 1 and 0o20 in got and 0o30 not in got,  # a shell may ask for its mask by setting it
-       "recorded is what was between", got)
+       "the events between are recorded", got)
 
 
 if os.geteuid():

@@ -56,7 +56,7 @@ def programs_are_listed_with_their_events():
     p = start_program()
     status, out, _ = cmd("list")
     ok(str(p.pid) in out and "[ ] shop:order i32 id str item" in out and
-       "[ ] shop:marked i32 at" in out, "list shows what is there", out)
+       "[ ] shop:marked i32 at" in out, "list shows the registered events", out)
     is_(cmd("list", "-p", str(p.pid))[1], out, "list -p")
     status, _, err = cmd("enable", "shop:*")
     is_((status, err.count("\n")), (2, 1), "nothing records: one line")
@@ -80,7 +80,7 @@ def events_are_switched_in_running_and_future_programs():
     latest = start_program()
     go_on(latest)
     status, _, err = cmd("enable", "nosuch:event")
-    is_((status, err.count("\n")), (2, 1), "a pattern that matches nothing is told")
+    is_((status, err.count("\n")), (2, 1), "a pattern that matches nothing is reported")
     is_(cmd("enable", "-p", str(p.pid), "shop:tick")[0], 0, "enable -p")
     go_on(p)
     stop(c)
@@ -122,7 +122,7 @@ def one_process_is_recorded_by_pid():
     until(lambda: "[x] other:thing" in cmd("list", "-p", str(p.pid))[1], "and once more")
     go_on(p, q)
     stop(again, signal.SIGINT)
-    is_(names(work + "/again", p.pid), ["other:thing"], "of which another recording takes what it wants")
+    is_(names(work + "/again", p.pid), ["other:thing"], "another recording takes its own part")
     stop(r, signal.SIGINT)
     is_(r.returncode, 0, "record -p ends by Ctrl-C")
     is_(names(trace, p.pid), ["shop:marked", "shop:order", "shop:tick"], "its events")
@@ -158,7 +158,7 @@ def a_killed_collector_is_not_noticed():
     cmd("list")
     ok(not [n for n in os.listdir(runtime) if n.startswith(("session", "sock"))],
        "the next command sweeps up", str(os.listdir(runtime)))
-    ok("[x]" not in cmd("list")[1], "and switches off what was left on")
+    ok("[x]" not in cmd("list")[1], "and disables the events left enabled")
     trace = work + "/next"
     c = start_collector(trace, "-e", "shop:order")
     go_on(p, times=100)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Programs steer recordings by duet/control.h: their own and others', also from signal handlers, and never
-wait longer than their limit, whatever is at the other end.
+wait longer than their limit, with any peer at the other end.
 
 arguments: DUET PROGRAM LIBDUET
 """
@@ -75,7 +75,7 @@ def others_are_steered():
 def what_was_recorded_is_in_the_files_after_a_flush():
     os.environ["DUET_SESSION"] = "flush"
     c = collect("flush", "-e", "steer:*")
-    # The program is still there with its open chunk; what it committed is on disk all the same.
+    # The program is still there with its open chunk; its committed events are on disk all the same.
     p = start_program("events", "1000", "flush", "wait")
     ok(p.stdout.readline().split()[:2] == ["flush", "0"], "flush")
     ok(numbers(work + "/flush") == list(range(1000)), "all of it can be read", numbers(work + "/flush")[-3:])
@@ -89,7 +89,7 @@ def a_program_keeps_what_led_to_it():
     said = steer("events", "10", "snapshot", "events", "5", "handler", "snapshot",
                  prefix=[duet, "record", "-q", "--no-kernel", "--overwrite", "-o", work + "/own", "--"])
     ok([s[:2] for s in said] == [["snapshot", "0"]] * 2, "two snapshots", said)
-    ok([numbers(s[2].strip()) for s in said] == [list(range(10)), list(range(15))], "what led to each is there")
+    ok([numbers(s[2].strip()) for s in said] == [list(range(10)), list(range(15))], "the events before each are there")
 
 
 def one_that_records_a_running_program_is_found():
@@ -108,12 +108,12 @@ def a_program_starts_and_stops_a_session():
     ok([s[:2] for s in said] == [["start=" + work + "/mine", "0"], ["start=" + work + "/again", "EEXIST"],
                                  ["stop", "0"]], "start, start again, stop; and no SIGCHLD", said)
     ok(numbers(work + "/mine") == [0, 1, 2, 3], "it was recorded, and the recording is whole")
-    ok(not os.path.exists(work + "/again"), "what did not start left nothing")
+    ok(not os.path.exists(work + "/again"), "a failed start left nothing")
     p = start_program("start-alone=" + work + "/alone", "events", "2", "wait", "stop")
     ok(p.stdout.readline().split()[1:2] == ["0"], "a session for this process alone")
     steer("events", "3")
     ok(p.communicate("\n")[0].split()[:2] == ["stop", "0"], "and its end")
-    ok(numbers(work + "/alone") == [0, 1], "nobody else is in it")
+    ok(numbers(work + "/alone") == [0, 1], "no other program is in it")
     path = os.environ["PATH"]
     os.environ["PATH"] = work
     ok(steer("start=" + work + "/none")[0][1] == "ENOENT", "where duet is not installed it says so")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Who is recorded: programs by name, user, container, and events by level; those that run and those that come.
+"""Rules choose programs by name, user, container, and events by level; those that run and those that come.
 
 arguments: DUET PROGRAM LIBDUET
 """
@@ -26,7 +26,7 @@ def cmd(*args, status=0):
 
 
 def run(name, *before):
-    """The program under another name; in what `before` makes of it."""
+    """The program under another name; after `before` has changed its surroundings."""
     if not os.path.exists(name):
         os.symlink(program, name)
     p = trial.start(*before, work + "/" + name)
@@ -110,7 +110,7 @@ def enable_and_disable_choose_as_well():
     cmd("enable", "rules:*")
     b = run("a")
     end(a, b)
-    is_(stop()[1], product(("a",)), "what is said of all takes the place of what was said of some")
+    is_(stop()[1], product(("a",)), "a rule for all programs replaces earlier ones for some")
 
 
 def users_are_chosen():
@@ -125,7 +125,7 @@ def users_are_chosen():
 
 
 def containers_are_chosen():
-    """Not a whole one: namespaces and a host name of its own are what rules look at."""
+    """Not a whole one: rules examine namespaces and a host name of its own."""
     inside = ["unshare", "--uts", "--mount", "sh", "-c", 'hostname duet-box-7 && exec "$0" "$@"']
     if subprocess.run(inside + ["true"], stderr=subprocess.DEVNULL).returncode:
         print("# no namespaces here: containers are not tried")
@@ -153,7 +153,7 @@ def a_process_is_chosen_by_its_number():
     end(one, two, three)
     all_, first = stop()
     is_(all_, product(("one",)), "-p")
-    is_(first, all_, "also what the process registers later")
+    is_(first, all_, "also events that the process registers later")
 
 
 def mistakes_are_told():

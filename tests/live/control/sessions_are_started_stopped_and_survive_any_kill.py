@@ -25,7 +25,7 @@ os.chdir(work)
 
 
 def cmd(*args, status=0):
-    """What it says, on both; with a time limit: who keeps a pipe of ours open is found out."""
+    """Its output, on both; with a time limit, which finds a process that keeps a pipe of ours open."""
     got, out, err = trial.cmd(*args)
     is_(got, status, "duet %s: %s" % (" ".join(args), err))
     return out, err
@@ -53,7 +53,7 @@ def a_session_records_from_start_to_stop():
        "the summary of record", err)
     check("plain", counts)
     is_([n for n in os.listdir(work + "/run") if n != "seats"], [], "nothing is left in the runtime directory")
-    is_(open("plain/.duet/log").read(), "", "nobody had anything to say")
+    is_(open("plain/.duet/log").read(), "", "no command printed anything")
     ok("nothing records" in cmd("stop", status=1)[1], "stop without a session")
 
 
@@ -76,7 +76,7 @@ def status_tells_sessions_channels_and_programs():
     ok(0 < busy["disk_used"] < busy["disk_free"] + busy["disk_used"], "the disk", str(busy))
     is_((busy["lost"], busy["lives"], busy["path"]), (0, 1, work + "/busy"), "and so on")
     until(lambda: re.search(r"^  counting +%d +[1-9]\d* " % p.pid, cmd("status", "default")[0], re.M), "for people")
-    ok("events/s" not in cmd("status", "flight")[0], "what is in memory alone is not counted")
+    ok("events/s" not in cmd("status", "flight")[0], "events in memory alone are not counted")
     w = start(duet, "status", "default", "--json", "-w", "0.1")
     for _ in range(3):
         ok(json.loads(w.stdout.readline())["sessions"][0]["session"] == "default", "watching")
@@ -136,7 +136,7 @@ def either_process_may_be_killed_again_and_again():
     time.sleep(0.1)
     counts = stop_counting(p) + stop_counting(late)
     err = cmd("stop")[1]
-    ok("none lost" in err and "killed %d times" % kills in err, "nothing is lost, the kills are told", err)
+    ok("none lost" in err and "killed %d times" % kills in err, "nothing is lost, the kills are reported", err)
     check("killed", counts)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Several sessions at once on the same programs: each gets what it wants, once, in order, and no more.
+"""Several sessions at once on the same programs: each gets the events it wants, once, in order, and no more.
 
 arguments: DUET PROGRAM LIBDUET [TIMES]     TIMES sessions come and go (default 40)
 """
@@ -52,7 +52,7 @@ class Session:
     def read(self):
         """(pid, thread, event) -> its numbers, in order; fields and contexts of the last.
 
-        A machine that is too busy to let a program in within half a second makes it lose events: these are told."""
+        A machine that is too busy to accept a program within half a second makes it lose events: these are reported."""
         self.lost = 0
         status, out, err = cmd("view", "--json", self.path)
         is_(status, 0, "view: " + err)
@@ -73,7 +73,7 @@ def step(event):
 
 
 def all_of(p, events, wanted=lambda n: True):
-    """What a session has that saw the program from beginning to end."""
+    """The events of a session that ran from the program's beginning to its end."""
     want = {(p.pid, t, e): [n for n in range(0, count, step(e)) if wanted(n)]
             for t, count in p.counts.items() for e in events}
     return {k: v for k, v in want.items() if v}
@@ -89,13 +89,13 @@ def of(numbers, *pids):
 
 
 def is_all(session, got, want, what):
-    """Each event once, in order; what is missing is told as lost."""
+    """Each event once, in order; missing ones are reported as lost."""
     if not session.lost:
         return is_(got, want, what)
     for key, numbers in got.items():
         ok(numbers == sorted(set(numbers)) and set(numbers) <= set(want.get(key, [])), "%s: %s" % (what, key))
     missing = sum(map(len, want.values())) - sum(map(len, got.values()))
-    ok(missing <= session.lost, "%s: what is missing is told" % what, str((missing, session.lost)))
+    ok(missing <= session.lost, "%s: missing events are reported" % what, str((missing, session.lost)))
 
 
 def is_gapless(session, numbers, what, at_least=1):
@@ -125,12 +125,12 @@ def five_sessions_get_each_what_it_wants():
     go_on(early, late)
     is_(cmd("enable", "-s", "later_on", "many:word")[0], 0, "enable")
     listed = cmd("list", "-p", str(late.pid))[1]
-    ok("(everything, contexts, channels, later_on)" in listed, "list tells who records an event", listed)
+    ok("(everything, contexts, channels, later_on)" in listed, "list names the sessions that record an event", listed)
     latest = Program(1, 2)
     go_on(early, late, latest, times=100)
     status = cmd("status")[1]
     for s in sessions:
-        ok("%s: " % s.name in status, "status tells of each", status)
+        ok("%s: " % s.name in status, "status shows each", status)
     programs = (early, late, latest)
     for p in programs:
         p.end()
@@ -144,7 +144,7 @@ def five_sessions_get_each_what_it_wants():
         want = {**all_of(p, ["many:small"], lambda n: n & 1), **of_children(p, ["many:small"], lambda n: n & 1),
                 **all_of(p, ["many:large"], lambda n: n & 31 == 0),
                 **of_children(p, ["many:large"], lambda n: n & 31 == 0)}
-        is_all(odd, got_odd, {k: v for k, v in want.items() if v}, "what passes filters, large or not")
+        is_all(odd, got_odd, {k: v for k, v in want.items() if v}, "events that pass filters, large or not")
         is_all(contexts, of(numbers[contexts], p.pid, *p.children),
                {**all_of(p, EVENTS[1:3]), **of_children(p, EVENTS[1:3])}, "with contexts")
         is_all(channels, of(numbers[channels], p.pid, *p.children),
@@ -189,7 +189,7 @@ def the_house_is_full_with_seven():
     p = Program(1)
     sessions = [Session("full%d" % i, "-e", "many:small") for i in range(7)]
     status, _, err = cmd("collect", "-s", "eighth", "-o", work + "/eighth")
-    is_((status, err.count("\n")), (2, 2), "an eighth is told: " + err)
+    is_((status, err.count("\n")), (2, 2), "an eighth is refused: " + err)
     ok("7 sessions" in err, "why", err)
     ok(not os.path.exists(work + "/eighth"), "and leaves nothing")
     q = Program(1)
@@ -221,7 +221,7 @@ def sessions_have_members():
     for p in (limited, both, free):
         p.end()
     got, theirs = outer.end().read(), other.end().read()
-    is_({k[0] for k in got}, {both.pid, free.pid, nested}, "who belongs to the one that is always on")
+    is_({k[0] for k in got}, {both.pid, free.pid, nested}, "programs that belong to the session that is always on")
     is_({k[0] for k in theirs}, {limited.pid, both.pid, free.pid, nested}, "and to the other")
     recording = Session.__new__(Session)
     for name, event in (("outer", "many:small"), ("inner", "many:word")):

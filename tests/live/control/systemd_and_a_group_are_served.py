@@ -39,7 +39,7 @@ def end(p):
 # ---------------------------------------------------------------- a service manager
 
 def notified():
-    """A socket such as systemd's, and what is heard on it."""
+    """A socket such as systemd's, and the messages on it."""
     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     s.bind(work + "/notify")
     s.settimeout(PATIENCE)
@@ -59,7 +59,7 @@ def a_collector_says_when_it_is_ready():
     os.unlink(work + "/notify")
     env = dict(os.environ, NOTIFY_SOCKET=work + "/nobody")
     c = start(duet, "collect", "-q", "-o", work + "/alone", env=env)
-    until(lambda: has_session(), "nobody listens: it collects")
+    until(lambda: has_session(), "no process listens: it collects")
     end(c)
 
 
@@ -75,8 +75,8 @@ def units_are_sound():
             f.write(text)
     out, err = run("systemd-analyze", "verify", "--man=no", *["./" + n for n in os.listdir(work + "/units")],
                    cwd=work + "/units")
-    is_(out + err, "", "systemd has nothing to say of them")
-    # What they start is understood.
+    is_(out + err, "", "systemd reports nothing about them")
+    # The readiness messages of their service are understood.
     with open(units + "/duet@.service") as f:
         line = re.search(r"ExecStart=\S+ (.*)", f.read())[1]
     args = line.replace("%i", "web").replace("$DUET_OPTIONS", "-e shop:*").split()
@@ -120,20 +120,20 @@ def kernel_events(directory):
 def members_record_the_kernel_and_others_do_not():
     lender = lend()
     is_(os.stat(work + "/lend.sock").st_mode & 0o777, 0o660, "the socket is the group's alone")
-    ok("sched_switch" in run(*as_user(duet, "list", "-k"))[0], "members see what there is")
+    ok("sched_switch" in run(*as_user(duet, "list", "-k"))[0], "members see all sessions")
     run(*as_user(duet, "record", "-q", "-k", "sched", "-o", work + "/u/member", "--", "sleep", "0.1"))
     ok(kernel_events(work + "/u/member"), "they record it")
     err = run(*as_user(duet, "record", "-v", "-k", "sched", "-o", work + "/u/by", "--", "true"))[1]
-    ok("by ftrace: BPF programs need root" in err, "BPF programs are not lent: ftrace does it, and why is told", err)
+    ok("by ftrace: BPF programs need root" in err, "BPF programs are not lent: ftrace records, and the reason is reported", err)
     err = run(*as_user(duet, "record", "--kernel-backend=bpf", "-k", "sched", "-o", work + "/u/bpf", "--", "true"), status=2)[1]
-    ok("they are not lent" in err, "who insists is told so", err)
+    ok("they are not lent" in err, "a user that insists gets the reason", err)
     err = run(*as_user(duet, "record", "-k", "sched", "-o", work + "/u/other", "--", "true", member=False), status=2)[1]
-    ok("not in the group" in err, "others are told why not", err)
+    ok("not in the group" in err, "others get the reason", err)
     until(lambda: not instances(lender.pid), "nothing is left of it")
     end(lender)
     ok(not os.path.exists(work + "/lend.sock"), "nor of the lender")
     err = run(*as_user(duet, "record", "-k", "sched,syscalls", "-o", work + "/u/other", "--", "true"), status=2)[1]
-    ok("duet-lend" in err, "where nobody lends, that is told", err)
+    ok("duet-lend" in err, "a missing lender is reported", err)
     err = run(*as_user(duet, "record", "-k", "sched", "-o", work + "/u/own", "--", "true"))[1]
     ok("duet-lend" in err, "also if something can be had without", err)
 
@@ -164,12 +164,12 @@ def a_recording_outlives_its_lender():
     err = run(*as_user(duet, "stop"))[1]
     ok("sched_switch" in err and "none lost" in err, "it goes on, and is whole", err)
     next_one = lend()
-    until(lambda: not instances(lender.pid), "the next lender takes back what is left")
+    until(lambda: not instances(lender.pid), "the next lender takes back the remains")
     end(next_one)
 
 
 def systemd_may_hold_the_socket():
-    """LISTEN_FDS: a lender comes with the first who asks, and goes when nobody has anything."""
+    """LISTEN_FDS: a lender starts with the first request, and ends when nothing is lent."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s, notified() as heard:
         s.bind(work + "/lend.sock")
         os.chown(work + "/lend.sock", 0, gid)

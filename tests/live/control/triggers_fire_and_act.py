@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Triggers: what is waited for is seen, what is asked for is done, and told in the recording; hostile texts
-and full sockets harm nobody; a killed collector's triggers are its successor's.
+"""Triggers: conditions are detected, actions are done and noted in the recording; hostile texts
+and full sockets do no harm; a killed collector's triggers are its successor's.
 
 arguments: DUET PROGRAM LIBDUET
 """
@@ -69,7 +69,7 @@ def the_event_is_in_its_snapshot_and_the_command_knows_where():
        ["1", "1", "shop:order", str(p.pid), session], "it has the facts", env)
     got = seen(env.get("DUET_SNAPSHOT", "none"))
     ok(got[:5] == [("noise", 0), ("noise", 1), ("noise", 2), ("order", 5), ("order", 10)],
-       "what fired, and what led to it, is in the snapshot", got)
+       "the event that fired, and those before it, are in the snapshot", got)
     ok(("trigger", 1) in got, "and that it fired")
     for size in 700, 3000:
         before = triggers(session)[1][2][1]
@@ -101,7 +101,7 @@ def conditions_hold_and_are_told_to_who_watches():
     code, out, err = run("trigger", "add", "-s", "web", *texts)
     ok(code == 0 and len(out.splitlines()) == 7, "triggers are added to a running session", out + err)
     ok([t[1] for t in triggers("web")] == texts, "and listed", triggers("web"))
-    # Who watches must be there before anything fires: nothing tells but that it hears something.
+    # A listener must be connected before anything fires: only a received message shows that it is.
     run("trigger", "add", "-s", "web", "signal USR2 -> notify, every 0s")
 
     def hear():
@@ -115,14 +115,14 @@ def conditions_hold_and_are_told_to_who_watches():
     p.do("paid 2")
     p.do("noise 3")
     p.do("noise 1")
-    until(lambda: has_fired("web", 3), "what has no end is late")
+    until(lambda: has_fired("web", 3), "a pair without an end is late")
     late = Program()
     late.do("order 77")
     late.end()
     c.send_signal(signal.SIGUSR1)
     open(flag, "w").close()
     until(lambda: all(has_fired("web", n) for n in range(1, 8)), lambda: "all fire: %s" % triggers("web"))
-    until(lambda: {t["trigger"] for t in told_to(w)} == set(range(1, 9)), lambda: "all are told: %r" % told_to(w))
+    until(lambda: {t["trigger"] for t in told_to(w)} == set(range(1, 9)), lambda: "all are reported: %r" % told_to(w))
     by = {t["trigger"]: t for t in told_to(w)}
     ok(by[1]["value"] == 4 and by[1]["pid"] == p.pid, "a rate", by[1])
     ok(by[2]["value"] >= 50000000 and by[2]["event"] == "shop:paid", "a time", by[2])
@@ -143,7 +143,7 @@ def conditions_hold_and_are_told_to_who_watches():
     got = [e for e in seen(work + "/web") if e[0] != "trigger"]
     ok(got == [("order", 1), ("order", 2), ("paid", 2), ("noise", 0), ("noise", 1), ("noise", 2), ("noise", 0),
                ("order", 77), ("order", 3), ("paid", 3), ("order", 4)],
-       "recorded is what was asked for, and what a trigger waited for, while it did", got)
+       "the events requested are recorded, and a trigger's while it waited", got)
     fired = [e["fields"]["number"] for e in view(work + "/web") if e["event"] == "duet:trigger"]
     ok(set(fired) == set(range(1, 9)), "all firings are in it", fired)
 
@@ -171,7 +171,7 @@ def recording_starts_and_stops():
     got = seen(work + "/armed")
     wanted = [("order", 1), ("noise", 0), ("noise", 1), ("noise", 0), ("noise", 1), ("noise", 2), ("order", 2),
               ("order", 1), ("noise", 0)]
-    ok([e for e in got if e[0] != "trigger"] == wanted, "recorded is what was between", got)
+    ok([e for e in got if e[0] != "trigger"] == wanted, "the events between are recorded", got)
 
 
 def a_switch_that_is_held_back_is_made_up_for():
@@ -189,7 +189,7 @@ def a_switch_that_is_held_back_is_made_up_for():
 
 
 def status_of(session):
-    """-> number: what status tells of it"""
+    """-> number: its line of status"""
     code, out, err = run("status", "--json", session)
     return {t["number"]: t for t in json.loads(out)["sessions"][0]["trigger"]}
 
@@ -223,13 +223,13 @@ def what_does_not_fit_is_told():
     for line in "order 1", "paid 1", "noise 1":
         p.do(line)
     c.send_signal(signal.SIGUSR1)
-    until(lambda: all("error" in status_of("wrong")[n] for n in (1, 2, 3)), lambda: "all are told: %s" % status_of("wrong"))
-    until(lambda: status_of("wrong")[4]["state"] == "over", "what fires once is over")
+    until(lambda: all("error" in status_of("wrong")[n] for n in (1, 2, 3)), lambda: "all are reported: %s" % status_of("wrong"))
+    until(lambda: status_of("wrong")[4]["state"] == "over", "a trigger that fires once is over")
     told = status_of("wrong")
     ok("shop:paid has no field item" in told[1]["error"], "a field that is not there", told[1])
     ok("nunber" in told[2]["error"] and "/nonexistent/x" in told[3]["error"], "a filter, a command", told)
-    ok("error" not in told[4] and told[4]["fired"] == 1 and told[4]["last_ns"], "and what went well", told[4])
-    ok("ERROR: " in run("status", "wrong")[1] and "ERROR: " in run("trigger", "list", "-s", "wrong")[1], "people are told")
+    ok("error" not in told[4] and told[4]["fired"] == 1 and told[4]["last_ns"], "and its success", told[4])
+    ok("ERROR: " in run("status", "wrong")[1] and "ERROR: " in run("trigger", "list", "-s", "wrong")[1], "the message names the problem")
     for bad in "time shop:paid to shop:paid > 1s by item -> notify", "late shop:order to shop:noise > 1s by id -> notify", \
             "event shop:order if idd == 3 -> notify":
         code, out, err = run("trigger", "add", "-s", "wrong", bad)
@@ -253,7 +253,7 @@ def a_killed_collectors_triggers_go_on():
     ok([t[2][1] for t in triggers("kept")] == ["1", "1"], "it knows them, and how often they fired", triggers("kept"))
     p.do("order 2")
     p.do("paid 2")
-    until(lambda: has_fired("kept", 2, 2), "it sees what they wait for")
+    until(lambda: has_fired("kept", 2, 2), "it records the events they wait for")
     ok(triggers("kept")[0][2][1].startswith("1"), "once is once", triggers("kept"))
     until(lambda: open(work + "/paid").read() == "1\n2\n", "commands run")
     p.end()
@@ -270,7 +270,7 @@ def nobody_is_harmed():
     ok(run("trigger", "list", "-s", "safe")[1].startswith("no triggers"), "none was added")
     # Twenty commands that do not end: four run, and the collector goes on.
     run("trigger", "add", "-s", "safe", "event shop:noise -> run sleep 3, every 0s")
-    # Somebody watches and never reads.
+    # A listener that never reads.
     run("trigger", "add", "-s", "safe", "event shop:order -> notify, every 0s")
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.settimeout(PATIENCE)

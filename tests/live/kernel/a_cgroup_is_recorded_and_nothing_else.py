@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Who is in a cgroup, is born into it or comes later is recorded, and nobody else: the kernel's events and programs' own.
+"""Processes in a cgroup, forked in it or moved to it later are recorded, and no others: events of the kernel and of programs.
 With cgroups of its own, made for it and removed.
 
 arguments: DUET PROGRAM LIBDUET
@@ -18,7 +18,7 @@ from trial import begins, cmd, duet, is_, ok, paths, run, run_cases, skip, start
 
 program, library = paths(2)
 MARK = "syscall_entry_getsid"
-# On each line: once more, in a child; then what it is.
+# On each line: once more, in a child; then its kind.
 MARKER = """
 import os, sys
 for line in sys.stdin:
@@ -72,7 +72,7 @@ def make_group(below=None):
 def remove_groups():
     while groups:
         path = groups.pop()
-        until(lambda: not open(path + "/cgroup.procs").read(), "nobody is in %s" % path)
+        until(lambda: not open(path + "/cgroup.procs").read(), "no process is in %s" % path)
         os.rmdir(path)
 
 
@@ -131,14 +131,14 @@ def all_in_it_are_recorded_and_nobody_else(name="within", *args):
     def is_followed():
         later.mark()
         return later.pid in marks(path)
-    until(is_followed, "who comes later is recorded")
+    until(is_followed, "a process that comes later is recorded")
     children.append(later.mark())
     for m in (within, below, later, outside):
         m.end()
     ends(r)
     found = marks(path)
     is_([found.get(p) for p in [within.pid, below.pid] + children], [1] * 5, "each call, also of those born in it")
-    is_([found.get(p) for p in [outside.pid] + no_children], [None] * 2, "nobody else's")
+    is_([found.get(p) for p in [outside.pid] + no_children], [None] * 2, "of no other process")
     remove_groups()
 
 
@@ -166,12 +166,12 @@ def in_a_flight_recorder_as_well():
         snapshot = "%s/snapshot-%d" % (work, n[0])
         is_(cmd("snapshot", "-o", snapshot)[0], 0, "a snapshot")
         return later.pid in marks(snapshot)
-    until(is_followed, "who comes later is recorded")
+    until(is_followed, "a process that comes later is recorded")
     child = within.mark()
     within.end()
     later.end()
     ends(r)
-    is_([marks(path).get(p) for p in (within.pid, child)], [1, 1], "who was there, and its child")
+    is_([marks(path).get(p) for p in (within.pid, child)], [1, 1], "the process that was there, and its child")
     remove_groups()
 
 
@@ -220,7 +220,7 @@ def an_empty_one_is_nobody():
     outside.mark()
     outside.end()
     ends(r)
-    is_(marks(path), {}, "nobody is recorded")
+    is_(marks(path), {}, "no process is recorded")
     remove_groups()
 
 
@@ -267,7 +267,7 @@ def mistakes_are_told():
     with open(threaded + "/cgroup.type", "w") as f:
         f.write("threaded")
     status, out, err = cmd("record", "-o", work + "/none", "--cgroup", threaded)
-    is_(status, 2, "whose processes cannot be told is refused")
+    is_(status, 2, "a cgroup without a list of processes is refused")
     os.rmdir(groups.pop())  # nor can they be listed
     ok("it is threaded" in err, "and why", err)
     remove_groups()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Babeltrace 2 reads what we write without a warning, and finds as many events as we counted. */
+/* Babeltrace 2 reads our recordings without a warning, and finds as many events as we counted. */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -166,7 +166,7 @@ static void every_set_on_the_whole_machine_is_read(void)
 {
 	static const char *const patterns[] = { "sched", "syscalls", "irq", "signal", "task",
 						"block", "net",	     "mm",  "timer" };
-	/* Whatever else the machine does while this process waits for its turn has to find room. */
+	/* Events of other processes, while this one waits for its turn, have to find room too. */
 	struct kernel_options o = {
 		.patterns = patterns, .n_patterns = 9, .whole_machine = true, .buffer_kib = 65536
 	};

@@ -30,7 +30,7 @@ BPF = "--kernel-backend=bpf"
 
 
 def recorded(name, *args):
-    """A recording of a command by BPF programs.  -> its path, and what the command said"""
+    """A recording of a command by BPF programs.  -> its path, and the command's output"""
     path = "%s/%s" % (work, name)
     return path, record(path, "-q", BPF, *args)[0]
 
@@ -58,7 +58,7 @@ def babeltrace_reads(path):
 
 
 def each_call_is_recorded_once_by_whom_it_should_be():
-    busy = start(program, "calls", 1, 1 << 40)  # somebody else
+    busy = start(program, "calls", 1, 1 << 40)  # another process
     other = int(busy.stdout.readline())
     path, out = recorded("counts", "-k", "syscall_*_getppid,sched_process_fork", "--", program, "calls", 4, 2500)
     kill(other)
@@ -66,7 +66,7 @@ def each_call_is_recorded_once_by_whom_it_should_be():
     found = events(path)
     by_process = collections.Counter((e["tid"], e["event"]) for e in found if "getppid" in e["event"])
     is_(by_process, {(int(n), "syscall_%s_getppid" % k): 2500 for n in out.split() for k in ("entry", "exit")},
-        "each of four processes has its calls, and nobody else")
+        "each of four processes has its calls, and no other process")
     is_({e["event"] for e in found if e["event"].startswith("syscall_")}, {"syscall_entry_getppid", "syscall_exit_getppid"},
         "no other call is recorded")
     ok(glob.glob(path + "/kernel/bpf_*"), "BPF programs have recorded them")
@@ -74,7 +74,7 @@ def each_call_is_recorded_once_by_whom_it_should_be():
 
 
 def between(found):
-    """What the first process did between its two calls of getppid."""
+    """The calls of the first process between its two of getppid."""
     at = [i for i, e in enumerate(found) if e["event"] == "syscall_entry_getppid"]
     is_(len(at), 2, "it calls getppid twice")
     tid = found[at[0]]["tid"]
@@ -91,7 +91,7 @@ def texts_are_exact():
         [-100, "/duet/no/a", -100, "/duet/no/b", 0], "two texts, among numbers")
     is_([fields["mount"][n] for n in ("dev_name", "dir_name", "type", "flags", "data")],
         ["/duet/no/device", "/duet/no/dir", "nosuchfs", 0, 0], "three texts")
-    is_([type(fields["write"][n]) for n in ("fd", "buf", "count")], [int, int, int], "what is no text stays a pointer")
+    is_([type(fields["write"][n]) for n in ("fd", "buf", "count")], [int, int, int], "data that are no text stay a pointer")
     babeltrace_reads(path)
 
 
@@ -111,15 +111,15 @@ def what_else_arguments_point_to_is_exact():
     is_(all_of("addr_bytes", "entry_connect"), [nowhere, 128 * [0], [], []], "a name, one too long, none, and of no length")
     is_(all_of("addr_bytes", "entry_sendto", "exit_getpeername"), [nowhere, []], "whereto; and a call that failed")
     is_(all_of("timespec", "entry_nanosleep", "entry_clock_nanosleep"), [[0, 1234], [0, 1234]], "how long to sleep")
-    is_(all_of("timespec", "entry_ppoll"), [[0, 77], []], "how long to wait; what cannot be read is empty")
+    is_(all_of("timespec", "entry_ppoll"), [[0, 77], []], "how long to wait; unreadable memory is empty")
     resolution = all_of("timespec", "exit_clock_getres")
     ok(len(resolution) == 2 and resolution[0][0] == 0 < resolution[0][1] and resolution[1] == [],
-       "what is told at the end, unless it failed", resolution)
+       "results at the end of a call, unless it failed", resolution)
     is_([bytes(b) for b in all_of("argv_bytes", "entry_execve", "entry_execveat")],
         [b"a\0\0b c\0", 32 * b"1\0", 32 * b"1\0" + b"...",
          63 * b"e" + b"\0" + 60 * b"o" + b"...\0", b"", b"a\0\0b c\0", b""], "arguments, one behind the other")
     ok(all(isinstance(v, int) for v in all_of("argv", "entry_execve") + all_of("uservaddr", "entry_connect")),
-       "what points there stays a pointer")
+       "an unreadable address stays a pointer")
     babeltrace_reads(path)
 
 
@@ -162,7 +162,7 @@ def both_backends_record_the_same():
 
     for e in by_bpf:
         if e["event"] == "sched_switch":
-            is_(e["tid"], e["fields"]["prev_tid"], "who is switched away from has run")
+            is_(e["tid"], e["fields"]["prev_tid"], "a thread switched out has run")
     babeltrace_reads(inner)
 
 
@@ -198,7 +198,7 @@ def arguments_are_filtered():
     found = events(path, "syscall_*")
     entries = [e["fields"] for e in found if e["event"] == "syscall_entry_openat"]
     is_({(f["flags"], f["dfd"]) for f in entries}, {(os.O_PATH, -100)}, "entries pass the filter")
-    ok(5 < len(entries) < count(found, "syscall_exit_openat"), "there are others, whose ends are all there", len(entries))
+    ok(5 < len(entries) < count(found, "syscall_exit_openat"), "there are others, and all their ends are there", len(entries))
     ok(any(f["filename"] == "/x" for f in entries), "and they have their texts")
     for more, why in ((["--kernel-backend=ftrace"], "only BPF programs"), (["-k", "syscall_entry_openat", "-f", "nix == 1"], "nix == 1")):
         status, _, err = cmd("record", "-q", "-k", "syscall_entry_openat", "-f", "flags == 1", *more, "-o", work + "/unfiltered", "--", "true")
@@ -267,7 +267,7 @@ def nothing_is_left_of_a_killed_recorder():
 
 
 def a_successor_goes_on():
-    """The keeper holds the programs and what they recorded: only what was being written is lost."""
+    """The keeper holds the programs and their buffers: only data being written are lost."""
     path = work + "/kept"
     keeper = begins(start(duet, "collect", "-q", "-k", "syscall_*_getppid", BPF, "-o", path))
     callers = []
@@ -284,7 +284,7 @@ def a_successor_goes_on():
     is_(keeper.end(signal.SIGTERM)[0], 0, "it ends well")
     found = collections.Counter(e["tid"] for e in events(path, "syscall_entry_getppid", may_lose=True))
     n = [found[c] for c in callers]
-    ok(n[2] == 1000 and max(n) == 1000, "what was not being written is there, and none twice", n)
+    ok(n[2] == 1000 and max(n) == 1000, "all other events are there, and none twice", n)
     ok(glob.glob(path + "/kernel-*/bpf_*"), "another life has recorded them")
 
 

@@ -26,7 +26,7 @@ FIRST = 1000000
 
 
 class Numbers:
-    """A program that counts, until it is told to end."""
+    """A program that counts until a signal ends it."""
 
     def __init__(self):
         self.p = start(program, "numbers", stdin=subprocess.PIPE)
@@ -38,7 +38,7 @@ class Numbers:
 
 
 def numbers_in(path, counter):
-    """Those recorded of a program, and how many events are told as lost."""
+    """The recorded events of a program, and how many are reported as lost."""
     status, out, err = cmd("view", "--json", "-e", "syscall_entry_dup", path)
     is_(status, 0, "it can be read: %s" % err)
     found = [json.loads(line) for line in out.splitlines()]
@@ -76,13 +76,13 @@ def pieces_are_whole():
 
 
 def recorded(path):
-    """Its files, if there are any yet: then it records, and what comes from now on is there."""
+    """Its files, if there are any yet: then it records, and later events are there."""
     return glob.glob(path + "/**/bpf_*", recursive=True)
 
 
 def background_sessions_survive_their_collectors():
-    """The rings belong to the keeper, too: the next collector finds what the killed one had not given back.  What
-    that one had taken and perhaps not written is counted as lost."""
+    """The rings belong to the keeper, too: the next collector finds the records that the killed one had not consumed.
+    Those it had taken and perhaps not written are counted as lost."""
     path = work + "/background"
     counter = Numbers()
     status, _, err = cmd("start", "back", "-o", path, *BPF)
@@ -100,7 +100,7 @@ def background_sessions_survive_their_collectors():
     found, lost = numbers_in(path, counter)
     ok(len(found) == len(set(found)) and found == sorted(found), "none is there twice")
     missing = n - found[0] - len(found)
-    ok(missing <= lost, "what is missing is told as lost", "%d missing, %d told" % (missing, lost))
+    ok(missing <= lost, "missing events are reported as lost", "%d missing, %d reported" % (missing, lost))
     ok(glob.glob(path + "/kernel-*/bpf_*"), "by BPF programs in each life")
 
 
@@ -165,7 +165,7 @@ def a_flight_recorder_keeps_the_newest_in_bounded_memory():
     for found, lost in taken:
         ok(found == sorted(set(found)), "each once, in order")
         missing = found[-1] + 1 - found[0] - len(found)
-        ok(missing <= lost, "a run, but for what is told as lost", "%d missing, %d told" % (missing, lost))
+        ok(missing <= lost, "a run, but for events reported as lost", "%d missing, %d reported" % (missing, lost))
         ok(0 < len(found) <= ring_bytes // event_bytes, "no more than fits into its CPU's ring", len(found))
     ends = [found[-1] for found, _ in taken]
     ok(ends == sorted(set(ends)) and (ends[-1] == n - 1 or taken[-1][1]), "each reaches further, the end to the last", ends)

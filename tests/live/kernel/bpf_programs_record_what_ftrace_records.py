@@ -5,10 +5,10 @@ other, and of each CPU the sequences must be equal, event by event and field by 
 
 arguments: DUET PROGRAM LIBDUET [ROUNDS]        100 by hand, also beside busy loops
 
-What may differ, and why (docs/design/kernel.md, "By BPF programs"):
-- prev_state of a thread that is gone is 32 (zombie) or 16 (dead): who reaps it on another CPU comes between the two looks;
-- what is recorded while a thread of process 1 runs: some kernels run no program of ours there, nor tell of its switches;
-- switches from idle, which some kernels do not tell tracefs.
+Permitted differences, and their reasons (docs/design/kernel.md, "By BPF programs"):
+- prev_state of a thread that is gone is 32 (zombie) or 16 (dead): a reaper on another CPU comes between the two reads;
+- events while a thread of process 1 runs: some kernels run no program of ours there, nor report its switches;
+- switches from idle, which some kernels do not report to tracefs.
 """
 import collections
 import difflib
@@ -55,13 +55,13 @@ def sequences(found, family):
 
 
 def differences(one, other):
-    """What is only in one of two sequences: (in the first, in the second)."""
+    """Events in only one of two sequences: (in the first, in the second)."""
     changed = [o for o in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes() if o[0] != "equal"]
     return [(one[a:b], other[c:d]) for _, a, b, c, d in changed]
 
 
 def twice(outside, *options):
-    """What both have recorded of the same, by their names."""
+    """The values that both recorded, by their names."""
     inside = BACKENDS[outside == BACKENDS[0]]
     paths = {outside: work + "/outer", inside: work + "/inner"}
     status, _, err = cmd("record", "-q", "--kernel-backend", outside, *options, "-o", paths[outside], "--", duet, "record", "-q",
@@ -104,7 +104,7 @@ def so_they_do_beside_busy_loops():
         b.wait()
 
 
-# What BPF programs can ask; none is about what may differ.
+# Filters that BPF programs can apply; none is about a permitted difference.
 FILTERS = (("sched_switch", 'prev_state == 1 && next_comm != "swapper/0"'), ("sched_switch", "prev_prio == 20 || !(next_tid > 100)"),
            ("sched_switch", "prev_state & 3"), ("sched_switch", '!(prev_comm == "bpf_program") && next_comm == "bpf_program"'),
            ("sched_waking", "prio <= 20 && target_cpu == 0"), ("sched_wakeup", "prio != 20 || (target_cpu >= 1 && tid > 1)"),

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each set of the kernel's events under load: as many are read as were recorded, by duet and by Babeltrace, which has
-nothing to say about them; and what LTTng has as well, has its names of fields.
+"""Each set of the kernel's events under load: as many are read as were recorded, by duet and by Babeltrace, which
+prints no warning; and events that LTTng has too have its names of fields.
 
-Whether any is lost depends on who else uses the machine; what is lost must be told.
+Whether events are lost depends on the load of the machine; lost ones must be reported.
 
 arguments: DUET
 """
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from trial import cmd, fail, is_, ok, run, run_cases, skip, work  # noqa: E402
 
 LOAD = os.path.dirname(os.path.abspath(__file__)) + "/programs/load.py"
-# set -> what the load surely brings; of the others that is another thing on each machine
+# set -> events that the load surely causes; for the others that differs between machines
 SETS = {"sched": "sched_switch", "syscalls": "syscall_entry_sendto", "irq": None, "signal": "signal_deliver", "task": "task_newtask",
         "block": None, "fs": None, "net": "net_dev_queue", "mm": "x86_exceptions_page_fault_user", "timer": None,
         "lock": None, "power": None, "workqueue": None}
@@ -49,7 +49,7 @@ def one(set_, brings):
         return {}  # a kernel without them
     is_(status, 0, "duet record -k %s: %s" % (set_, out + err))
     told = re.search(r"^ +kernel +(\d+) events.*?(none|\d+) lost", out + err, re.M)
-    ok(told, "it tells how many", out + err)
+    ok(told, "it reports how many", out + err)
     status, out, err = cmd("view", "--json", "--state", recording)
     is_(status, 0, "duet view of %s: %s" % (set_, err))
     read = [e for e in map(json.loads, out.splitlines()) if "event" in e]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The kernel's functions: where the kernel lets them be traced they are recorded; where it does not, one error says what is
-missing and what does instead.  What each kernel does with them is tested in qemu (tests/qemu).
+"""The kernel's functions: where the kernel lets them be traced they are recorded; where it does not, one error names the
+missing feature and an alternative.  tests/qemu tests each kernel's tracers.
 
 arguments: DUET
 """
@@ -14,7 +14,7 @@ from trial import cmd, duet, ok, run, run_cases, skip, work  # noqa: E402
 if os.geteuid():
     skip("only root may trace the kernel's functions")
 
-# What it is asked with, an event it makes, and what the error says else.
+# The option, an event it causes, and the error in the other case.
 FUNCTION = "do_sys_openat2"
 WAYS = [
     (["-k", "function:" + FUNCTION], "function", ["-k profile"]),
@@ -47,7 +47,7 @@ def each_way_records_or_says_why_not():
             ok(event in cmd("view", "-e", event, out)[1], what + " records", err)
         else:
             ok(status == 2, what + " fails", err)
-            ok(err.startswith("duet record: ") and any(word in err for word in instead), what + " says what to do", err)
+            ok(err.startswith("duet record: ") and any(word in err for word in instead), what + " names a remedy", err)
             ok(err.count("duet record: ") == 1, what + " says it once", err)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Contexts of kernel events: what a program says of itself whenever it makes a certain call, beside what the events of
-those calls have; in every way of recording.
+"""Contexts of kernel events: the values that a program prints at each call of a certain kind equal those in the events
+of these calls; in every way of recording.
 
 arguments: DUET
 """
@@ -36,14 +36,14 @@ def said(out):
 
 
 def contexts(path):
-    """Of the marks, as the program tells them."""
+    """The contexts at the marks, as the program prints them."""
     return [dict(e["context"], tid=e["tid"], pid=e["pid"], procname=e.get("proc")) for e in events(path)]
 
 
 def are_told(got, want):
     is_(len(got), len(want), "as many events as calls")
     for g, w in zip(got, want):
-        is_({k: g.get(k) for k in w}, w, "what it is")
+        is_({k: g.get(k) for k in w}, w, "its values")
 
 
 def record(name, *args, steps=("mark",), program=True, kernel="syscalls", names=ALL):
@@ -62,7 +62,7 @@ def each_event_tells_of_its_thread():
 
 
 def who_sets_its_user_is_another_from_there_on():
-    """Also if it is gone before anybody could look."""
+    """Also if it is gone before the recorder could read /proc."""
     path, want = record("users", steps=("user", "plain", "regain", "mark"))
     for w in want:
         for name in [n for n in w if n.endswith("_ns")]:
@@ -71,7 +71,7 @@ def who_sets_its_user_is_another_from_there_on():
 
 
 def what_is_looked_at_is_told_from_the_call_on():
-    """What arguments do not tell, if it lives until it is looked at: that is before its events are written."""
+    """Values that are no arguments, if it lives until the recorder reads /proc: that is before its events are written."""
     path = work + "/looked"
     p = start(duet, "record", "-q", "-k", "syscalls", "--kernel-context", ALL, "-o", path, "--", sys.executable, PROGRAM, "mark",
               "uts", "nice", "mark", "ready", "wait", stdin=subprocess.PIPE)
@@ -92,7 +92,7 @@ def processes_that_live_for_a_moment_are_known():
     shell = execs[0]["pid"]
     children = {e["pid"]: e["context"] for e in execs if e["proc"] == "true"}
     is_(len(children), 300, "each is one")
-    is_({(c["ppid"], c["uid"]) for c in children.values()}, {(shell, os.getuid())}, "whose child, and whose")
+    is_({(c["ppid"], c["uid"]) for c in children.values()}, {(shell, os.getuid())}, "its parent, and its parent's")
     is_([e for e in found if e["pid"] == -1 and e["tid"]], [], "none is unknown")
 
 

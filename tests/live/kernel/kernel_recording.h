@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the live tests of src/kernel share: a recording of a function run in a child, into a
- * directory that goes away, and reading back what was written. */
+/* Shared by the live tests of src/kernel: a recording of a function run in a child, into a
+ * directory that goes away, and reading it back. */
 #ifndef KERNEL_LIVE_H
 #define KERNEL_LIVE_H
 
@@ -104,7 +104,7 @@ static inline struct live_child live_fork(void (*work)(void))
 	return c;
 }
 
-/* What kernel_stop is to say, or a part of it; "": nothing. */
+/* The expected message of kernel_stop, or a part of it; "": nothing. */
 static const char *live_note = "";
 
 /* Records @work in a child; polls unless @is_lazy.  Leaves @k stopped. */
@@ -183,7 +183,7 @@ static inline void live_stream(const char *name, const char *file, live_packet *
 	free(bytes);
 }
 
-/* The same with every CPU's streams: of what tracefs recorded, and of what BPF programs did. */
+/* The same with every CPU's streams: those that tracefs recorded, and those of BPF programs. */
 static inline void live_packets(const char *name, live_packet *each)
 {
 	char file[32];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's stamps and the application's readings are of one clock: every stamp of a system call
- * lies between readings before and after it; and nothing is lost or invented.  Whoever records. */
+ * lies between readings before and after it; and nothing is lost or invented.  For each way to record. */
 #include <sched.h>
 #include <sys/syscall.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What does not fit is counted, exactly, and the count reaches the trace. */
+/* Events that do not fit are counted exactly, and the count reaches the trace. */
 #include <sys/syscall.h>
 
 #include "kernel_recording.h"
@@ -27,7 +27,7 @@ static void count(const struct abi_ctf_packet *p, const uint8_t *bytes, size_t s
 	}
 }
 
-/* What a trace tells as lost; its events are added to n_events. */
+/* Events that a trace reports as lost; its events are added to n_events. */
 static uint64_t reported_by(const char *name)
 {
 	uint64_t discarded = 0;
@@ -156,7 +156,7 @@ static void programs_that_were_not_run_are_counted_and_told(void)
 	is(n_events, 200);
 }
 
-/* A collector, which writes what is there and is killed. */
+/* A collector, which writes the available events and is killed. */
 static void poll_and_die(struct kernel *k)
 {
 	pid_t child = fork();

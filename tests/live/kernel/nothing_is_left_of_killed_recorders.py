@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A recorder of the kernel is killed at any moment, whatever it records and by whatever: the kernel stops recording and has
+"""A recorder of the kernel is killed at any moment, in each way to record: the kernel stops recording and has
 its memory back at once, BPF programs and maps are gone, and the next recorder removes the rest.
 
 arguments: DUET PROGRAM [KILLS]        1000 by hand: some 20 minutes
 
-Others may record at the same time, so what is looked at is what has the number of a process of ours in its name, and those
-BPF programs and maps that came meanwhile and that nobody who lives holds.
+Others may record at the same time, so this examines files with the number of a process of ours in their name, and those
+BPF programs and maps that came meanwhile and that no living process holds.
 """
 import ctypes
 import glob
@@ -24,7 +24,7 @@ mount_tracefs()
 from proc import descendants, kill_tree  # noqa: E402
 from trial import cmd, dice, duet, is_, ok, paths, remarks, run_cases, skip, start, until, work  # noqa: E402
 
-program = shutil.copy(paths(1, library=False)[0], work + "/program")  # whatever has a probe in it is ours
+program = shutil.copy(paths(1, library=False)[0], work + "/program")  # every file with a probe in it is ours
 kills = int(sys.argv[3]) if len(sys.argv) > 3 else 20
 EMPTY_KIB = 4096  # of an instance without a size of its own, on some CPUs
 OPTIONS = (
@@ -53,7 +53,7 @@ def read(path):
         return ""
 
 
-# ---------------------------------------------------------------- what there is
+# ---------------------------------------------------------------- the state of the kernel
 
 def bpf(command, *words):
     attr = (ctypes.c_uint32 * 32)(*words)
@@ -84,7 +84,7 @@ def held():
 
 def left_since(before):
     new = bpf_objects() - before
-    return new and new - held()  # asking everybody takes its time
+    return new and new - held()  # asking all processes takes long
 
 
 def instances_of(pids):
@@ -157,5 +157,5 @@ def available():
 if os.geteuid():
     skip("needs root: the kernel is recorded")
 if not os.path.isdir(TRACEFS + "/instances"):
-    skip("tracefs cannot be mounted: what is left could not be seen")
+    skip("tracefs cannot be mounted: remains could not be seen")
 run_cases(nothing_is_left_of_killed_recorders)

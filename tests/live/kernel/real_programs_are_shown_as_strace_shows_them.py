@@ -79,7 +79,7 @@ def reason(a, b):
 
 
 def compare(title, argv):
-    """-> calls, missing calls, arguments, and how many of them differ by what reason"""
+    """-> calls, missing calls, arguments, and how many of them differ, by reason"""
     ours, theirs = work + "/ours", work + "/theirs"
     cmd("strace", "-o", ours, "--", "strace", "-f", "-o", theirs, *argv)
     mine, all_ = of_duet(ours), of_strace(theirs)

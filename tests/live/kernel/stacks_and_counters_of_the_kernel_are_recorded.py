@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Call stacks with events of the kernel, and what its counters count: each event once, with the functions it came from;
+"""Call stacks with events of the kernel, and the values of its counters: each event once, with the functions it came from;
 over a killed collector, and as Babeltrace reads them.
 
 arguments: DUET PROGRAM FAULTS
@@ -81,11 +81,11 @@ def may_sample():
 
 def who_leaves_a_cpu_tells_where_and_for_how_long():
     pid, _, found = record("switches", "stack:sched_switch")
-    # This machine's kernel does not tell of every switch: docs/design/analysis.md.
+    # This machine's kernel does not report every switch: docs/design/analysis.md.
     away = [e for e in found["sched_switch"] if e["fields"]["prev_tid"] == pid]
     ok(len(away) > N / 10, "the program's switches", len(away))
     ok(all(e["fields"]["callstack_kernel"] for e in away), "each with where in the kernel")
-    ok(any(e["fields"]["next_tid"] == pid for e in found["sched_switch"]), "who comes is followed, too")
+    ok(any(e["fields"]["next_tid"] == pid for e in found["sched_switch"]), "new threads are followed, too")
     stacks = folded("switches")
     is_(sum(stacks.values()), len(found["sched_switch"]), "each switch has a stack")
     ok(within(stacks, "main", "wait_here") > N / 10, "in its functions", stacks.most_common(3))
@@ -207,7 +207,7 @@ def lost(name):
 
 
 def a_flight_recorder_keeps_them_over_a_killed_collector():
-    """And writes them into snapshots, with the names of what they came from."""
+    """And writes them into snapshots, with the names of their functions."""
     p = start(program, N)
     is_(p.stdout.readline(), "ready\n", "the program runs")
     status, _, err = cmd("start", "flight", "-o", work + "/flight", "--overwrite",
@@ -263,7 +263,7 @@ def a_flight_recorder_gives_up_the_oldest_and_counts_them():
     is_(status, 0, "duet stop: " + err)
     found = events("small")["syscall_entry_getppid"]
     ok(len(found) < many, "not all have room", len(found))
-    ok(len(found) + lost("small") >= many + 20 * len(rounds), "what is not there is counted", (len(found), lost("small"), len(rounds)))
+    ok(len(found) + lost("small") >= many + 20 * len(rounds), "missing events are counted", (len(found), lost("small"), len(rounds)))
     ok(max(e["time"] for e in found) == found[-1]["time"], "in order")
 
 
@@ -285,14 +285,14 @@ def what_is_lost_in_each_life_is_in_the_summary():
         os.kill(first, signal.SIGSTOP)
         is_(start(faults, 25 * N).end()[0], 0, "many calls")
         os.kill(first, signal.SIGCONT)
-        until(is_told, "losses are told")
+        until(is_told, "losses are reported")
         kill_worker("lives")
     status, out, err = cmd("stop", "lives")
     is_(status, 0, "duet stop: " + err)
     m = re.search(r"(\d+) LOST", out + err)
     told = int(m[1]) if m else 0
     found = len(events("lives")["syscall_entry_getppid"])
-    is_(told, lost("lives"), "what the files tell, in the summary")
+    is_(told, lost("lives"), "the losses in the files, in the summary")
     ok(found + told >= 2 * 2 * 25 * N + 20 * rounds, "nothing is missing", (found, told, rounds))
 
 

@@ -9,7 +9,7 @@ OTHERWISE = {"rseq", "restart_syscall", "rt_sigreturn"}
 
 
 def split(text):
-    """The arguments between the outermost parentheses of "name(a, {b, c}, "d, e")  = result", and what follows them."""
+    """The arguments between the outermost parentheses of "name(a, {b, c}, "d, e")  = result", and the rest."""
     parts, depth, quoted, at, i = [], 0, False, 0, 0
     while i < len(text):
         c = text[i]
@@ -88,7 +88,7 @@ def is_same(ours, theirs):
         return ours == "0xffffffff"
     if theirs[:1] in "{[" and ours[:1] in "{[":
         return is_what_lies_there(ours, theirs)
-    if theirs[:1] in '"{[~' or is_address(theirs):  # what lies in memory
+    if theirs[:1] in '"{[~' or is_address(theirs):  # data in memory
         return is_address(ours) and (not is_address(theirs) or ours == theirs)
     if set(ours.split("|")) == set(theirs.split("|")):
         return True
@@ -99,7 +99,7 @@ def is_same(ours, theirs):
 
 
 def difference(ours, theirs):
-    """What differs between a call as duet and as strace shows it, or None."""
+    """The difference between a call as duet and as strace shows it, or None."""
     name, arguments, result = theirs
     if ours[0] != name and not (name.startswith("syscall_") and ours[0] == "unknown"):
         return "is %s" % (ours,)
@@ -119,7 +119,7 @@ def difference(ours, theirs):
 
 
 def compared(ours, theirs):
-    """Threads with their calls, as of_duet() and of_strace() have them.  -> how many calls were compared, what differs"""
+    """Threads with their calls, as of_duet() and of_strace() have them.  -> how many calls were compared, the differences"""
     n, wrong = 0, []
     for tid, wanted in theirs.items():
         got = ours[tid]

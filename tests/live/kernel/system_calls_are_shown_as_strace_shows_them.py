@@ -19,7 +19,7 @@ from strace_lines import compared, of_duet, of_strace
 from trial import cmd, duet, fail, is_, ok, paths, run, run_cases, skip, start, until, work
 
 program, library = paths(2)
-os.environ["TMPDIR"] = work  # where what is recorded for a while lies
+os.environ["TMPDIR"] = work  # the directory of temporary recordings
 
 # How many calls of the program show an address, a time, arguments.
 IN_MEMORY = {"bind": 4, "connect": 4, "accept": 2, "getsockname": 2, "getpeername": 2, "sendto": 1, "recvfrom": 1, "nanosleep": 2,
@@ -43,11 +43,11 @@ def calls_arguments_and_results_are_those_of_strace_in_the_same_run():
     texts = sum(a.startswith('"') for calls in ours.values() for _, arguments, _ in calls for a in arguments)
     there = collections.Counter(name for tid in theirs for name, arguments, _ in ours[tid]
                                 if any(a[0] in "{[" for a in arguments))
-    print("%d calls, %d texts, and what lies in memory: %s" % (n, texts, dict(there)))
+    print("%d calls, %d texts, and data in memory: %s" % (n, texts, dict(there)))
     if not cmd("record", "-q", "--kernel-backend=bpf", "-k", "syscalls", "-o", here + "/bpf", "--", "true")[0]:
         ok(texts > 10, "file names, where BPF programs can record them")
         for name, at_least in IN_MEMORY.items():
-            ok(there[name] >= at_least, "%s shows what lies in memory: %d" % (name, there[name]))
+            ok(there[name] >= at_least, "%s shows data in memory: %d" % (name, there[name]))
 
 
 def counts(path):
@@ -71,7 +71,7 @@ def the_summary_counts_as_strace_does():
     is_(run("strace", "-f", "-c", "-o", here + "/theirs", program, "calls", here)[0], 7, "strace runs it")
     ours, theirs = counts(here + "/ours"), counts(here + "/theirs")
     for name in sorted(set(ours) | set(theirs)):
-        # Whether a thread waits for another depends on who is first.
+        # Whether a thread waits for another depends on their order.
         if name not in ("futex", "unknown", "restart_syscall") and not name.startswith("syscall_"):
             is_(ours.get(name), theirs.get(name), "calls and errors of " + name)
 
@@ -132,17 +132,17 @@ def options_are_those_that_strace_has():
            "calls about a file, by its name and by its descriptor", lines)
         ok(all("shells" not in line for line in lines), "and none about another", lines)
         lines = shown("-s", "3", "-e", "write", "-qq", "--", "echo", "abcdef")
-        ok(re.fullmatch(r'write\(1, "abc"\.\.\., 7\) += 7', lines[-1]), "three bytes of what is written", lines)
+        ok(re.fullmatch(r'write\(1, "abc"\.\.\., 7\) += 7', lines[-1]), "three of the bytes written", lines)
     status, _, err = cmd("strace", "--kernel-backend", "ftrace", "-o", out, "-e", "openat,read", "--", "cat", "/etc/passwd")
-    is_(err.count("are shown as addresses"), 1, "what ftrace does not record is said once")
+    is_(err.count("are shown as addresses"), 1, "data that ftrace does not record are reported once")
     ok("openat(AT_FDCWD, 0x" in open(out).read(), "and shown as addresses")
     lines = shown("-e", "trace=/^getp+id$,?nosuchcall", "-q", "--quiet", "--", "sh", "-c", ":")
     ok(lines and all(re.match(r"getp+id\(", line) for line in lines), "by a regular expression", lines)
     shown("-A", "-e", "none", "--", "true")
-    ok(open(out).read().startswith(lines[0]), "behind what was there")
+    ok(open(out).read().startswith(lines[0]), "behind the earlier content")
     for option, instead in ("-k", "duet record -k stack:"), ("-v", "recorded in part"), ("-e inject=all:error=1", "strace can do that"):
         status, _, err = cmd("strace", *option.split(), "--", "true")
-        ok(status == 2 and instead in err, "%s is refused, and it is said what to do" % option, err)
+        ok(status == 2 and instead in err, "%s is refused with a remedy" % option, err)
     status, text, _ = cmd("strace", "-o", out, "-E", "DUET_NEW=x y", "-E", "HOME", "--", "env")
     ok("DUET_NEW=x y\n" in text and "HOME=" not in re.findall(r"^HOME=", text, re.M), "the command's environment", text)
 
@@ -163,7 +163,7 @@ def a_running_process_is_shown_while_it_runs_and_notices_nothing():
         p.stdin.flush()
         return p.stdout.readline() == "done\n" and "getppid()" in s.stderr.so_far()
     until(answers, "calls are shown while it goes on")
-    ok("TracerPid:\t0\n" in proc.read(p.pid, "status"), "nobody traces it")
+    ok("TracerPid:\t0\n" in proc.read(p.pid, "status"), "no tracer is attached")
     status, _, err = s.end(signal.SIGINT)
     is_(status, 0, "it ends with Ctrl-C: %s" % err)
     ok("<... read resumed>)" in err, "and that it returned from there")
@@ -196,7 +196,7 @@ def who_is_killed_leaves_nothing():
     ok(left_behind(), "something is recorded")
     until(lambda: "write(1" in s.stderr.so_far(), "it is shown")
     s.kill()
-    until(lambda: not left_behind(), "the recorder ends, and removes what it wrote")
+    until(lambda: not left_behind(), "the recorder ends, and removes its files")
     ok(not proc.is_dead(rests[0]), "the program runs on")
     s.stdin.close()
     until(lambda: proc.is_dead(rests[0]), "to its own end")

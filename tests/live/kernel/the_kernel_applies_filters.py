@@ -54,7 +54,7 @@ inner = {e["tid"] for e in events("some", "*") if e["event"].startswith("syscall
 # Each has a clock of its own: times differ by nanoseconds, the order does not.
 some, every = ([e["fields"] for e in events(t, "sched_switch")] for t in ("some", "all"))
 every = [f for f in every if f["prev_tid"] in inner or f["next_tid"] in inner]
-# Switches from idle some kernels do not tell tracefs, which asks the filter; BPF programs, who do not, are told.
+# Some kernels do not report switches from idle to tracefs, which applies the filter; BPF programs get them.
 some, every = ([f for f in s if f["prev_tid"]] for s in (some, every))
 ok(some and all(map(passes, some)), "each that was recorded passes", some)
 ok(some == list(filter(passes, every)), "each that passes was recorded", (some, list(filter(passes, every))))
@@ -64,7 +64,7 @@ exits = events("some", "syscall_exit_*")
 others = [e for e in exits if e["event"] != "syscall_exit_read"]
 ok(others and all(e["fields"]["ret"] < 0 for e in others), "of calls those that failed were recorded")
 ok(any(e["fields"]["ret"] > 0 for e in exits if e["event"] == "syscall_exit_read"), "of the last pattern all")
-ok("syscall_exit_openat" in {e["event"] for e in others}, "cat could not open what is not there")
+ok("syscall_exit_openat" in {e["event"] for e in others}, "cat could not open a missing file")
 
 for expression, why in (("nope == 1", "has no field `nope'"), ("4 < prev_tid", "the kernel cannot filter sched:sched_switch"),
                         ("$procname == \"x\"", "only compare fields of the event"), ("prev_tid * 2 == 4", "do not compute")):

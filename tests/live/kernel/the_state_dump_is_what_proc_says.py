@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What there is when a recording begins: processes, threads, files, mappings; interrupts, disks, network interfaces and
-CPUs, beside what /proc and /sys say.  What comes and goes meanwhile is nobody's fault: only what was there before and
-after must be there.
+"""The state when a recording begins: processes, threads, files, mappings; interrupts, disks, network interfaces and
+CPUs, compared with /proc and /sys.  Entries that come or go meanwhile do not count: only those that exist before
+and after must be there.
 
 arguments: DUET
 """
@@ -30,7 +30,7 @@ world = {}
 
 
 def interrupts():
-    """(number, who handles it)"""
+    """(number, handler)"""
     got = set()
     for n in os.listdir("/sys/kernel/irq") if os.path.isdir("/sys/kernel/irq") else []:
         try:
@@ -100,11 +100,11 @@ def the_parts_of_the_machine_have_names():
        "the address as it is written", found["network_interface"])
     is_({f["cpu_id"] for f in found["cpu_topology"]}, set(range(os.sysconf("SC_NPROCESSORS_CONF"))), "CPUs")
     is_({f["model_name"] for f in found["cpu_topology"]},
-        {(re.findall(r"^model name\s*: (.*)", open("/proc/cpuinfo").read(), re.M) or [""])[0]}, "what they are")
+        {(re.findall(r"^model name\s*: (.*)", open("/proc/cpuinfo").read(), re.M) or [""])[0]}, "their kinds")
 
 
 def kinds_of(path):
-    """event -> what of it is the same as long as nothing happens"""
+    """event -> its values that stay the same while nothing happens"""
     kinds = collections.defaultdict(set)
     for e in map(json.loads, cmd("view", "--json", "--state", path)[1].splitlines()):
         if e["event"].startswith("lttng_statedump_"):
@@ -126,7 +126,7 @@ def tells_all(path, p, what):
 
 
 def each_piece_and_each_snapshot_tells_all_again():
-    """What began when the first had begun is in the later ones, as well."""
+    """Later dumps also have the processes that began after the first."""
     for what, args in (("pieces", ["--rotate", "200ms"]), ("snapshots", ["--overwrite"])):
         path = work + "/" + what
         is_(cmd("start", what, "-o", path, "-e", "!*", "-k", "sched_switch", *args)[0], 0, "duet start")

@@ -127,7 +127,7 @@ static void is_value(const char *instance, const char *file, const char *value)
 	free(text);
 }
 
-/* Else what is read last would be about the reading. */
+/* Otherwise the last records would be about the reading itself. */
 static void nothing_is_recorded_once_it_is_stopped(void)
 {
 	struct kernel *k = live_open("stopped", (struct kernel_options){ .whole_machine = true });

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Probes in programs that know nothing of duet: functions, their returns and markers of sys/sdt.h, each call once and
-with its arguments; only in recorded processes; what was put into the kernel is taken back, by the next recorder if
+"""Probes in programs without libduet: functions, their returns and markers of sys/sdt.h, each call once and
+with its arguments; only in recorded processes; probes are removed from the kernel, by the next recorder if
 need be.
 
 arguments: DUET PROGRAM PROGRAM_CC
@@ -19,7 +19,7 @@ from proc import descendants, kill_all  # noqa: E402
 from recorder import view  # noqa: E402
 from trial import begins, cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 
-# Copies: whatever the kernel tells of these paths is this test's.
+# Copies: all kernel events with these paths are this test's.
 program, program_cc = [shutil.copy(p, work) for p in paths(2, library=False)]
 EVENTS = TRACEFS + "/uprobe_events"
 has_markers = "shop:order" in cmd("list", "--usdt", program)[1]
@@ -32,14 +32,14 @@ def ours():
 
 
 class Waiting:
-    """The program, as `record`'s command or alone: it does n rounds when it is told to."""
+    """The program, as `record`'s command or alone: it does n rounds on request."""
 
     def __init__(self, *before):
         self.p = start(*before, program, "wait", stdin=subprocess.PIPE)
         ok(self.p.stdout.readline() == "ready\n", "it waits")
 
     def go(self, n):
-        """-> its pid, the sum of what a function returned, how often a marker was wanted"""
+        """-> its pid, the sum of what a function returned, how often a marker was enabled"""
         self.p.stdin.write("%d\n" % n)
         self.p.stdin.flush()
         return [int(word) for word in self.p.stdout.readline().split()]
@@ -60,7 +60,7 @@ def functions_and_returns_have_their_arguments():
     other.go(5)
     pid, total, wanted = p.go(40)
     other.go(5)
-    is_(total, sum(made(i) for i in range(40)), "the program does what it does")
+    is_(total, sum(made(i) for i in range(40)), "the program works as without probes")
     status, out, err = p.p.end()
     ok(status == 0, "it is recorded", err)
     is_(fields(work + "/functions", "uprobe_tea_make", "cups", "kind", "sugar"),
@@ -82,9 +82,9 @@ def markers_have_their_arguments_and_are_wanted_while_they_are_recorded():
     other = Waiting()
     p = Waiting(duet, "record", "-o", work + "/markers", "-q", "--usdt", program + ":shop:order id,item:str", "--usdt",
                 program + ":shop:paid id const", "--usdt", program + ":*:none", "--")
-    is_(p.go(40)[2], 40, "what is recorded is wanted")
+    is_(p.go(40)[2], 40, "recorded markers are enabled")
     ok(p.p.end()[0] == 0, "it is recorded")
-    is_(other.go(3)[2], 0, "what is recorded no more is wanted no more")
+    is_(other.go(3)[2], 0, "markers no longer recorded are no longer enabled")
     is_(fields(work + "/markers", "usdt_shop_order", "id", "item", "arg3"), [(i, "item %d" % i, -i) for i in range(40)],
         "a marker with numbers and a text")
     is_(fields(work + "/markers", "usdt_shop_paid", "id", "const"), [(i, 77) for i in range(40)], "a byte and a constant")
@@ -123,9 +123,9 @@ def the_next_recorder_takes_back_what_a_killed_one_made():
     ok(len(ours()) == 1, "there is a probe", ours())
     killed = kill_all([c.pid] + descendants(c.pid))
     c.wait()
-    until(lambda: all(n.is_dead() for n in killed), "all are dead, and have closed what they had open")
+    until(lambda: all(n.is_dead() for n in killed), "all are dead, and have closed their files")
 
-    # Who looks at the dead one's instance just then keeps it there: also another recorder of this machine.
+    # A process that reads the dead one's instance at this moment keeps it: also another recorder of this machine.
     def next_one():
         out = "%s/next-%d" % (work, len(os.listdir(work)))
         status, _, err = cmd("record", "-q", "-o", out, "-u", program_cc + ":main", "--", program_cc, "1")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the kernel tells anybody of his own processes, through perf: when they run, samples, counters; and what it does not.
+"""Through perf the kernel reports to each user about the user's own processes: when they run, samples, counters; and what it omits.
 
 arguments: DUET PROGRAM
 """
@@ -39,23 +39,23 @@ def record(name, kernel, *command):
 def each_time_a_thread_leaves_its_cpu_is_there():
     out, err, found = record("switches", "sched", program, WAITS)
     pid, voluntary, forced, _ = map(int, out.split())
-    ok("duet-lend" in err, "and that there could be more, with what right", err)
+    ok("duet-lend" in err, "and that a capability would give more", err)
     mine = [e["fields"]["preempted"] for e in found["thread_switched_out"] if e["tid"] == pid]
-    # It does some more between asking and its end; and what it did before its exec counts for it, too.
+    # It does some more between asking and its end; and events before its exec count for it, too.
     ok(voluntary >= WAITS, "it waits", voluntary)
     ok(voluntary - 5 <= mine.count(0) <= voluntary + 5, "those it wanted", (mine.count(0), voluntary))
     ok(mine.count(1) >= forced - 5, "and the others", (mine.count(1), forced))
     ran = [e["time"] for e in found["thread_switched_in"] if e["tid"] == pid]
     ok(abs(len(ran) - len(mine)) <= 1, "it comes as often as it goes", (len(ran), len(mine)))
     ok(pid in [e["tid"] for e in found["thread_ended"]], "its end")
-    ok(any(e["tid"] == pid and e.get("proc", "").startswith("own_program") for e in found["thread_switched_out"]), "it is named by what it runs")
+    ok(any(e["tid"] == pid and e.get("proc", "").startswith("own_program") for e in found["thread_switched_out"]), "it is named by its program")
 
 
 def samples_and_counters_are_of_ones_own():
     out, _, found = record("samples", "profile:997,counter:page-faults", program, WAITS)
     pid, _, _, faults = map(int, out.split())
     is_({e["fields"]["pid"] for e in found["counter_page_faults"]}, {pid}, "its faults, no others'")
-    # Of those in the kernel nothing is told.
+    # Those in the kernel are not reported.
     ok(len(found["counter_page_faults"]) >= faults / 4, "many of them", (len(found["counter_page_faults"]), faults))
     ok(found["profile"] and {e["fields"]["pid"] for e in found["profile"]} == {pid}, "samples of it", len(found["profile"]))
     ok(any(e["fields"]["callstack_user"] for e in found["profile"]), "with stacks")
@@ -89,14 +89,14 @@ def the_missing_right_is_named():
     if int(paranoid) > 0:
         ok(status and "perf_event_paranoid is " + paranoid in err and "CAP_PERFMON" in err, "profile", err)
     else:
-        is_(status, 0, "everybody may: " + err)
+        is_(status, 0, "all users may: " + err)
 
 
 def may_try():
     with open("/proc/sys/kernel/perf_event_paranoid") as f:
         paranoid = int(f.read())
     if os.geteuid() or not shutil.which("setpriv"):
-        skip("needs root, who becomes another user")
+        skip("needs root, to become another user")
     if paranoid > 2:
         skip("perf_event_paranoid is %d: perf is root's" % paranoid)
     for d in "user", "rt":

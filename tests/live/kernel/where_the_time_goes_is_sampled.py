@@ -118,7 +118,7 @@ def each_piece_names_the_kernels_functions():
 
 
 def libraries_that_are_opened_later_are_named():
-    """Also if they are closed, and the program has ended, before anybody looks again; and programs that nobody looked at."""
+    """Also if they are closed, and the program has ended, before the next look; and programs that were never examined."""
     for name, more in (("followed", []), ("whole", ["--all-kernel"])):
         record(work + "/late-" + name, "-q", "-k", "profile:%d" % HZ, *more, "--", late, late_library, "0.1")
         stacks = folded(work + "/late-" + name)

@@ -21,11 +21,11 @@ int main(int argc, char **argv)
 	sigset_t none;
 
 	(void)argc;
-	sigemptyset(&none); /* exec keeps what the handler had blocked */
+	sigemptyset(&none); /* exec keeps the signals that the handler had blocked */
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGTERM, on_signal);
 	signal(SIGUSR1, on_signal);
-	/* The first is there before anybody can have switched it on from outside. */
+	/* The first is registered before any command can enable it from outside. */
 	trace_rules_failed(0);
 	trace_rules_done(0);
 	trace_rules_step(0);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/control/programs/steer.c - does what its arguments say with duet/control.h, and prints each
- *result:
+ * tests/live/control/programs/steer.c - calls duet/control.h as its arguments request, and prints each
+ * result:
  *
- *	-s NAME        whom the following calls mean; "" is nobody by name
+ *	-s NAME        the session that the following calls mean; "" is none by name
  *	-l MS          their limit
  *	events N       records steer:event N times, numbered on
  *	handler VERB   the same in a signal handler
  *	VERB           flush, snapshot, rotate, status, sessions, enable=P, disable=P, request=LINE,
- *stop, start=DIR, start-alone=DIR
+ *	               stop, start=DIR, start-alone=DIR
  *
  * "VERB RESULT [MORE] [why]", the result 0 or the errno's name.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/control/programs/switched.c - lives until it is told to end, records a number every millisecond,
- * and says when a call of a site took long.
+ * tests/live/control/programs/switched.c - lives until a signal ends it, records a number every millisecond,
+ * and reports when a call of a site took long.
  *
  * usage: program [SECONDS [fork]]     fork: it is a child that lives, its parent ends at once
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/live/control/programs/trigger.c - records what it reads: "order ID", "paid ID", "noise N", "long
+/* tests/live/control/programs/trigger.c - records the events that it reads: "order ID", "paid ID", "noise N", "long
  * BYTES"; says "done" each time. */
 #include <stdio.h>
 #include <stdlib.h>

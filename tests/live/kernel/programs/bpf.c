@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/kernel/programs/bpf.c - makes system calls, and says which.
+ * tests/live/kernel/programs/bpf.c - makes system calls, and prints which.
  *
- *   program calls PROCESSES CALLS   so many getppid in each process, children of this one; says
- * their numbers program texts                   calls with texts of all kinds, between two getppid;
- * then what they are to look like program captures                calls with addresses, times and
- * arguments of a program, between two getppid program numbers                 says its number; dup
- * of 1000000, 1000001, ... until its input ends; then says how many program tree between two
- * getppid: children and threads that wait for each other program wait                    says
- * "ready"; calls getppid 10 times for each line that it reads, in a thread and in a child, both
- * older than the line, and in a child that it makes then; says "done"
+ *	program calls PROCESSES CALLS	so many getppid in each process, children of this one; prints
+ *					their numbers
+ *	program texts			calls with texts of all kinds, between two getppid; then
+ *					prints the expected texts
+ *	program captures		calls with addresses, times and arguments of a program,
+ *					between two getppid
+ *	program numbers			prints its number; dup of 1000000, 1000001, ... until its
+ *					input ends; then prints how many
+ *	program tree			between two getppid: children and threads that wait for each
+ *					other
+ *	program wait			prints "ready"; calls getppid 10 times for each line that it
+ *					reads, in a thread and in a child, both older than the line,
+ *					and in a new child; prints "done"
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +84,7 @@ static void open_it(const char *path)
 	syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_PATH, 0);
 }
 
-/* Two pages, of which the second cannot be read; the first ends with @n bytes of text. */
+/* Two pages; the second cannot be read; the first ends with @n bytes of text. */
 static char *before_nothing(size_t n)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -134,7 +139,7 @@ static int texts(void)
 	return 0;
 }
 
-/* ---------------------------------------------------------------- what else arguments point to */
+/* ---------------------------------------------------------------- other memory that arguments point to */
 
 static const struct sockaddr_in nowhere = { .sin_family = AF_INET,
 					    .sin_port = 0x0900,

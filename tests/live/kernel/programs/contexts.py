@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Changes what contexts tell of it, and says what it is whenever it calls getsid: a line of JSON for each.
+"""Changes its own context values, and prints them whenever it calls getsid: a line of JSON for each.
 
 usage: contexts.py STEP...
 """

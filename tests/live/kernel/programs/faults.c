@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Says how many page faults it had between pairs of getppid(): `faults ROUNDS`.  On one CPU, so
- * that two readings of its counter can be compared; a line for each round, with what getrusage()
- * says.
+ * that two readings of its counter can be compared; a line for each round, with the
+ * count of getrusage().
  */
 #include <sched.h>
 #include <stdio.h>

@@ -127,7 +127,7 @@ static void sockets(void)
 	recv(pair[1], page, 20, MSG_DONTWAIT);
 }
 
-/* The kernel gives the port; who connects is there before accept is asked. */
+/* The kernel assigns the port; the peer is connected before accept is called. */
 static void internet(void)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
@@ -260,8 +260,8 @@ static void handler(int number)
 
 static int calls(void)
 {
-	/* On the stack: constants may not be in memory yet, and the kernel does not wait for what
-	 * it is asked to record. */
+	/* On the stack: constants may not be in memory yet, and the kernel does not wait for a
+	 * page that it has to record. */
 	char name[] = "true", text[] = "a \"text\"\n", letter[] = "x";
 	char *few[] = { name, text, NULL }, *many[] = { name,	letter, letter, letter, letter,
 							letter, letter, letter, letter, NULL };

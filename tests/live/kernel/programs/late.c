@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `late [LIBRARY SECONDS]`: works in `busy_early` of its own, then opens the library, works in its
- * `busy_late` for so long, closes it and ends: who looks at it now and then does not see the
+ * `busy_late` for so long, closes it and ends: a recorder that reads its maps now and then misses the
  * library.  Without arguments it works for a moment.
  */
 #include <dlfcn.h>

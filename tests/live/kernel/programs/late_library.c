@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What late.c opens. */
+/* The library that late.c opens. */
 #include <time.h>
 
 void busy_late(double seconds);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/kernel/programs/uprobe.c - a program that knows nothing of duet, with functions and markers of
+ * tests/live/kernel/programs/uprobe.c - a program without libduet, with functions and markers of
  * sys/sdt.h.
  *
- * usage: program N        calls and passes each N times; says how often a marker with a semaphore
- * was wanted program wait     does so when it is told to by a line, again and again
+ * usage: program N        calls and passes each N times; prints how often a marker with a
+ *                         semaphore was enabled
+ *        program wait     does so for each line it reads
  */
 #include <stdint.h>
 #include <stdio.h>

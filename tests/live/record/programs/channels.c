@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/record/programs/channels.c - records what it is told on standard input, line by line:
+ * tests/live/record/programs/channels.c - records as the lines on standard input request:
  *
- *	high N            N events high:flood, as fast as it can
- *	both N M          the same, with a low:step after every M
- *	slow N MS         N events slow:step; tells how many calls took MS milliseconds or more, the
- *worst call, and all, in milliseconds large SIZE N      N events big:text of SIZE bytes of text
- *	timer US          an event hand:tick in a signal handler every so often; 0: no more, tells
- *how many lock              from now on the kernel kills for nanosleep(2) kinds N           N
- *events of many types, numbered stack N           N events from three functions deep threads N,
- *fork N, exec N         N events low:step in a new thread, child, program
+ *	high N		N events high:flood, as fast as it can
+ *	both N M	the same, with a low:step after every M
+ *	slow N MS	N events slow:step; prints how many calls took MS milliseconds or more, the
+ *			worst call, and all, in milliseconds
+ *	large SIZE N	N events big:text of SIZE bytes of text
+ *	timer US	an event hand:tick in a signal handler every US microseconds; 0: no more,
+ *			prints how many
+ *	lock		from now on the kernel kills for nanosleep(2)
+ *	kinds N		N events of many types, numbered
+ *	stack N		N events from three functions deep
+ *	threads N, fork N, exec N	N events low:step in a new thread, child, program
  *
  * A line "done ..." answers each.  usage: program [low N]
  */
