@@ -34,7 +34,7 @@ static int take_lost(struct pass *r, const struct trace_event *e, pass_lost *los
 	r->lost_events += is_before ? 0 : e->lost_events;
 	r->lost_packets += is_before ? 0 : e->lost_packets;
 	r->epoch[e->stream->source->domain]++;
-	return lost && (!is_before || r->is_seen_before) ? lost(context, r, e) : 0;
+	return lost && (!is_before || r->wants_earlier) ? lost(context, r, e) : 0;
 }
 
 static int take_event(struct pass *r, const struct trace_event *e, pass_on_event *on_event,
@@ -45,7 +45,7 @@ static int take_event(struct pass *r, const struct trace_event *e, pass_on_event
 	if (thread < 0)
 		return (int)thread;
 	if (e->time_ns < r->range.from_ns)
-		return r->is_seen_before ? on_event(context, r, e, (uint32_t)thread) : 0;
+		return r->wants_earlier ? on_event(context, r, e, (uint32_t)thread) : 0;
 	if (!r->n_events++)
 		r->first_ns = r->last_ns = e->time_ns;
 	if (e->time_ns > r->last_ns)
@@ -83,7 +83,7 @@ int pass_run(struct pass *r, struct trace *trace, const struct pass_range *range
 	assert(a->about && a->on_event);
 	if (err)
 		return err;
-	r->is_seen_before = a->is_seen_before;
+	r->wants_earlier = a->wants_earlier;
 	err = a->prepare ? a->prepare(context) : 0;
 	if (err && err != -ENOMEM)
 		return err;

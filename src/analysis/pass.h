@@ -19,7 +19,7 @@ struct pass_range {
 struct pass {
 	struct trace *trace; /* borrowed */
 	struct pass_range range;
-	bool is_seen_before; /* set it after pass_init(): events before the range are passed to
+	bool wants_earlier; /* set it after pass_init(): events before the range are passed to
 			      * on_event too, but not counted */
 	struct threads *threads;
 	uint64_t n_events, n_of[3]; /* by enum trace_domain */
@@ -53,7 +53,7 @@ int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *con
 /* An analysis of one recording, read once.  NULL: nothing to do there. */
 struct pass_analysis {
 	const char *about;	       /* "no memory for ABOUT" */
-	bool is_seen_before;	       /* see struct pass */
+	bool wants_earlier;	       /* see struct pass */
 	int (*prepare)(void *context); /* after pass_init().  Returns 0 or -errno */
 	pass_on_event *on_event;
 	pass_lost *on_lost;

@@ -423,7 +423,7 @@ int cpu_init(struct cpu *c, struct trace *t, const struct pass_range *range, boo
 {
 	static const struct pass_analysis analysis = {
 		.about = "CPUs",
-		.is_seen_before = true, /* for the state dump */
+		.wants_earlier = true, /* for the state dump */
 		.prepare = prepare,
 		.on_event = on_event,
 		.on_lost = on_lost,

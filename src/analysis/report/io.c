@@ -448,7 +448,7 @@ int io_init(struct io *io, struct trace *t, const struct pass_range *range, bool
 {
 	static const struct pass_analysis analysis = {
 		.about = "files",
-		.is_seen_before = true, /* for descriptors */
+		.wants_earlier = true, /* for descriptors */
 		.prepare = prepare,
 		.on_event = on_event,
 		.on_lost = on_lost,

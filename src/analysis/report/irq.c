@@ -190,7 +190,7 @@ int irq_init(struct irq *q, struct trace *t, const struct pass_range *range, boo
 {
 	static const struct pass_analysis analysis = {
 		.about = "interrupts",
-		.is_seen_before = true, /* names come from the state dump */
+		.wants_earlier = true, /* names come from the state dump */
 		.prepare = prepare,
 		.on_event = on_event,
 		.on_lost = on_lost,

@@ -339,7 +339,7 @@ int pairing_open(struct pairing *j, struct trace *t, const struct pairing_option
 
 	*j = (struct pairing){ .o = *o, .is_hiding = o->command >= 0 };
 	err = pass_init(&j->run, t, &o->range, d);
-	j->run.is_seen_before = true; /* the table of descriptors needs them */
+	j->run.wants_earlier = true; /* the table of descriptors needs them */
 	if (!err && learn_classes(j))
 		err = diag_fail(d, -ENOMEM, "no memory for system calls");
 	if (err)

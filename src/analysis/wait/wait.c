@@ -125,7 +125,7 @@ int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range 
 {
 	static const struct pass_analysis analysis = {
 		.about = "threads",
-		.is_seen_before = true, /* states begin before the range */
+		.wants_earlier = true, /* states begin before the range */
 		.prepare = prepare,
 		.on_event = wait_on_event,
 		.on_lost = wait_on_lost,

@@ -153,7 +153,7 @@ static void add_program(struct program_scan *g, const struct program *a)
 		.pid = program_pid(a), .lost = a->page.session_slots[g->session->session_slot].lost
 	};
 
-	selector_inspect(&c, a, SELECTOR_LETTER('c'));
+	selector_program_read(&c, a, SELECTOR_LETTER('c'));
 	snprintf(p.name, sizeof p.name, "%.63s", a->page.program);
 	if (c.selector.mount_namespace && c.selector.mount_namespace != g->namespace)
 		snprintf(p.container, sizeof p.container, "%.64s/%u", c.host,

@@ -18,7 +18,7 @@ enum { STUCK_PASSES = 3 };
 /* ---------------------------------------------------------------- scanning */
 
 /* Reads how far the chunk is written and the time of its last event; bounds both. */
-static void inspect_word(const struct pool *pool, struct drain_chunk *s)
+static void read_word(const struct pool *pool, struct drain_chunk *s)
 {
 	/* [B] pairs with [A]: all bytes below it are written. */
 	uint64_t word = load_acquire(&pool_chunk_at(pool, s->index)->word);
@@ -38,8 +38,7 @@ bool drain_inspect(const struct pool *pool, uint32_t i, struct drain_chunk *s)
 	if (ABI_STATE_OF(s->state) != ABI_OWNED && ABI_STATE_OF(s->state) != ABI_FULL)
 		return false;
 	s->index = i;
-	inspect_word(pool,
-		     s); /* before the header: the header is complete if the word is beyond it */
+	read_word(pool, s); /* before the header: the header is complete if the word is beyond it */
 	read = load(&c->read);
 	s->cpu = load(&c->cpu);
 	s->path = load(&c->path);
@@ -215,7 +214,7 @@ static int write_cpu(struct drain *d, struct drain_chunk *end, struct diag *diag
 		 * may have read it before that, so read its word again.
 		 */
 		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
-			inspect_word(d->pool, s);
+			read_word(d->pool, s);
 			s->is_final = true;
 		}
 		if (s->position > s->read && (s->is_final || d->partial)) {
@@ -319,7 +318,7 @@ static void end_pass(struct drain *d, int err)
 	d->unwritten = err || d->is_behind ? count_unwritten(d, d->seen, d->end) : 0;
 	/* After a write error, do not make writers wait for space again and again. */
 	if (!err || load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
-		drain_report_room(d);
+		drain_clear_exhausted(d);
 }
 
 int drain_scan(struct drain *d, bool partial, struct diag *diag)
@@ -376,7 +375,7 @@ int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
 	if (err || d->at == d->end)
 		end_pass(d, err);
 	else if (load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
-		drain_report_room(d);
+		drain_clear_exhausted(d);
 	return err ? err : d->at < d->end;
 }
 

@@ -82,7 +82,7 @@ void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts);
 /* Whether no process has the pid @pid.  False for 0 and for a process outside our pid namespace. */
 bool drain_is_dead(uint32_t pid);
 /* Clears the pool's `exhausted` flag if a chunk is free, so that writers search again. */
-void drain_report_room(struct drain *d);
+void drain_clear_exhausted(struct drain *d);
 /* For qsort: CPU chunks by CPU and sequence number, then the others by time. */
 int drain_compare(const void *a, const void *b);
 /*

@@ -96,7 +96,7 @@ static void reclaim_chunk(struct drain *d, uint32_t i)
  * A writer that finds no free chunk has searched them all, and searches again each time the flag is
  * cleared.  So clear it only when a chunk is free.
  */
-void drain_report_room(struct drain *d)
+void drain_clear_exhausted(struct drain *d)
 {
 	if (!load(&d->pool->shared->exhausted))
 		return;
@@ -115,6 +115,6 @@ void drain_reclaim(struct drain *d)
 		reclaim_chunk(d, i);
 	if (load(&d->pool->shared->exhausted)) {
 		ring_release(d->pool);
-		drain_report_room(d);
+		drain_clear_exhausted(d);
 	}
 }

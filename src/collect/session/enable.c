@@ -220,7 +220,7 @@ static int switch_program(void *arg, struct program *a)
 	const struct enable_request *w;
 	struct program_event e;
 
-	selector_inspect(&p.program, a, s->letters);
+	selector_program_read(&p.program, a, s->letters);
 	for (uint32_t i = 0; program_event(a, i, &e); i++)
 		if (name_of(&e, name) && (w = last_request(&p, &e, name)))
 			switch_event(&p, &e, name, w);
@@ -261,7 +261,7 @@ static int update_program(void *arg, struct program *a)
 	bool ours = false;
 	uint16_t routing;
 
-	selector_inspect(&program, a, w->letters);
+	selector_program_read(&program, a, w->letters);
 	for (uint32_t i = 0; program_event(a, i, &e); i++) {
 		bool is_on = program_event_is_of(a, &e, f);
 

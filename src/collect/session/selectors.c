@@ -232,7 +232,7 @@ static void read_host_name(struct selector_program *c, const char *pid)
 	close(fd);
 }
 
-void selector_inspect(struct selector_program *c, const struct program *a, uint32_t asked)
+void selector_program_read(struct selector_program *c, const struct program *a, uint32_t asked)
 {
 	const uint32_t of_process = SELECTOR_LETTER('u') | SELECTOR_LETTER('p') |
 				    SELECTOR_LETTER('c') | SELECTOR_LETTER('g');

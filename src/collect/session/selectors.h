@@ -52,8 +52,9 @@ struct selector_program {
 	char host[sizeof((struct utsname *)0)->nodename];
 };
 /*
- * selector_inspect - read the properties that @letters (selector_letters) ask for.  @a is borrowed.
+ * selector_program_read - read the properties that @letters (selector_letters) ask for.  @a is
+ * borrowed.
  */
-void selector_inspect(struct selector_program *c, const struct program *a, uint32_t letters);
+void selector_program_read(struct selector_program *c, const struct program *a, uint32_t letters);
 
 #endif
