@@ -82,7 +82,7 @@ def the_most_important_changes_come_first(duet, where):
     check((c["n_a"], c["n_b"], c["p50_a_ns"], c["p50_b_ns"]), (40, 40, 100019, 150019))
 
 
-def rates_are_compared_per_second_whatever_the_length(duet, where):
+def rates_are_compared_per_second_for_any_length(duet, where):
     """B is twice as long and has twice as many events: the same rate."""
     def beat(name, n, step):
         return [(1000 + i * step, 0, 7, name, dict(x=1)) for i in range(n)]

@@ -72,7 +72,7 @@ def slices_without_names_are_called_by_events(duet, where):
     check(slices(duet, recording(where, NESTED, kallsyms=False))[0], ("B", "funcgraph"))
 
 
-def calls_that_probes_tell_are_slices(duet, where):
+def calls_seen_by_probes_are_slices(duet, where):
     r = recording(where, [(1000, 0, 7, "kprobe_f", dict(ip=1)), (1100, 0, 7, "fprobe_g", dict(ip=1)),
                           (1200, 0, 7, "fretprobe_g", dict(func=1)), (1300, 0, 7, "kretprobe_f", dict(func=1))])
     check(slices(duet, r), [("B", "f"), ("B", "g"), ("E", None), ("E", None)])
@@ -122,7 +122,7 @@ def a_flame_graph_has_nanoseconds(duet, where):
 
 
 sys.exit(run_all([addresses_have_names, fields_of_programs_have_none, slices_are_called_by_functions,
-                  slices_without_names_are_called_by_events, calls_that_probes_tell_are_slices, stacks_have_the_functions_own_time,
+                  slices_without_names_are_called_by_events, calls_seen_by_probes_are_slices, stacks_have_the_functions_own_time,
                   calls_are_counted_by_function, without_calls_there_is_nothing_to_count,
                   threads_do_not_mix, ends_alone_have_their_own_time_too, begin_without_end_ends_with_its_caller,
                   a_flame_graph_has_nanoseconds], Duet(sys.argv[1])))

@@ -56,7 +56,7 @@ def an_address_given_out_while_its_owner_reallocates_lives_twice(duet, where):
     check([p[k] for k in ("n_live", "live_bytes", "grown_bytes", "n_unknown")], [1, 200, 100, 0])
 
 
-def a_life_whose_end_was_not_recorded_is_no_leak(duet, where):
+def an_allocation_without_a_recorded_end_is_no_leak(duet, where):
     r = report(duet, where, [call(1000, "malloc", 100, 0xa0), call(1100, "malloc", 5, 0xa0)])
     p = r["processes"][0]
     check([p[k] for k in ("n_live", "live_bytes", "n_unseen_ends")], [1, 5, 1])

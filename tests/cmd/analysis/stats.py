@@ -61,7 +61,7 @@ def values(duet, by, *argv):
     return [(v["value"], v["n"]) for v in duet.json("stats", "--by", by, *argv)["values"]]
 
 
-def contexts_and_fields_tell_events_apart(duet, where):
+def contexts_and_fields_split_the_events(duet, where):
     ust(where + "/r/ust", [(1000, 0, (7, 7, 1000, "/web"), "shop:order", dict(id=1, uid=5)),
                            (2000, 0, (7, 9, 0, "/web"), "shop:order", dict(id=-2, uid=5)),
                            (3000, 0, (8, 8, 1000, "/db"), "shop:paid", dict(who="me")),
@@ -101,6 +101,6 @@ if __name__ == "__main__":
     sys.exit(run_all([events_are_counted_by_every_distinguishing_key,
                       bytes_are_those_of_events_with_their_headers, rates_are_over_the_whole_time,
                       losses_are_said_first, one_kind_may_be_chosen_and_lines_limited,
-                      contexts_and_fields_tell_events_apart, contexts_are_those_of_the_recording,
+                      contexts_and_fields_split_the_events, contexts_are_those_of_the_recording,
                       an_unknown_name_is_refused_with_a_similar_one],
                      Duet(sys.argv[1])))

@@ -130,7 +130,7 @@ def slices_end_where_something_was_lost_and_with_their_thread(duet, where):
     check([(e.name, e.time - EPOCH) for e in t.events if "lost" in (e.name or "")], [("9 events lost", 1500)])
 
 
-def an_end_out_of_order_closes_what_is_above_it(duet, where):
+def an_end_out_of_order_closes_the_slices_above_it(duet, where):
     path = ust(where + "/u", [(1000, 0, (7, 7), "x:a_begin", dict(n=1)), (1100, 0, (7, 7), "x:b_begin", dict(n=2)),
                               (1200, 0, (7, 7), "x:a_end", dict(n=1)), (1300, 0, (7, 7), "x:b_end", dict(n=2))])
     t = to_perfetto(duet, path)

@@ -170,7 +170,7 @@ def a_killed_collector_is_not_noticed():
        str(len(got)))
 
 
-def a_stopped_collector_holds_nobody_up_for_long():
+def a_stopped_collector_delays_no_program_for_long():
     c = start_collector(work + "/stopped", "-e", "*")
     worker = worker_of(c)
     kill(worker, signal.SIGSTOP)
@@ -209,7 +209,7 @@ def the_status_of_the_command_is_ours():
         is_(cmd("record", "--no-kernel", "-q", "-o", trace, "--", "sh", "-c", script)[0], want, script)
 
 
-def the_state_dump_is_shown_when_asked_for():
+def the_state_dump_is_shown_on_request():
     trace = work + "/state"
     is_(cmd("record", "--no-kernel", "-q", "-o", trace, "--", program, "0.02")[0], 0, "record")
     status, out, err = cmd("view", trace)
@@ -229,6 +229,6 @@ def flight_recorder_keeps_the_newest():
 
 run_cases(programs_are_listed_with_their_events, events_are_switched_in_running_and_future_programs,
           environment_traces_from_the_start, one_process_is_recorded_by_pid, recordings_at_the_same_time_stay_apart,
-          a_killed_collector_is_not_noticed, a_stopped_collector_holds_nobody_up_for_long,
+          a_killed_collector_is_not_noticed, a_stopped_collector_delays_no_program_for_long,
           a_child_is_reached_when_its_parent_is_gone, the_status_of_the_command_is_ours,
-          the_state_dump_is_shown_when_asked_for, flight_recorder_keeps_the_newest)
+          the_state_dump_is_shown_on_request, flight_recorder_keeps_the_newest)

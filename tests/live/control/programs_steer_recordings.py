@@ -46,7 +46,7 @@ def collect(name, *args):
     return p
 
 
-def who_is_not_there_is_told():
+def a_missing_session_is_reported():
     for verb in "flush", "snapshot", "status", "stop", "enable=x":
         ok(steer(verb)[0][1] == "ENOENT", "%s: nothing records" % verb)
     ok(steer("sessions") == [["sessions", "0"]], "there are no sessions")
@@ -72,7 +72,7 @@ def others_are_steered():
     stop(c)
 
 
-def what_was_recorded_is_in_the_files_after_a_flush():
+def events_are_in_the_files_after_a_flush():
     os.environ["DUET_SESSION"] = "flush"
     c = collect("flush", "-e", "steer:*")
     # The program is still there with its open chunk; its committed events are on disk all the same.
@@ -85,7 +85,7 @@ def what_was_recorded_is_in_the_files_after_a_flush():
     del os.environ["DUET_SESSION"]
 
 
-def a_program_keeps_what_led_to_it():
+def a_program_keeps_the_events_before_a_problem():
     said = steer("events", "10", "snapshot", "events", "5", "handler", "snapshot",
                  prefix=[duet, "record", "-q", "--no-kernel", "--overwrite", "-o", work + "/own", "--"])
     ok([s[:2] for s in said] == [["snapshot", "0"]] * 2, "two snapshots", said)
@@ -120,7 +120,7 @@ def a_program_starts_and_stops_a_session():
     os.environ["PATH"] = path
 
 
-def nobody_is_waited_for_beyond_the_limit():
+def no_call_waits_beyond_the_limit():
     c = collect("still", "-e", "none:*")
     family = [c.pid, worker_of(c)]
     for pid in family:
@@ -157,7 +157,7 @@ def hostile_collectors_do_no_harm():
     os.unlink(runtime + "/sock-evil")
 
 
-run_cases(who_is_not_there_is_told, others_are_steered, what_was_recorded_is_in_the_files_after_a_flush,
-          a_program_keeps_what_led_to_it, one_that_records_a_running_program_is_found,
-          a_program_starts_and_stops_a_session, nobody_is_waited_for_beyond_the_limit,
+run_cases(a_missing_session_is_reported, others_are_steered, events_are_in_the_files_after_a_flush,
+          a_program_keeps_the_events_before_a_problem, one_that_records_a_running_program_is_found,
+          a_program_starts_and_stops_a_session, no_call_waits_beyond_the_limit,
           hostile_collectors_do_no_harm)

@@ -156,7 +156,7 @@ def a_process_is_chosen_by_its_number():
     is_(first, all_, "also events that the process registers later")
 
 
-def mistakes_are_told():
+def mistakes_are_reported():
     for args in (("--level", "loud"), ("--level", "15"), ("--program", ""), ("--program", "a,,b"),
                  ("--program", "a\tb"), ("--uid", ""), ("-e", "a:b", "--level", "info", "--level", "err")):
         err = cmd("start", *args, status=2)[1]
@@ -165,4 +165,4 @@ def mistakes_are_told():
 
 run_cases(programs_are_chosen_by_name, a_name_can_be_excluded_alone, events_are_chosen_by_level,
           enable_and_disable_choose_as_well, users_are_chosen, containers_are_chosen,
-          a_process_is_chosen_by_its_number, mistakes_are_told)
+          a_process_is_chosen_by_its_number, mistakes_are_reported)

@@ -57,7 +57,7 @@ def a_session_records_from_start_to_stop():
     ok("nothing records" in cmd("stop", status=1)[1], "stop without a session")
 
 
-def status_tells_sessions_channels_and_programs():
+def status_shows_sessions_channels_and_programs():
     cmd("start", "-o", "busy", "-e", "counting:*", "--channel", "rare:events=counting:none")
     cmd("start", "flight", "-o", "flight", "--overwrite", "-e", "!*")
     p = start_counting(program)
@@ -86,7 +86,7 @@ def status_tells_sessions_channels_and_programs():
     is_(cmd("status", "--json", status=1)[0], '{"sessions":[]}\n', "no session")
 
 
-def what_does_not_start_says_why_and_leaves_nothing():
+def a_failed_start_says_why_and_leaves_nothing():
     os.mkdir("full")
     open("full/file", "w").close()
     cmd("start", "taken", "-o", "taken")
@@ -140,7 +140,7 @@ def either_process_may_be_killed_again_and_again():
     check("killed", counts)
 
 
-def a_session_that_nobody_can_find_ends():
+def a_session_that_cannot_be_found_ends():
     """Both its processes hold on to each other: without this, they would for ever."""
     cmd("start", "-e", "!*", "-o", "lost")
     keeper = keeper_of("default")
@@ -179,7 +179,7 @@ def stop_outlives_the_worker_it_asked():
     check("stopped", counts)
 
 
-run_cases(a_session_records_from_start_to_stop, status_tells_sessions_channels_and_programs,
-          what_does_not_start_says_why_and_leaves_nothing, sessions_run_side_by_side,
+run_cases(a_session_records_from_start_to_stop, status_shows_sessions_channels_and_programs,
+          a_failed_start_says_why_and_leaves_nothing, sessions_run_side_by_side,
           either_process_may_be_killed_again_and_again, stop_outlives_the_worker_it_asked,
-          programs_are_in_all_sessions_that_want_them, a_session_that_nobody_can_find_ends)
+          programs_are_in_all_sessions_that_want_them, a_session_that_cannot_be_found_ends)

@@ -113,7 +113,7 @@ def is_gapless(session, numbers, what, at_least=1):
 EVENTS = ("many:small", "many:word", "many:large", "many:marked")
 
 
-def five_sessions_get_each_what_it_wants():
+def five_sessions_get_each_the_events_it_wants():
     early = Program(2)
     everything = Session("everything", "-e", "many:*")
     odd = Session("odd", "-e", "many:small", "-f", "n & 1 == 1", "-e", "many:large", "-f", "n & 31 == 0")
@@ -161,7 +161,7 @@ def five_sessions_get_each_what_it_wants():
     is_(everything.last["many:large"]["fields"], channels.last["many:large"]["fields"], "and the same")
 
 
-def a_killed_one_takes_nobody_with_it():
+def a_killed_session_does_not_disturb_the_others():
     p = Program(2)
     sessions = [Session("kept%d" % i, "-e", "many:*") for i in range(2)]
     victim = Session("victim", "-e", "many:*")
@@ -185,7 +185,7 @@ def a_killed_one_takes_nobody_with_it():
     shutil.rmtree(victim.path)
 
 
-def the_house_is_full_with_seven():
+def seven_sessions_are_the_most():
     p = Program(1)
     sessions = [Session("full%d" % i, "-e", "many:small") for i in range(7)]
     status, _, err = cmd("collect", "-s", "eighth", "-o", work + "/eighth")
@@ -270,5 +270,5 @@ def sessions_come_and_go_under_load():
     ok(read > times / 4, "the guests had something", str(read))
 
 
-run_cases(five_sessions_get_each_what_it_wants, a_killed_one_takes_nobody_with_it, the_house_is_full_with_seven,
+run_cases(five_sessions_get_each_the_events_it_wants, a_killed_session_does_not_disturb_the_others, seven_sessions_are_the_most,
           sessions_have_members, recordings_without_a_name_run_side_by_side, sessions_come_and_go_under_load)

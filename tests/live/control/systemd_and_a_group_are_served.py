@@ -76,7 +76,7 @@ def units_are_sound():
     out, err = run("systemd-analyze", "verify", "--man=no", *["./" + n for n in os.listdir(work + "/units")],
                    cwd=work + "/units")
     is_(out + err, "", "systemd reports nothing about them")
-    # The readiness messages of their service are understood.
+    # duet understands the command lines of the units.
     with open(units + "/duet@.service") as f:
         line = re.search(r"ExecStart=\S+ (.*)", f.read())[1]
     args = line.replace("%i", "web").replace("$DUET_OPTIONS", "-e shop:*").split()
@@ -138,7 +138,7 @@ def members_record_the_kernel_and_others_do_not():
     ok("duet-lend" in err, "also if something can be had without", err)
 
 
-def what_was_lent_comes_back_however_its_recorder_ends():
+def loans_come_back_however_the_recorder_ends():
     lender = lend()
     run(*as_user(duet, "start", "-q", "-k", "sched", "-o", work + "/u/killed"))
     ok(len(instances(lender.pid)) == 1, "one is lent")
@@ -223,7 +223,7 @@ if os.geteuid() or not shutil.which("setpriv") or trial.cmd("list", "-k")[0]:
     print("# no root, or no tracefs: the group is not tried")
 else:
     cases += [the_group_is_made, members_record_the_kernel_and_others_do_not,
-              what_was_lent_comes_back_however_its_recorder_ends, a_recording_outlives_its_lender,
+              loans_come_back_however_the_recorder_ends, a_recording_outlives_its_lender,
               systemd_may_hold_the_socket, systemd_itself_activates_it]
 try:
     run_cases(*cases)

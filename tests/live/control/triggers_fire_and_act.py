@@ -88,7 +88,7 @@ def told_to(watcher):
     return [json.loads(line) for line in watcher.stdout.so_far().splitlines(True) if line.endswith("\n")]
 
 
-def conditions_hold_and_are_told_to_who_watches():
+def conditions_hold_and_are_reported_to_listeners():
     c = collect("web", "-e", "shop:order")
     w, w1 = [start(duet, "trigger", "watch", "-s", "web", *more) for more in ((), ("-n", "1"))]
     flag = work + "/flag"
@@ -215,7 +215,7 @@ def a_killed_collectors_successor_makes_up_for_a_switch():
     ok(got == [("noise", 0)], "a start within its limit is late, and not lost", got)
 
 
-def what_does_not_fit_is_told():
+def triggers_that_do_not_fit_are_reported():
     c = collect("wrong", "-e", "none:*", "--trigger", "time shop:order to shop:paid > 1s by item -> notify",
                 "--trigger", "event shop:noise if nunber == 3 -> notify", "--trigger", "signal USR1 -> run /nonexistent/x",
                 "--trigger", "event shop:noise -> notify, once")
@@ -229,7 +229,7 @@ def what_does_not_fit_is_told():
     ok("shop:paid has no field item" in told[1]["error"], "a field that is not there", told[1])
     ok("nunber" in told[2]["error"] and "/nonexistent/x" in told[3]["error"], "a filter, a command", told)
     ok("error" not in told[4] and told[4]["fired"] == 1 and told[4]["last_ns"], "and its success", told[4])
-    ok("ERROR: " in run("status", "wrong")[1] and "ERROR: " in run("trigger", "list", "-s", "wrong")[1], "the message names the problem")
+    ok("ERROR: " in run("status", "wrong")[1] and "ERROR: " in run("trigger", "list", "-s", "wrong")[1], "the tables show errors")
     for bad in "time shop:paid to shop:paid > 1s by item -> notify", "late shop:order to shop:noise > 1s by id -> notify", \
             "event shop:order if idd == 3 -> notify":
         code, out, err = run("trigger", "add", "-s", "wrong", bad)
@@ -260,7 +260,7 @@ def a_killed_collectors_triggers_go_on():
     stop(c)
 
 
-def nobody_is_harmed():
+def hostile_texts_and_listeners_do_no_harm():
     c = collect("safe", "-e", "shop:noise")
     for bad in "", "x", "event a", "event a -> snapshot", "event a -> stop" + " " * 2000, "event a -> run 'x", \
             "event a if $uid == 1 -> stop", "file relative -> stop":
@@ -292,7 +292,7 @@ def nobody_is_harmed():
     stop(c)
 
 
-run_cases(the_event_is_in_its_snapshot_and_the_command_knows_where, conditions_hold_and_are_told_to_who_watches,
+run_cases(the_event_is_in_its_snapshot_and_the_command_knows_where, conditions_hold_and_are_reported_to_listeners,
           recording_starts_and_stops, a_switch_that_is_held_back_is_made_up_for, a_killed_collectors_triggers_go_on,
-          a_killed_collectors_successor_makes_up_for_a_switch, what_does_not_fit_is_told,
-          nobody_is_harmed)
+          a_killed_collectors_successor_makes_up_for_a_switch, triggers_that_do_not_fit_are_reported,
+          hostile_texts_and_listeners_do_no_harm)

@@ -118,7 +118,7 @@ def ends(p):
 
 # ---------------------------------------------------------------- cases
 
-def all_in_it_are_recorded_and_nobody_else(name="within", *args):
+def all_processes_in_it_are_recorded_and_no_others(name="within", *args):
     group = make_group()
     within, below, later, outside = [Marker() for _ in range(4)]
     put(within, group)
@@ -145,11 +145,11 @@ def all_in_it_are_recorded_and_nobody_else(name="within", *args):
 def by_programs_of_bpf_as_well():
     if cmd("record", "-q", "--kernel-backend=bpf", "-k", "syscalls", "-o", work + "/probe", "--", "true")[0]:
         return
-    all_in_it_are_recorded_and_nobody_else("bpf", "--kernel-backend=bpf")
+    all_processes_in_it_are_recorded_and_no_others("bpf", "--kernel-backend=bpf")
 
 
 def in_pieces_as_well():
-    all_in_it_are_recorded_and_nobody_else("pieces", "--rotate", "300ms", "--kernel-context", "pid")
+    all_processes_in_it_are_recorded_and_no_others("pieces", "--rotate", "300ms", "--kernel-context", "pid")
 
 
 def in_a_flight_recorder_as_well():
@@ -199,7 +199,7 @@ def a_crowd_is_followed(path, r, crowd):
     is_({t: found.get(t) for t in crowd.tids}, dict.fromkeys(crowd.tids, 1), "each call of each thread")
 
 
-def all_threads_of_who_comes_are_recorded():
+def all_threads_of_a_new_process_are_recorded():
     group, crowd = make_group(), Crowd()
     path, r = recorder("crowd", group, "-k", "syscalls,sched", "--kernel-backend=ftrace")
     put(crowd, group)
@@ -213,7 +213,7 @@ def and_those_of_a_process_that_is_named():
     a_crowd_is_followed(work + "/named", r, crowd)
 
 
-def an_empty_one_is_nobody():
+def an_empty_cgroup_records_no_process():
     group = make_group()
     outside = Marker()
     path, r = recorder("empty", group, "-k", "syscalls,sched")
@@ -255,7 +255,7 @@ def programs_in_it_are_recorded():
     remove_groups()
 
 
-def mistakes_are_told():
+def mistakes_are_reported():
     for args, said in ((("--cgroup", "/no/such"), "cgroup /no/such: there is no such"),
                        (("--cgroup", "/../proc"), "there is no such"),
                        (("--cgroup", "/", "--", "true"), "--cgroup: without a command"),
@@ -278,9 +278,9 @@ if __name__ == "__main__":
     if status and re.search("no right|tracefs|root", err):
         skip(err.strip().splitlines()[0])
     try:
-        run_cases(all_in_it_are_recorded_and_nobody_else, by_programs_of_bpf_as_well, in_pieces_as_well,
-                  in_a_flight_recorder_as_well, all_threads_of_who_comes_are_recorded, and_those_of_a_process_that_is_named,
-                  an_empty_one_is_nobody, programs_in_it_are_recorded, mistakes_are_told)
+        run_cases(all_processes_in_it_are_recorded_and_no_others, by_programs_of_bpf_as_well, in_pieces_as_well,
+                  in_a_flight_recorder_as_well, all_threads_of_a_new_process_are_recorded, and_those_of_a_process_that_is_named,
+                  an_empty_cgroup_records_no_process, programs_in_it_are_recorded, mistakes_are_reported)
     finally:
         for p in reversed(groups):
             for pid in open(p + "/cgroup.procs").read().split():

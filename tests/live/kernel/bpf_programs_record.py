@@ -57,7 +57,7 @@ def babeltrace_reads(path):
     is_(len(out.splitlines()), len(events(path)), "Babeltrace finds as many events")
 
 
-def each_call_is_recorded_once_by_whom_it_should_be():
+def each_call_is_recorded_once_for_the_right_process():
     busy = start(program, "calls", 1, 1 << 40)  # another process
     other = int(busy.stdout.readline())
     path, out = recorded("counts", "-k", "syscall_*_getppid,sched_process_fork", "--", program, "calls", 4, 2500)
@@ -95,7 +95,7 @@ def texts_are_exact():
     babeltrace_reads(path)
 
 
-def what_else_arguments_point_to_is_exact():
+def other_data_that_arguments_point_to_are_exact():
     path, out = recorded("captures", "-k", "syscalls", "--", program, "captures")
     pid, found = int(out), events(path, "syscall_*")
     at = [i for i, e in enumerate(found) if e["event"] == "syscall_entry_getppid"]
@@ -181,7 +181,7 @@ def threads_and_children_that_were_there_are_recorded():
     is_(sorted(by_thread.values()), [10, 10], "its thread and its new child are recorded")
 
 
-def what_programs_cannot_filter_tracefs_does():
+def tracefs_applies_filters_that_bpf_programs_cannot():
     path, _ = recorded("filtered", "-k", "sched_switch", "-f", 'prev_comm ~ "bpf_*"', "-k", "syscall_exit_openat", "-f", "ret < 0", "-k",
                        "syscall_entry_openat", "--", program, "texts")
     found = events(path)
@@ -205,7 +205,7 @@ def arguments_are_filtered():
         ok(status == 2 and why in err, "never unfiltered instead: %s" % more, err)
 
 
-def what_cannot_be_is_refused():
+def impossible_requests_are_refused():
     for args, why in ((["-k", "irq"], "none of these is chosen"),
                       (["-k", "sched_switch", "-f", 'next_comm ~ "c*"'], "none of these is chosen")):
         status, _, err = cmd("record", BPF, *args, "-o", work + "/refused", "--", "true")
@@ -215,7 +215,7 @@ def what_cannot_be_is_refused():
     ok(not glob.glob(work + "/flight/kernel/bpf_*") and events(work + "/flight"), "a flight recorder's is tracefs' then")
 
 
-def it_is_the_default_and_said():
+def bpf_is_the_default_and_reported():
     for args, more, by in (([], [], "by BPF programs"), (["--overwrite"], [], "by ftrace: a flight recorder"),
                            (["--kernel-backend=ftrace"], [], "by ftrace\n"), (["-k", "irq"], [], "by ftrace: BPF records")):
         path = "%s/default-%d" % (work, len(glob.glob(work + "/default-*")))
@@ -293,6 +293,6 @@ if os.geteuid():
 status, _, why = cmd("record", "-q", BPF, "-k", "syscalls", "-o", work + "/probe", "--", "true")
 if status:
     skip(why)
-run_cases(it_is_the_default_and_said, each_call_is_recorded_once_by_whom_it_should_be, texts_are_exact, what_else_arguments_point_to_is_exact, both_backends_record_the_same,
-          threads_and_children_that_were_there_are_recorded, what_programs_cannot_filter_tracefs_does, arguments_are_filtered,
-          what_cannot_be_is_refused, nothing_is_left_of_a_killed_recorder, a_successor_goes_on)
+run_cases(bpf_is_the_default_and_reported, each_call_is_recorded_once_for_the_right_process, texts_are_exact, other_data_that_arguments_point_to_are_exact, both_backends_record_the_same,
+          threads_and_children_that_were_there_are_recorded, tracefs_applies_filters_that_bpf_programs_cannot, arguments_are_filtered,
+          impossible_requests_are_refused, nothing_is_left_of_a_killed_recorder, a_successor_goes_on)

@@ -51,7 +51,7 @@ def each_way_records_or_says_why_not():
             ok(err.count("duet record: ") == 1, what + " says it once", err)
 
 
-def what_makes_no_sense_is_refused():
+def malformed_requests_for_functions_are_refused():
     for options, reason in WRONG:
         status, _, err = run(duet, "record", "-o", work + "/wrong", *options, "--", "true")
         ok(status == 2 and reason in err, " ".join(options), err)
@@ -62,4 +62,4 @@ def graph_and_calls_are_not_recorded_together():
     ok(status == 2 and "one tracer for both" in err, "it says so", err)
 
 
-run_cases(each_way_records_or_says_why_not, what_makes_no_sense_is_refused, graph_and_calls_are_not_recorded_together)
+run_cases(each_way_records_or_says_why_not, malformed_requests_for_functions_are_refused, graph_and_calls_are_not_recorded_together)

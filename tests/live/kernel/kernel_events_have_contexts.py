@@ -56,12 +56,12 @@ def record(name, *args, steps=("mark",), program=True, kernel="syscalls", names=
 
 # ---------------------------------------------------------------- cases
 
-def each_event_tells_of_its_thread():
+def each_event_has_the_contexts_of_its_thread():
     path, want = record("all", steps=("mark", "fork", "thread", "name", "exec", "mark"))
     are_told(contexts(path), want)
 
 
-def who_sets_its_user_is_another_from_there_on():
+def a_new_user_id_counts_from_the_call_on():
     """Also if it is gone before the recorder could read /proc."""
     path, want = record("users", steps=("user", "plain", "regain", "mark"))
     for w in want:
@@ -70,7 +70,7 @@ def who_sets_its_user_is_another_from_there_on():
     are_told(contexts(path), want)
 
 
-def what_is_looked_at_is_told_from_the_call_on():
+def values_in_proc_are_recorded_from_the_call_on():
     """Values that are no arguments, if it lives until the recorder reads /proc: that is before its events are written."""
     path = work + "/looked"
     p = start(duet, "record", "-q", "-k", "syscalls", "--kernel-context", ALL, "-o", path, "--", sys.executable, PROGRAM, "mark",
@@ -92,11 +92,11 @@ def processes_that_live_for_a_moment_are_known():
     shell = execs[0]["pid"]
     children = {e["pid"]: e["context"] for e in execs if e["proc"] == "true"}
     is_(len(children), 300, "each is one")
-    is_({(c["ppid"], c["uid"]) for c in children.values()}, {(shell, os.getuid())}, "its parent, and its parent's")
+    is_({(c["ppid"], c["uid"]) for c in children.values()}, {(shell, os.getuid())}, "its parent, and its user")
     is_([e for e in found if e["pid"] == -1 and e["tid"]], [], "none is unknown")
 
 
-def they_are_in_the_files_and_filters_ask_for_them():
+def contexts_are_in_the_files_and_in_filters():
     path, want = record("files", steps=("user", "mark"), names="uid,comm")
     is_(len(events(path, MARK, "-f", "$ctx.uid == 1003")), 1, "a filter")
     if not shutil.which("babeltrace2"):
@@ -154,7 +154,7 @@ def each_piece_has_them():
     are_told([c for c in contexts(path) if c["pid"] in pids], want)
 
 
-def who_takes_over_from_a_killed_collector_knows_them():
+def the_successor_of_a_killed_collector_knows_the_contexts():
     path = work + "/successor"
     status, _, err = cmd("start", "back", "-o", path, "-e", "!*", "-k", MARK, "--kernel-context", "pid,ppid,uid,procname")
     is_(status, 0, err)
@@ -170,7 +170,7 @@ def who_takes_over_from_a_killed_collector_knows_them():
     are_told([c for c in contexts(path) if c["pid"] in pids], want)
 
 
-def who_changes_its_cgroup_is_in_the_other_from_there_on():
+def a_new_cgroup_counts_from_the_change_on():
     if not CGROUPS:
         return
     path, where = work + "/cgroup", CGROUPS[0] + "/duet-contexts-%d" % os.getpid()
@@ -191,7 +191,7 @@ if __name__ == "__main__":
     status, _, err = cmd("record", "-q", "-k", "sched_switch", "-o", work + "/may", "--", "true")
     if status and re.search("no right|tracefs|root", err):
         skip(err.strip().splitlines()[0])
-    run_cases(each_event_tells_of_its_thread, who_sets_its_user_is_another_from_there_on, what_is_looked_at_is_told_from_the_call_on,
-              processes_that_live_for_a_moment_are_known, they_are_in_the_files_and_filters_ask_for_them, so_do_samples_and_stacks,
+    run_cases(each_event_has_the_contexts_of_its_thread, a_new_user_id_counts_from_the_call_on, values_in_proc_are_recorded_from_the_call_on,
+              processes_that_live_for_a_moment_are_known, contexts_are_in_the_files_and_in_filters, so_do_samples_and_stacks,
               a_flight_recorder_and_its_snapshots_have_them, programs_of_bpf_have_them, each_piece_has_them,
-              who_takes_over_from_a_killed_collector_knows_them, who_changes_its_cgroup_is_in_the_other_from_there_on)
+              the_successor_of_a_killed_collector_knows_the_contexts, a_new_cgroup_counts_from_the_change_on)

@@ -79,13 +79,13 @@ def may_sample():
 
 # ---------------------------------------------------------------- cases
 
-def who_leaves_a_cpu_tells_where_and_for_how_long():
+def switches_have_stacks_and_times_off_the_cpu():
     pid, _, found = record("switches", "stack:sched_switch")
     # This machine's kernel does not report every switch: docs/design/analysis.md.
     away = [e for e in found["sched_switch"] if e["fields"]["prev_tid"] == pid]
     ok(len(away) > N / 10, "the program's switches", len(away))
     ok(all(e["fields"]["callstack_kernel"] for e in away), "each with where in the kernel")
-    ok(any(e["fields"]["next_tid"] == pid for e in found["sched_switch"]), "new threads are followed, too")
+    ok(any(e["fields"]["next_tid"] == pid for e in found["sched_switch"]), "switches to it are there, too")
     stacks = folded("switches")
     is_(sum(stacks.values()), len(found["sched_switch"]), "each switch has a stack")
     ok(within(stacks, "main", "wait_here") > N / 10, "in its functions", stacks.most_common(3))
@@ -131,7 +131,7 @@ def each_page_fault_is_counted_with_its_place():
     is_(within(folded("faults"), "touch_here"), N, "in its function")
 
 
-def who_count_at_once_get_each_page_fault():
+def sessions_that_count_at_once_get_each_page_fault():
     """The kernel prepares one sample for all of them, with the number of one's event."""
     names = "first", "second", "third"
     p = start(program, N)
@@ -267,7 +267,7 @@ def a_flight_recorder_gives_up_the_oldest_and_counts_them():
     ok(max(e["time"] for e in found) == found[-1]["time"], "in order")
 
 
-def what_is_lost_in_each_life_is_in_the_summary():
+def losses_before_and_after_a_kill_are_in_the_summary():
     """The collector sleeps while more is recorded than its buffer holds, wakes up, and is killed; twice."""
     status, _, err = cmd("start", "lives", "-o", work + "/lives", "--kernel-buffer", "64K", "-k", "with:user-stack:syscall_entry_getppid")
     is_(status, 0, "duet start: " + err)
@@ -296,7 +296,7 @@ def what_is_lost_in_each_life_is_in_the_summary():
     ok(found + told >= 2 * 2 * 25 * N + 20 * rounds, "nothing is missing", (found, told, rounds))
 
 
-def what_cannot_be_recorded_so_is_refused():
+def unrecordable_stacks_and_counters_are_refused():
     for args, want in ((["-k", "counter:nonsense"], "no such counter"), (["-k", "counter:page-faults:0"], "a number is expected"),
                        (["-k", "with:page-faults+nonsense:sched_switch"], "no such counter"),
                        (["-k", "with:page-faults"], "a pattern are expected"), (["-k", "with:stack:nonsense"], "no kernel event matches"),
@@ -317,10 +317,10 @@ def what_cannot_be_recorded_so_is_refused():
 
 if __name__ == "__main__":
     may_sample()
-    run_cases(who_leaves_a_cpu_tells_where_and_for_how_long, some_system_calls_have_stacks_and_the_others_none,
+    run_cases(switches_have_stacks_and_times_off_the_cpu, some_system_calls_have_stacks_and_the_others_none,
               calls_without_a_name_have_stacks_too, filters_hold_for_events_with_stacks,
-              each_page_fault_is_counted_with_its_place, who_count_at_once_get_each_page_fault, chrome_draws_how_they_add_up, a_period_counts_for_those_between,
+              each_page_fault_is_counted_with_its_place, sessions_that_count_at_once_get_each_page_fault, chrome_draws_how_they_add_up, a_period_counts_for_those_between,
               counters_are_fields_of_chosen_events,               babeltrace_reads_them_without_a_warning, the_successor_of_a_killed_collector_goes_on,
               a_flight_recorder_keeps_them_over_a_killed_collector, a_flight_recorder_gives_up_the_oldest_and_counts_them,
-              what_is_lost_in_each_life_is_in_the_summary,
-              what_cannot_be_recorded_so_is_refused)
+              losses_before_and_after_a_kill_are_in_the_summary,
+              unrecordable_stacks_and_counters_are_refused)

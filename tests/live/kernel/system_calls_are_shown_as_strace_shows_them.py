@@ -76,7 +76,7 @@ def the_summary_counts_as_strace_does():
             is_(ours.get(name), theirs.get(name), "calls and errors of " + name)
 
 
-def what_was_chosen_is_shown():
+def the_chosen_calls_are_shown():
     here = work + "/chosen"
     os.mkdir(here)
 
@@ -190,7 +190,7 @@ def a_call_that_lasts_is_shown_before_it_returns():
     ok(re.search(r'^<\.\.\. read resumed>("x"|0x[0-9a-f]+), 1\)\s+= 1$', s.stderr.read(), re.M), "and when it returned")
 
 
-def who_is_killed_leaves_nothing():
+def a_killed_recorder_leaves_nothing():
     s = start(duet, "strace", "--", program, "rests", stdin=subprocess.PIPE)
     rests = until(lambda: [c for c in proc.descendants(s.pid) if proc.exe(c) == os.path.realpath(program)], "the program runs")
     ok(left_behind(), "something is recorded")
@@ -208,6 +208,6 @@ if __name__ == "__main__":
     if not shutil.which("strace"):
         skip("needs strace")
     run_cases(calls_arguments_and_results_are_those_of_strace_in_the_same_run, the_summary_counts_as_strace_does,
-              what_was_chosen_is_shown, a_running_process_is_shown_while_it_runs_and_notices_nothing,
+              the_chosen_calls_are_shown, a_running_process_is_shown_while_it_runs_and_notices_nothing,
               a_call_that_lasts_is_shown_before_it_returns, texts_that_are_not_in_memory_are_read_when_the_kernel_has_them,
-              options_are_those_that_strace_has, who_is_killed_leaves_nothing)
+              options_are_those_that_strace_has, a_killed_recorder_leaves_nothing)

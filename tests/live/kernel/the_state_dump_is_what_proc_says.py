@@ -125,7 +125,7 @@ def tells_all(path, p, what):
     ok(of("vm_map"), what + ": its mappings")
 
 
-def each_piece_and_each_snapshot_tells_all_again():
+def each_chunk_and_each_snapshot_has_a_whole_dump():
     """Later dumps also have the processes that began after the first."""
     for what, args in (("pieces", ["--rotate", "200ms"]), ("snapshots", ["--overwrite"])):
         path = work + "/" + what
@@ -155,4 +155,4 @@ def babeltrace_reads_it_without_a_warning():
 if __name__ == "__main__":
     record()
     run_cases(processes_threads_files_and_mappings, the_parts_of_the_machine_have_names,
-              each_piece_and_each_snapshot_tells_all_again, babeltrace_reads_it_without_a_warning)
+              each_chunk_and_each_snapshot_has_a_whole_dump, babeltrace_reads_it_without_a_warning)

@@ -93,7 +93,7 @@ def markers_have_their_arguments_and_are_wanted_while_they_are_recorded():
     other.p.end()
 
 
-def the_kernel_asks_filters_and_triggers_wait_for_probes():
+def the_kernel_applies_filters_and_triggers_wait_for_probes():
     c = begins(start(duet, "collect", "-q", "-s", "all", "-o", work + "/all", "-u", program + ":tea_make cups=arg1:s32", "-f",
                      "cups > 6", "--trigger", "event kernel:uprobe_tea_make if cups == 8 -> end"), "all")
     other = Waiting()
@@ -118,7 +118,7 @@ def cxx_names_are_known_as_linked_and_as_written():
         ok(names and all(event.startswith("uprobe_shop_Order_place") for event in names), "are called so", names)
 
 
-def the_next_recorder_takes_back_what_a_killed_one_made():
+def the_next_recorder_removes_the_probes_of_a_killed_one():
     c = begins(start(duet, "collect", "-q", "-s", "dies", "-o", work + "/dies", "-u", program + ":tea_drink"), "dies")
     ok(len(ours()) == 1, "there is a probe", ours())
     killed = kill_all([c.pid] + descendants(c.pid))
@@ -134,7 +134,7 @@ def the_next_recorder_takes_back_what_a_killed_one_made():
     until(next_one, lambda: "the next recorders take it back: %s" % ours())
 
 
-def what_makes_no_sense_is_refused_in_a_line():
+def malformed_probes_are_refused_in_a_line():
     for bad in ("-u", "nothing"), ("-u", ":f"), ("-u", program + ":"), ("-u", "/nonexistent:f"), ("-u", program + ":no_such"), \
             ("-u", program + ":tea_make cups"), ("-u", program + ":tea_make cups=%nix"), ("-u", program + ":tea_make 1=arg1"), \
             ("-u", program + ":tea_make a=arg1:nix"), ("-u", "/etc/passwd:f"), ("--usdt", program + ":shop"), \
@@ -151,5 +151,5 @@ if os.geteuid():
 if not os.path.exists(EVENTS):
     skip("this kernel has no uprobes (CONFIG_UPROBE_EVENTS), or tracefs cannot be mounted")
 run_cases(functions_and_returns_have_their_arguments, markers_have_their_arguments_and_are_wanted_while_they_are_recorded,
-          the_kernel_asks_filters_and_triggers_wait_for_probes, cxx_names_are_known_as_linked_and_as_written,
-          the_next_recorder_takes_back_what_a_killed_one_made, what_makes_no_sense_is_refused_in_a_line)
+          the_kernel_applies_filters_and_triggers_wait_for_probes, cxx_names_are_known_as_linked_and_as_written,
+          the_next_recorder_removes_the_probes_of_a_killed_one, malformed_probes_are_refused_in_a_line)

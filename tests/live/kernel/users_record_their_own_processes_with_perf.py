@@ -68,7 +68,7 @@ def babeltrace_reads_it():
     ok("thread_switched_out" in out and "newcomm" in out, "the events")
 
 
-def what_takes_more_rights_is_refused_and_named():
+def events_that_need_more_rights_are_refused_and_named():
     for args in ["-k", "sched,syscalls"], ["-k", "stack:sched_switch"], ["-k", "sched", "--all-kernel"], ["-k", "sched", "--overwrite"], \
             ["-k", "sched_switch", "-f", "prev_tid > 1"]:
         status, _, err = as_user(duet, "record", "-q", *args, "-o", work + "/user/refused", "--", "true")
@@ -111,4 +111,4 @@ def may_try():
 if __name__ == "__main__":
     may_try()
     run_cases(each_time_a_thread_leaves_its_cpu_is_there, samples_and_counters_are_of_ones_own, babeltrace_reads_it,
-              what_takes_more_rights_is_refused_and_named, the_missing_right_is_named)
+              events_that_need_more_rights_are_refused_and_named, the_missing_right_is_named)

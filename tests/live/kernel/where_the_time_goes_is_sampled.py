@@ -87,7 +87,7 @@ def collector():
     return int(m[1]) if m else 0
 
 
-def a_killed_collector_is_replaced_and_knows_whom_it_follows():
+def the_successor_of_a_killed_collector_follows_the_same_processes():
     """The child was forked when the first collector lived, and works when the second one does."""
     p = start(program, "waiting", "0.06")
     is_(p.stdout.readline(), "ready\n", "the program runs")
@@ -106,7 +106,7 @@ def a_killed_collector_is_replaced_and_knows_whom_it_follows():
     is_(pids, {p.pid, child}, "both, after the kill")
 
 
-def each_piece_names_the_kernels_functions():
+def each_chunk_names_the_kernels_functions():
     record(work + "/pieces", "-q", "-k", "profile:%d" % HZ, "--rotate", "100ms", "--", program, "0.1")
     pieces = sorted(d for d in os.listdir(work + "/pieces") if d.startswith("piece-"))
     ok(len(pieces) > 1, "several pieces", pieces)
@@ -129,7 +129,7 @@ def libraries_that_are_opened_later_are_named():
     ok(within(stacks, "busy_early") > 10, "programs of a moment", stacks.most_common(5))
 
 
-def what_cannot_be_sampled_is_refused():
+def impossible_samples_are_refused():
     for args, want in ((["-k", "profile:0"], "a rate from 1"), (["-k", "profile:x"], "a rate from 1"),
                        (["-k", "profile:99", "-f", "pid > 3"], "takes no filter")):
         status, _, err = cmd("record", "-q", *args, "-o", work + "/refused", "--", "true")
@@ -139,6 +139,6 @@ def what_cannot_be_sampled_is_refused():
 if __name__ == "__main__":
     may_sample()
     run_cases(samples_are_of_those_followed_in_their_functions, time_goes_forward_and_babeltrace_agrees,
-              a_killed_collector_is_replaced_and_knows_whom_it_follows, each_piece_names_the_kernels_functions,
+              the_successor_of_a_killed_collector_follows_the_same_processes, each_chunk_names_the_kernels_functions,
               libraries_that_are_opened_later_are_named,
-              what_cannot_be_sampled_is_refused)
+              impossible_samples_are_refused)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A recording that a relay on another host receives is shown as it comes: all of it, in order, whatever happens to the link; to those
-only who may; and of what was copied for it little lies here at any time, and nothing at the end.
+"""A recording that a relay on another host receives is shown as it comes: all of it, in order, over any faults of the link; only
+to permitted users; few of the copied bytes are here at any time, and none at the end.
 
 arguments: DUET PROGRAM LIBDUET COUNT   (COUNT: tests/live/network/programs/relay_count.c)
 """
@@ -65,7 +65,7 @@ def without_pause(line):
     return re.sub(r" \(.*?\)", "", line, count=1)
 
 
-def what_a_relay_elsewhere_receives_is_shown():
+def a_recording_on_a_remote_relay_is_shown():
     """From its beginning, and from now; pieces as well."""
     for options in [], ["--rotate", "20K"]:
         r = Relay(work + "/all%d" % len(options), "--watch")
@@ -100,9 +100,9 @@ def a_cut_link_is_made_again():
         n = until(lambda: len(lines(work + "/h")), "events are shown")
         until(lambda: len(lines(work + "/h")) > n, "more are shown")
         r.kill()
-        until(lambda: sum("cut" in t for t in lines(work + "/h.err")) > i, "the cut link is told")
+        until(lambda: sum("cut" in t for t in lines(work + "/h.err")) > i, "the cut link is reported")
         r.begin()
-        until(lambda: sum("goes on" in t for t in lines(work + "/h.err")) > i, "that it goes on is told")
+        until(lambda: sum("goes on" in t for t in lines(work + "/h.err")) > i, "its return is reported")
     stop(p)
     stop(c, signal.SIGINT)
     is_(f.wait(), 0, "it ends with the recording: %r" % lines(work + "/h.err"))
@@ -122,7 +122,7 @@ def of_several_one_is_named():
     status, out, err = cmd("live", "--at", r.at, *KEY)
     ok(status == 2 and not out and "/one-" in err and "/two-" in err, "both are listed: " + err)
     status, out, err = cmd("live", "--at", r.at, *KEY, "three")
-    ok(status == 2 and "three" in err and "/one-" in err, "what is not there: " + err)
+    ok(status == 2 and "three" in err and "/one-" in err, "missing events: " + err)
     f = to_file(work + "/t", duet, "live", "--begin", "--at", r.at, *KEY, "two")
     g = to_file(work + "/b", duet, "live", "--begin", "--at", r.at, *KEY, "*/one-*", "two")
     until(lambda: len(lines(work + "/t")) > 10 and len(lines(work + "/b")) > 10, "events are shown")
@@ -137,7 +137,7 @@ def of_several_one_is_named():
     nothing_is_left()
 
 
-def only_who_may_and_is_let_follows():
+def only_a_permitted_user_with_the_key_follows():
     r = Relay(work + "/shut")
     for args, why in (([*KEY], "--watch"), (["--plain"], "127.0.0.1"), (["--psk", work + "/other"], "key"), ([], "a key is needed")):
         status, out, err = cmd("live", "--at", r.at, *args)
@@ -147,7 +147,7 @@ def only_who_may_and_is_let_follows():
 
 
 def most_between_lines(trace):
-    """Bytes of packets that begin between two times up to which the recorder said that all is written: nothing of them
+    """Bytes of packets that begin between two times, each reported by the recorder as completely written: none of them
     can be shown before all of them are there."""
     known = [int(line.split()[5]) for line in lines(trace + "/.duet/clock") if line.split()[-1].isdigit() and len(line.split()) == 6]
     held = [0] * (len(known) + 1)
@@ -159,7 +159,7 @@ def most_between_lines(trace):
     return max(held), sum(held)
 
 
-def what_is_shown_slowly_does_not_pile_up():
+def a_slow_reader_does_not_make_bytes_pile_up():
     """The copy may occupy 1 MB, and the data that cannot be shown without the rest."""
     r = Relay(work + "/slow", "--watch")
     n = 480000
@@ -185,5 +185,5 @@ os.mkdir(COPIES)
 for name in "key", "other":
     with open(os.open(work + "/" + name, os.O_WRONLY | os.O_CREAT, 0o600), "w") as key:
         key.write(name * 20)
-run_cases(what_a_relay_elsewhere_receives_is_shown, a_cut_link_is_made_again, of_several_one_is_named,
-          only_who_may_and_is_let_follows, what_is_shown_slowly_does_not_pile_up)
+run_cases(a_recording_on_a_remote_relay_is_shown, a_cut_link_is_made_again, of_several_one_is_named,
+          only_a_permitted_user_with_the_key_follows, a_slow_reader_does_not_make_bytes_pile_up)

@@ -76,7 +76,7 @@ def all_of_it(there, counts, told):
     found = numbers_of(out)
     the_newest_are_there(found, counts, there)
     m = re.search(r"(\d+) LOST", told)
-    is_(sum(map(len, found.values())) + int(m[1] if m else 0), sum(counts), "what is there and what is told as lost is all")
+    is_(sum(map(len, found.values())) + int(m[1] if m else 0), sum(counts), "events there and events reported as lost are all")
     ok("complete" in open(there + "/.duet/relay").read(), "it is complete")
 
 
@@ -106,7 +106,7 @@ def also_in_pieces():
     relay.stop()
 
 
-def what_a_full_spool_refuses_is_counted():
+def events_refused_by_a_full_spool_are_counted():
     """The relay is down until the spool and the buffers are full; the count of the spool outlives its processes."""
     relay = Relay("full")
     relay.kill()
@@ -125,11 +125,11 @@ def what_a_full_spool_refuses_is_counted():
     status, out, err = cmd("view", "-e", "counting:number", there)
     found = numbers_of(out)
     m = re.search(r"(\d+) LOST", told)
-    if ok(m, "the loss is told", told):
-        is_(sum(map(len, found.values())) + int(m[1]), sum(counts), "what is there and what is lost is all")
+    if ok(m, "the loss is reported", told):
+        is_(sum(map(len, found.values())) + int(m[1]), sum(counts), "events there and lost ones are all")
     ok(all(found[t] == sorted(set(found[t])) for t in found), "in order, each once")
     relay.stop()
 
 
 make_key("key")
-run_cases(whoever_is_killed_each_event_arrives_once, also_over_a_link_that_is_cut, also_in_pieces, what_a_full_spool_refuses_is_counted)
+run_cases(whoever_is_killed_each_event_arrives_once, also_over_a_link_that_is_cut, also_in_pieces, events_refused_by_a_full_spool_are_counted)

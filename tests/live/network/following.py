@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared by the tests that follow recordings: recorders and programs whose output is in files."""
+"""Shared by the tests that follow recordings: recorders and programs with their output in files."""
 import os
 import signal
 import sys

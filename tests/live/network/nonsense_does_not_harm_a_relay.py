@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whatever is said to a relay: it goes on, leaks nothing, writes nowhere else, and receives from others meanwhile.
+"""Nonsense does not stop a relay: it goes on, leaks nothing, writes nowhere else, and receives from others meanwhile.
 
 arguments: DUET PROGRAM LIBDUET N [SEED]      whole: 1000000 messages
 """

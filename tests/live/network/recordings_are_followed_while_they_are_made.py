@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A recording shown while it is made is the recording: every event once, in order, whatever dies meanwhile.
+"""A recording shown while it is made is the recording: every event once, in order, whichever process dies meanwhile.
 
 arguments: DUET PROGRAM LIBDUET READER
 """
@@ -73,16 +73,16 @@ def filters_wait_for_their_events():
     f = to_file(work + "/f", duet, "live", "-e", "follow:*", "-f", "n % 1000 == 0 && thread == 1", trace)
     recorder_says_how_far(trace)
     p = run_program()
-    until(lambda: len(lines(work + "/f")) > 0, "what fits is shown")
+    until(lambda: len(lines(work + "/f")) > 0, "matching events are shown")
     stop(p)
     stop(c, signal.SIGINT)
     ok(f.wait() == 0, "it ends")
     found = [int(m) for m in re.findall(r"thread = 1, n = (\d+)", "\n".join(lines(work + "/f")))]
     ok(found == [i * 1000 for i in range(len(found))] and len(found) == len(lines(work + "/f")),
-       "only what fits: %r" % found)
+       "only matching events: %r" % found)
 
 
-def from_now_is_the_end_of_it():
+def following_from_now_shows_the_end():
     trace = work + "/now"
     c = collect(trace)
     p = run_program()
@@ -93,12 +93,12 @@ def from_now_is_the_end_of_it():
     stop(c, signal.SIGINT)
     ok(f.wait() == 0, "it ends")
     got, want = lines(work + "/n"), view(trace)
-    ok(len(got) < len(want), "what was before is not shown")
+    ok(len(got) < len(want), "earlier events are not shown")
     times = lambda some: [re.sub(r" \(.*?\)", "", line, 1) for line in some]  # the first has no difference
-    ok(times(got) == times(want[-len(got):]), "what is shown is the end of it")
+    ok(times(got) == times(want[-len(got):]), "the events shown are its end")
 
 
-def what_a_relay_writes_is_followed():
+def recordings_of_a_relay_are_followed():
     trace, there = work + "/sent", work + "/relay"
     r = start(duet, "relay", "-o", there, "--plain", "-l", "127.0.0.1:0")
     port = re.search(r"port (\d+)", r.stdout.readline())[1]
@@ -119,7 +119,7 @@ def what_a_relay_writes_is_followed():
     r.end(signal.SIGTERM)
 
 
-def a_killed_recorder_is_told():
+def a_killed_recorder_is_reported():
     trace = work + "/dead"
     c = to_file(work + "/r", duet, "record", "--no-kernel", "-o", trace, "--", program)
     until(lambda: is_written_on(trace) > 0, "the recorder says how far it is")
@@ -130,7 +130,7 @@ def a_killed_recorder_is_told():
     kill(command)
     ok(f.wait() == 0, "it ends")
     ok(any("was killed" in t for t in lines(work + "/d.err")), "it says why: %r" % lines(work + "/d.err"))
-    same(work + "/d", trace, "what it left")
+    same(work + "/d", trace, "the files it left")
 
 
 def the_reader_may_leave():
@@ -165,7 +165,7 @@ def programs_follow_by_the_library():
     is_(got[:-1], [re.search(r"thread = \d+, n = \d+", line)[0] for line in view(trace, "-e", "follow:number")], "in order")
 
 
-def a_flight_recorder_is_told_at_once():
+def a_flight_recorder_is_reported_at_once():
     c = begins(start(duet, "collect", "-o", work + "/flight", "-e", "follow:*", "--overwrite"))
     status, out, err = cmd("live")
     ok(status == 2 and not out and "flight recorder" in err and "duet snapshot -s default" in err, err)
@@ -181,5 +181,5 @@ def a_flight_recorder_is_told_at_once():
 
 
 run_cases(collectors_are_killed_and_replaced, pieces_are_followed_through, filters_wait_for_their_events,
-          from_now_is_the_end_of_it, what_a_relay_writes_is_followed, a_killed_recorder_is_told, the_reader_may_leave,
-          programs_follow_by_the_library, a_flight_recorder_is_told_at_once)
+          following_from_now_shows_the_end, recordings_of_a_relay_are_followed, a_killed_recorder_is_reported, the_reader_may_leave,
+          programs_follow_by_the_library, a_flight_recorder_is_reported_at_once)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A recording arrives at the relay: each event once, in order, whatever happens to link, relay, sender
-and disk; and nobody without the key gets in, or in the way.
+"""A recording arrives at the relay: each event once, in order, over faults of link, relay, sender
+and disk; without the key a client neither gets in nor disturbs others.
 
 arguments: DUET PROGRAM LIBDUET CLOCK
 
@@ -101,7 +101,7 @@ def a_recording_streams_and_is_the_same():
     ok(0 < len(got) and sorted(set(got)) == got, "readable while it grows", str(len(got)))
     status, out, err = p.end()
     is_((status, os.path.exists("gone")), (0, False), "it is sent and removed: " + err)
-    ok("none lost" in err and " sent to 127.0.0.1" in err, "it tells so", err)
+    ok("none lost" in err and " sent to 127.0.0.1" in err, "it reports that", err)
     all_numbers(growing[0], 6000)
     relay.stop()
 
@@ -117,13 +117,13 @@ def a_cut_link_costs_nothing():
     all_numbers(relay.only(), 12000)
     p = record(link.port, "-o", "cut_gone", "--flush-timeout", "50s", "--", program, 8000, 12000)
     status, out, err = p.end()
-    is_((status, os.path.exists("cut_gone")), (0, False), "and what has holes, too: " + err)
+    is_((status, os.path.exists("cut_gone")), (0, False), "and files with holes, too: " + err)
     all_numbers(relay.recordings()[-1], 8000)
     link.close()
     relay.stop()
 
 
-def what_the_link_carries_may_be_compressed():
+def data_on_the_link_may_be_compressed():
     if "built without libzstd" in cmd("send", "--compress", "zstd", ".", "127.0.0.1")[2]:
         print("# skipped: this duet was built without libzstd")
         return
@@ -138,7 +138,7 @@ def what_the_link_carries_may_be_compressed():
     link.close()
     # Later, too; and in pieces, which lie there as they were.
     status, out, err = cmd("send", "--compress", "zstd", *KEY, "pressed", "127.0.0.1:%d" % relay.port)
-    is_((status, len(relay.recordings())), (0, 1), "what is there is not sent again: " + err)
+    is_((status, len(relay.recordings())), (0, 1), "files already there are not sent again: " + err)
     p = record(relay.port, "-o", "pressed_pieces", "--rotate", "100K", "--compress", "zstd", "--", program, 20000, 20000)
     status, out, err = p.end()
     is_((status, os.path.exists("pressed_pieces")), (0, False), "in pieces: " + err)
@@ -154,7 +154,7 @@ def a_killed_relay_goes_on_where_it_was():
     relay = Relay("killed_out")
     relay.kill()
     p = record(relay.port, "-o", "killed", "--", program, 24000, 12000)
-    until(lambda: "it is sent when the relay answers" in p.stderr.so_far(), "a relay that is not there yet is told")
+    until(lambda: "it is sent when the relay answers" in p.stderr.so_far(), "a missing relay is reported")
     relay.begin()
     for _ in range(3):
         time.sleep(0.5)
@@ -163,12 +163,12 @@ def a_killed_relay_goes_on_where_it_was():
         relay.begin()
     status, out, err = p.end()
     is_((status, os.path.exists("killed")), (0, False), "sent: " + err)
-    ok("it is sent when the relay answers" in err, "a relay that is not there yet is told", err)
+    ok("it is sent when the relay answers" in err, "a missing relay is reported", err)
     all_numbers(relay.only(), 24000)
     relay.stop()
 
 
-def what_killed_senders_left_is_sent_later():
+def recordings_of_killed_senders_are_sent_later():
     """One of both is replaced (kills.py); if both are killed at once the recording goes on alone."""
     relay = Relay("sender_out")
     p = record(relay.port, "-o", "left", "--", program, 8000, 4000, work + "/go_on", 4000)
@@ -179,7 +179,7 @@ def what_killed_senders_left_is_sent_later():
     status, out, err = p.end()
     is_((status, out.strip()), (2, "8000"), "the program is not disturbed")
     m = re.search(r"to go on: duet (.*)", err)
-    if ok(m, "it tells how to go on", err):
+    if ok(m, "it names the command to go on", err):
         status, out, err = cmd(*m.group(1).split())
         is_((status, os.path.exists("left")), (0, False), "the rest is sent: " + err)
     all_numbers(relay.only(), 8000)
@@ -218,11 +218,11 @@ def a_slow_link_loses_nothing_until_spool_and_buffers_are_full():
     link.rate = None
     status, out, err = p.end()
     m = re.search(r"(\d+) LOST", err)
-    if ok(status == 0 and m, "the loss is told", err):
+    if ok(status == 0 and m, "the loss is reported", err):
         there = relay.recordings()[-1]
         got, lost = numbers(there)
         is_((len(got) + lost, lost, sorted(set(got)) == got), (n, int(m.group(1)), True), "counted exactly")
-        ok("the spool is full" in err, "why is told", err)
+        ok("the spool is full" in err, "the reason is reported", err)
         ok(len(got) > 10000, "the rest is there", str(len(got)))
     link.close()
     relay.stop()
@@ -251,7 +251,7 @@ def pieces_of(there):
     return sorted(d for d in os.listdir(there) if d.startswith("piece-"))
 
 
-def of_what_is_finished_the_newest_is_kept():
+def the_newest_finished_recordings_are_kept():
     relay = Relay("newest_out", more=["--keep-last", "3"])
     # The oldest of all, but it is being received.
     old = record(relay.port, "-o", "old", "--", program, 2000, 0, work + "/old_go", 1000)
@@ -275,7 +275,7 @@ def of_what_is_finished_the_newest_is_kept():
        "the newest events are there", str((got[:3], got[-1:], len(got), lost)))
     # It takes their place.
     first = cmd("view", "-e", "relay:number", oldest)[1].splitlines()
-    ok(len(first) >= 500, "what is being received is there")
+    ok(len(first) >= 500, "the recording being received is there")
     open("old_go", "w").close()
     status, out, err = old.end()
     is_(status, 0, "it goes on: " + err)
@@ -283,7 +283,7 @@ def of_what_is_finished_the_newest_is_kept():
     for n in range(3):
         is_(record(relay.port, "--", program, 100 + n, 0).end()[0], 0, "another recording")
     until(lambda: not os.path.exists(oldest), "it goes when it is complete, and the oldest")
-    until(lambda: not os.path.exists(there), "what is left of the one in pieces goes as well")
+    until(lambda: not os.path.exists(there), "the rest of the one in chunks is removed as well")
     is_(sorted(len(numbers(r)[0]) for r in relay.recordings()), [100, 101, 102], "the newest stay")
     relay.stop()
 
@@ -305,8 +305,8 @@ def the_newest_piece_has_the_highest_number():
     relay = Relay("numbers_out", more=["--keep-last", "2"])
     until(lambda: len(pieces_of("numbers_out/host/sent")) == 2, "two are kept")
     is_(pieces_of("numbers_out/host/sent"), ["piece-000003", "piece-000004"], "the newest")
-    is_(open("numbers_out/host/sent/.duet/relay-removed").read(), "2\n", "what went is noted")
-    is_(len(pieces_of("numbers_out/host/local")), 4, "what was not received is left alone")
+    is_(open("numbers_out/host/sent/.duet/relay-removed").read(), "2\n", "removals are noted")
+    is_(len(pieces_of("numbers_out/host/local")), 4, "other directories are left alone")
     relay.stop()
 
 
@@ -350,7 +350,7 @@ def certificates(ca, host, other=None):
     return ["--cert", ca + host + ".pem", "--key", ca + host + ".key", "--ca", (other or ca) + ".pem"]
 
 
-def only_who_has_the_key_gets_in():
+def only_senders_with_the_key_get_in():
     def to(relay, *keys, host="127.0.0.1"):
         return ["record", "--no-kernel", "-o", "refused", "--to", "%s:%d" % (host, relay.port), *keys, "--", program, "1"]
 
@@ -393,7 +393,7 @@ def only_who_has_the_key_gets_in():
     ok(not os.path.exists("refused"), "a refusal leaves nothing behind")
 
 
-def hostile_bytes_and_crowds_disturb_nobody():
+def hostile_bytes_and_crowds_disturb_no_sender():
     for keys in (KEY, ["--plain"]):
         relay = Relay("hostile_out" + keys[0], keys, more=["--max-size", "1G"])
         crowd = []
@@ -435,10 +435,10 @@ def recordings_of_two_hosts_are_in_order():
     for p in ps:
         status, out, err = p.end()
         is_(status, 0, err)
-    ok("5.2" in err, "the offset is told", err)
+    ok("5.2" in err, "the offset is reported", err)
     status, out, err = cmd("view", *relay.recordings())
     m = re.search(r"alpha moved by ([-+.\d]+) s, to within ([.\d]+) s; beta moved by ([-+.\d]+) s, to within ([.\d]+) s", err)
-    is_((status, err.count("several hosts")), (0, 1), "clocks are told once: " + err)
+    is_((status, err.count("several hosts")), (0, 1), "clocks are reported once: " + err)
     if ok(m, "how they were moved", err):
         a, ea, b, eb = map(float, m.groups())
         ok(abs(a) <= ea + 1e-3 and abs(b + 5.25) <= eb + 1e-3, "the offset is found", err)
@@ -472,7 +472,7 @@ def recordings_of_two_hosts_are_in_order():
     relay.stop()
 
 
-def nobody_reads_what_it_says():
+def a_relay_goes_on_if_its_output_is_not_read():
     """Its output is a pipe that is full: it continues to receive, and reports later that lines are missing."""
     from_it, to_it = os.pipe()
     size = fcntl.fcntl(to_it, fcntl.F_SETPIPE_SZ, 4096)
@@ -501,16 +501,16 @@ def nobody_reads_what_it_says():
         while select.select([from_it], [], [], 0)[0]:
             said += os.read(from_it, 1 << 16)
         return re.search(rb"\d+ lines are missing here: nobody read them\n\S+ begins", said)
-    until(another_is_sent_and_told, lambda: "what came later is told: %r" % said[-300:])
+    until(another_is_sent_and_told, lambda: "later lines are there: %r" % said[-300:])
     relay.terminate()
     is_(relay.wait(), 0, "the relay ends")
     os.close(from_it)
 
 
 make_key("key")
-run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, what_the_link_carries_may_be_compressed,
+run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, data_on_the_link_may_be_compressed,
           a_killed_relay_goes_on_where_it_was,
-          what_killed_senders_left_is_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
-          a_full_disk_makes_it_wait, only_who_has_the_key_gets_in, hostile_bytes_and_crowds_disturb_nobody,
-          of_what_is_finished_the_newest_is_kept, the_newest_piece_has_the_highest_number,
-          a_piece_that_was_removed_is_not_sent_again, recordings_of_two_hosts_are_in_order, nobody_reads_what_it_says)
+          recordings_of_killed_senders_are_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
+          a_full_disk_makes_it_wait, only_senders_with_the_key_get_in, hostile_bytes_and_crowds_disturb_no_sender,
+          the_newest_finished_recordings_are_kept, the_newest_piece_has_the_highest_number,
+          a_piece_that_was_removed_is_not_sent_again, recordings_of_two_hosts_are_in_order, a_relay_goes_on_if_its_output_is_not_read)

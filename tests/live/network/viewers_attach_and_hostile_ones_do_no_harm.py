@@ -60,7 +60,7 @@ def babeltrace_attaches():
         ok(p.wait() == 0, "%s ends with the session: %r" % (name, lines(work + "/" + name + ".err")[-3:]))
         ok(len(events(name)) == counts, "%s: %d events of %d" % (name, len(events(name)), counts))
         ok(lines(work + "/" + name) == whole.splitlines(), name + ": all is as in the recording")
-    ok(s.wait() == 0, "the server ends when nobody is left")
+    ok(s.wait() == 0, "the server ends after its last client")
 
 
 # ---------------------------------------------------------------- hostile viewers
@@ -127,7 +127,7 @@ def converse(port, rng, stay):
         stay.pop(rng.randrange(len(stay))).close()
 
 
-def hostile_viewers_harm_nobody():
+def hostile_viewers_do_no_harm():
     trace = work + "/hostile"
     c = collect(trace)
     p = run_program()
@@ -150,12 +150,12 @@ def hostile_viewers_harm_nobody():
     ok(s.wait() == 0, "the server ends: %r" % s.stderr.read())
 
 
-def it_stays_within_this_machine():
+def the_server_stays_within_this_machine():
     s = start(duet, "live", "--serve=0.0.0.0:0", work)
     status, out, told = s.end()
-    ok(status == 2 and "--anywhere" in told, "it says what it takes: %r" % told)
+    ok(status == 2 and "--anywhere" in told, "it names the option that permits it: %r" % told)
 
 
 if not shutil.which("babeltrace2"):
     skip("no babeltrace2")
-run_cases(babeltrace_attaches, hostile_viewers_harm_nobody, it_stays_within_this_machine)
+run_cases(babeltrace_attaches, hostile_viewers_do_no_harm, the_server_stays_within_this_machine)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A recording in pieces: whatever is killed, and when, every event is there once; each piece can be read alone.
+"""A recording in chunks: whichever process is killed, and when, every event is there once; each chunk can be read alone.
 
 arguments: DUET PROGRAM LIBDUET [KILLS]      long form: 500
 """
@@ -57,8 +57,8 @@ def pieces(trace):
 
 
 def all_alone(trace, counts, reader):
-    """Each piece read alone: together they are the whole.  Around a seam, and more so where something was killed, what
-    happened earlier may be in the later one."""
+    """Each chunk read alone: together they are the whole.  Around a seam, and more so after a kill, earlier
+    events may be in the later chunk."""
     together = collections.defaultdict(list)
     for name in pieces(trace):
         ok(os.path.exists("%s/%s/.duet/finished" % (trace, name)), name + " is finished")
@@ -86,7 +86,7 @@ def asked_for(trace):
 
 
 def kill_something(c):
-    """The worker, or what looks after its pieces."""
+    """The worker, or the process that handles its chunks."""
     tidy = children(worker_of(c)) if rng.random() < 0.3 else []
     if tidy:
         kill(tidy[0])
@@ -109,7 +109,7 @@ def killed(trace, *options):
     ok(c.poll() is None, "it still collects")
     counts = stop_counting(p) + stop_counting(late)
     told = end(c)
-    ok(not n or "killed %d time" % n in told, "the kills are told: " + told)
+    ok(not n or "killed %d time" % n in told, "the kills are reported: " + told)
     ok("none lost" in told, "nothing is lost: " + told)
     all_are_there(view(trace), counts, "killed, " + " ".join(options))
     all_alone(trace, counts, view)
@@ -143,7 +143,7 @@ def old_ones_go(trace):
 
 
 def followed_while_packed(trace):
-    """Who reads along sees every event, also when files are packed under his eyes."""
+    """A follower sees every event, also when files are packed while it reads them."""
     c = collect(trace, "--rotate", "60000", "--compress", "zstd")
     p = start_counting(program)
     until(lambda: pieces(trace), "there is something")
@@ -157,7 +157,7 @@ def followed_while_packed(trace):
 
 
 def sent_ones_go(trace):
-    """What has arrived at the relay is removed here, and is there once."""
+    """Chunks that arrived at the relay are removed here, and are there once."""
     relay = start(duet, "relay", "--plain", "--listen", "127.0.0.1:0", "-o", trace + "-relay")
     port = re.search(r"port (\d+)", relay.stdout.readline())[1]
     c = start(duet, "record", "--no-kernel", "-o", trace, "--rotate", "50000", "--plain", "--to", "127.0.0.1:" + port,
@@ -178,7 +178,7 @@ def old_ones_go_and_all_is_killed(trace):
     for _ in range(kills):
         time.sleep(rng.random() * 0.08)
         kill_something(c)
-    # What a killed one had not written is in a later piece than what it had, though perhaps older.  So that the seam is
+    # Events that a killed one had not written are in a later chunk than those it had, though perhaps older.  So that the seam is
     # none of a kill, all those go.
     last = int(pieces(trace)[-1][6:])
     until(lambda: int(pieces(trace)[0][6:]) > last + 1, "pieces of kills go")
@@ -209,7 +209,7 @@ def on_a_small_disk():
 
 
 def small_disk_is_enough(trace):
-    """What is removed in time makes room for what comes."""
+    """Removal in time makes room for new events."""
     c = collect(trace, "--rotate", "300K", "--keep-last", "1M", "--compress", "zstd")
     p = start_counting(program)
     until(lambda: pieces(trace) and pieces(trace)[0] > "piece-000008", "it goes on and on")
@@ -222,7 +222,7 @@ def small_disk_is_enough(trace):
 
 
 def full_disk(trace):
-    """Whole packets or none; what is lost is counted; it goes on when there is room."""
+    """Whole packets or none; lost events are counted; it goes on when there is room."""
     saved = work + "/saved"
     os.mkdir(saved)
     c = collect(trace, "--rotate", "300K", "-b", "1M")
@@ -252,7 +252,7 @@ def full_disk(trace):
     ok(status == 0 and out.count("counting:number") == here, "babeltrace2: " + err[:300])
 
 
-def what_is_asked_for_is_finished():
+def a_requested_rotation_is_finished():
     asked_for(work + "/asked")
 
 
@@ -280,5 +280,5 @@ def old_pieces_go_while_all_is_killed():
     old_ones_go_and_all_is_killed(work + "/kept-killed")
 
 
-run_cases(on_a_small_disk, what_is_asked_for_is_finished, every_event_survives_kills, and_packing, old_pieces_go,
+run_cases(on_a_small_disk, a_requested_rotation_is_finished, every_event_survives_kills, and_packing, old_pieces_go,
           pieces_that_were_sent_go, pieces_are_followed_while_they_are_packed, old_pieces_go_while_all_is_killed)

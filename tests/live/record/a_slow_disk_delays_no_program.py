@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A collector whose disk is slow still lets programs in and answers, long before it has written what it holds.
+"""A collector with a slow disk still accepts programs and answers, long before it has written its backlog.
 
 arguments: DUET PROGRAM LIBDUET PACE
 

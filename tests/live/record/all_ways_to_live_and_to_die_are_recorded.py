@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""However a process begins, multiplies, locks itself up and ends: what it recorded is there, or counted.
+"""However a process begins, multiplies, locks itself up and ends: its events are there, or counted.
 
 arguments: DUET LIBDUET PROGRAM LINKED STATIC ASAN TSAN [TIMES]
 
@@ -20,7 +20,7 @@ times = int(sys.argv[8]) if len(sys.argv) > 8 else 1
 
 
 def whole(mode, number=0, status=0, prog=None, **env):
-    """Nothing is lost, all is said by who did it."""
+    """Nothing is lost, and each event has the pid of its process."""
     r = Recording()
     is_(r.run(mode, number, prog, **env), status, mode + ": " + r.err)
     r.end().is_whole(mode)
@@ -62,7 +62,7 @@ def exec_in_a_loop():
 def a_daemon_that_closes_everything():
     r = Recording()
     is_(r.run("daemonise"), 0, "daemon")
-    until(lambda: r.n_said() == 2, "both have told what they recorded")
+    until(lambda: r.n_said() == 2, "both have noted their number of events")
     is_(r.notes()["descriptor"], 0, "we hold no descriptor of its")
     r.end().is_whole("daemon")
     is_(len(r.by_pid), 2, "parent and grandchild")
@@ -132,7 +132,7 @@ def seccomp():
     for mode in ("filter_refuses", "filter_kills"):
         r = locked_up(mode, False)
         is_((r.total, r.lost), (0, 40), mode + ": enabled afterwards: counted")
-        is_("dormant" in r.listing, True, mode + ": told: " + r.listing)
+        is_("dormant" in r.listing, True, mode + ": reported: " + r.listing)
     r = Recording()
     is_(r.run("filter_kills_a_child"), 0, "filtered child")
     r.end()

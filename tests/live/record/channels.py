@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A collector, programs that do what they are told, and what became of their events: for the tests of this
+"""A collector, programs that execute commands, and the fate of their events: for the tests of this
 directory.
 
 arguments of a test: DUET PROGRAM LIBDUET
@@ -58,7 +58,7 @@ class Collector:
             fail("the collector starts: " + self.p.stderr.read())
 
     def pid(self):
-        """The process that collects: what we have started may be its keeper."""
+        """The process that collects: the started process may be its keeper."""
         return worker_of(self.p) if self.verb == "collect" else self.p.pid
 
     def stopped(self):
@@ -70,7 +70,7 @@ class Collector:
         kill(self.pid(), signal.SIGCONT)
 
     def status(self):
-        """What `duet status` says: a line for each channel, by name."""
+        """The output of `duet status`: a line for each channel, by name."""
         code, out, err = cmd("status")
         is_((code, err), (0, ""), "status")
         lines = out.splitlines()
@@ -95,7 +95,7 @@ class Collector:
         return self
 
     def end(self, others=True):
-        """Stops it, and reads what it has recorded."""
+        """Stops it, and reads its recording."""
         self.stop()
         self.events = [e for e in events(self.trace) if "event" in e]
         self.count = collections.Counter(e["event"] for e in self.events)
@@ -115,7 +115,7 @@ def count_with_babeltrace(trace):
     status, out, err = run(babeltrace, trace)
     told = [line for line in err.splitlines() if line.strip()]
     odd = [line for line in told if not re.match("WARNING: Tracer (may have )?discarded", line)]
-    is_((status, odd[:3]), (0, []), "babeltrace2 has nothing to say but what was lost")
+    is_((status, odd[:3]), (0, []), "babeltrace2 warns of nothing but losses")
     return sum("lttng_ust_statedump" not in line for line in out.splitlines())
 
 

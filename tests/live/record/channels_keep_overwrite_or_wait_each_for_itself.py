@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Channels: each keeps, overwrites or waits for itself; what is lost is counted, and memory comes and goes.
+"""Channels: each keeps, overwrites or waits for itself; lost events are counted, and memory comes and goes.
 
 arguments: DUET PROGRAM LIBDUET [TEST]...
 """
@@ -32,7 +32,7 @@ def a_rare_event_is_kept_while_others_overflow():
     ok("%d LOST" % lost in head and lines["default"].split()[-1] == str(lost) and
        lines["rare"].split()[-1] == "0", "and status, while it runs", head + str(lines))
     told = sum(e.get("lost_events", 0) for e in events(c.trace) if "event" not in e)
-    is_(told, lost, "view tells them where they are missing")
+    is_(told, lost, "view reports losses at their place")
 
 
 def a_flight_recorder_and_a_drained_channel_share_a_session():
@@ -45,12 +45,12 @@ def a_flight_recorder_and_a_drained_channel_share_a_session():
     p.quit()
     c.end()
     snap = [e for e in events(work + "/snap") if "event" in e]
-    is_({e["event"] for e in snap}, {"high:flood"}, "the snapshot has what the recorder holds, and no more")
+    is_({e["event"] for e in snap}, {"high:flood"}, "the snapshot has the events of the flight recorder, and no more")
     got = [e["fields"]["id"] for e in snap]
     ok(got and got[-1] == 99999 and len(got) * 20 < 64 << 10, "the newest", str((len(got), got[-1:])))
     is_(count_with_babeltrace(work + "/snap"), len(snap), "babeltrace2 reads the snapshot")
-    is_(ids(c, "low:step"), 2 * list(range(1000)), "what is drained is whole at the end")
-    ok(ids(c, "high:flood")[-1] == 99999 and c.count["high:flood"] * 20 < 64 << 10, "what is not has the newest")
+    is_(ids(c, "low:step"), 2 * list(range(1000)), "drained channels are whole at the end")
+    ok(ids(c, "high:flood")[-1] == 99999 and c.count["high:flood"] * 20 < 64 << 10, "the others have the newest events")
     is_(c.lost, 0, "nothing is lost")
 
 
@@ -86,7 +86,7 @@ def a_program_waits_for_a_collector_that_comes_back():
     is_(ids(c, "slow:step"), list(range(20000)), "nothing is lost")
     is_(c.lost, 0, "and nothing said to be")
     ok(held >= 1 and worst >= 200, "the program was held", str((held, worst, total)))
-    ok(int(lines["wait"].split()[-2]) > 0, "status tells it waited", str(lines))
+    ok(int(lines["wait"].split()[-2]) > 0, "status reports the waits", str(lines))
 
 
 def a_wait_in_vain_is_not_repeated():
@@ -136,7 +136,7 @@ def handlers_record_while_their_program_waits():
     is_(c.count["slow:step"] + c.count["hand:tick"] + c.lost, 100000 + ticks, "in vain: recorded + lost = attempted")
 
 
-def who_may_not_sleep_does_not_wait():
+def a_thread_that_may_not_sleep_does_not_wait():
     c = blocked("20s")
     p = Program()
     c.stopped()
@@ -149,7 +149,7 @@ def who_may_not_sleep_does_not_wait():
     is_(len(ids(c, "slow:step")) + c.lost, 20000, "and they are counted")
 
 
-def a_full_disk_holds_nobody_up_for_each_event():
+def a_full_disk_does_not_delay_each_event():
     disk = work + "/disk"
     os.mkdir(disk)
     if os.system("mount -t tmpfs -o size=300k none " + disk):
@@ -237,6 +237,6 @@ def is_drained(c, memory):
 
 run_all(a_rare_event_is_kept_while_others_overflow, a_flight_recorder_and_a_drained_channel_share_a_session,
         the_default_channel_may_be_the_flight_recorder, a_program_waits_for_a_collector_that_comes_back,
-        a_wait_in_vain_is_not_repeated, handlers_record_while_their_program_waits, who_may_not_sleep_does_not_wait,
-        a_full_disk_holds_nobody_up_for_each_event, events_larger_than_a_sub_buffer_are_lost_and_counted,
+        a_wait_in_vain_is_not_repeated, handlers_record_while_their_program_waits, a_thread_that_may_not_sleep_does_not_wait,
+        a_full_disk_does_not_delay_each_event, events_larger_than_a_sub_buffer_are_lost_and_counted,
         size_and_count_are_respected, buffers_grow_when_a_burst_needs_it)

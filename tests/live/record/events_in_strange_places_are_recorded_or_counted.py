@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Events in strange places, and programs in strange surroundings: recorded, or counted, or told; none is harmed.
+"""Events in strange places, and programs in strange surroundings: recorded, or counted, or reported; none is harmed.
 
 arguments: DUET LIBDUET PROGRAM LINKED CPP STATIC STATIC_PIE LIBC PLUGIN
 """
@@ -39,7 +39,7 @@ def wait_ready(r, n=1, word="ready"):
 
 
 def later(*modes, prefix=(), status=0):
-    """Programs that somebody enables when they are running -> their recording, and what `duet list` says."""
+    """Programs that a command enables while they run -> their recording, and the output of `duet list`."""
     r = Recording("-e", "no:such")
     p = [start(*prefix, program, m, r.notes_file) for m in modes]
     wait_ready(r, len(p))
@@ -100,9 +100,9 @@ def children_that_gave_up_their_rights():
     if not as_root:
         print("  (not root)")
         return
-    is_(whole("drop_rights").total, 61, "root, then nobody, and its child")
+    is_(whole("drop_rights").total, 61, "root, then the user nobody, and its child")
     r = later("drop_rights_first")
-    is_((r.total, r.lost), (0, 20), "nobody before the first event: counted")
+    is_((r.total, r.lost), (0, 20), "the user nobody before the first event: counted")
 
 
 def capabilities_of_the_file():
@@ -126,15 +126,15 @@ def capabilities_of_the_file():
 def programs_without_a_clock():
     r = later("without_counter")
     is_((r.total, r.lost), (0, 20), "PR_SET_TSC: counted")
-    is_("time stamp counter" in r.listing, True, "and told: " + r.listing)
+    is_("time stamp counter" in r.listing, True, "and reported: " + r.listing)
     r = Recording("-e", "no:such")
     p = start(program, "strict", r.notes_file, stdin=subprocess.PIPE)
     until(lambda: "Seccomp:\t1" in read(p.pid, "status"), "it has locked itself up")
     status, said = duet_says("enable", "life:*")
-    is_((status, "strict" in said), (2, True), "enable tells: " + said)
+    is_((status, "strict" in said), (2, True), "enable reports: " + said)
     r.end()
     status, said = duet_says("record", "--no-kernel", "-o", work + "/strict", "-p", str(p.pid), "-e", "life:*")
-    is_((status, "strict" in said), (2, True), "record -p tells: " + said)
+    is_((status, "strict" in said), (2, True), "record -p reports: " + said)
     is_(p.communicate("x") and p.returncode, 0, "it is not killed")
 
 
@@ -186,7 +186,7 @@ def core_dumps():
     r = Recording()
     is_(r.run("core"), -signal.SIGSEGV, "a core dump")
     is_(r.notes()["excluded"], 1, "holds no buffers")
-    r.end().is_whole("what died by it")
+    r.end().is_whole("the events of the killed program")
 
 
 def a_thousand_libraries():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Filters that run in programs, contexts, and what `duet enable` changes of both while a session runs.
+"""Filters that run in programs, contexts, and changes of both by `duet enable` while a session runs.
 
 arguments: DUET PROGRAM LIBDUET [TEST]...
 """
@@ -28,7 +28,7 @@ def want(condition, *events):
     return {name: chosen if name in events else [] for name in EVENTS}
 
 
-# An expression, what it says of number i, and the events that have such fields.
+# An expression, its value for number i, and the events that have such fields.
 FILTERS = (
     ("id >= 10 && id < 20", lambda i: 10 <= i < 20, EVENTS),
     ('name == "odd"', lambda i: i % 2, EVENTS[:1]),
@@ -68,7 +68,7 @@ def filters_choose_in_a_launched_program():
         is_(p.returncode, 0, "record: " + p.stderr)
         is_(kinds(Read(trace)), want(condition, *names), text)
         unfit = p.stderr.count("lets no ")
-        is_(unfit, int(names != EVENTS), "what does not fit is told once: " + p.stderr)
+        is_(unfit, int(names != EVENTS), "a filter that does not fit is reported once: " + p.stderr)
         is_(count_with_babeltrace(trace), sum(map(len, want(condition, *names).values())), "for babeltrace2, too")
 
 
@@ -83,7 +83,7 @@ def filters_choose_in_programs_that_run_and_that_start():
         for x in (p, q, r):
             is_(kinds(c, x.pid), want(condition, *names), text)
             x.quit()
-        is_(c.lost, 0, "what a filter refuses is not lost")
+        is_(c.lost, 0, "events that a filter refuses are not lost")
 
 
 def one_process_has_a_filter():
@@ -126,7 +126,7 @@ def the_environment_and_channels_agree():
     p.do("kinds", N)
     p.quit()
     c.end()
-    is_((c.count["low:step"], c.count["high:flood"], c.count["kinds:all"]), (10, 0, N), "what it asked for")
+    is_((c.count["low:step"], c.count["high:flood"], c.count["kinds:all"]), (10, 0, N), "its own contexts")
     ok(any("rare_" in f for f in streams(c.trace)), "in the channel it belongs to", str(streams(c.trace)))
 
 
@@ -176,7 +176,7 @@ def call_stacks_lead_through_the_right_functions():
     for e in c.events:
         stack = e["context"]["callstack_user"]
         names = [functions[bisect.bisect(addresses, a - base - 1) - 1][1] for a in stack[:3]]
-        is_(names, ["stack_inner", "stack_middle", "stack_outer"], "who called whom")
+        is_(names, ["stack_inner", "stack_middle", "stack_outer"], "the callers")
         is_(e["context"]["ip"], stack[0], "it begins at ip")
 
 
@@ -206,11 +206,11 @@ def a_running_session_takes_filters():
     is_([kinds(c, x.pid)["kinds:marked"] for x in (p, q, r, s)], [3 * late, late, late, []], "of each pattern")
 
 
-def what_cannot_be_enabled_is_told():
+def impossible_enables_are_reported():
     c = Collector("--channel", "rare:events=low:*")
     p = Program()
     code, _, err = cmd("enable", "-f", "body ~ \"x*\"", "kinds:*")
-    is_((code, err.count("lets no "), err.count("\n")), (1, 1, 1), "a filter that does not fit is told: " + err)
+    is_((code, err.count("lets no "), err.count("\n")), (1, 1, 1), "a filter that does not fit is refused: " + err)
     code, _, err = cmd("enable", "-f", "id <", "kinds:*")
     is_((code, err.count("\n")), (2, 1), "a filter that is none")
     ok("column 5" in err, "and where it is wrong", err)
@@ -281,5 +281,5 @@ def ask_rules(c):
 run_all(filters_choose_in_a_launched_program, filters_choose_in_programs_that_run_and_that_start,
         one_process_has_a_filter, several_patterns_each_with_its_filter, the_environment_and_channels_agree,
         contexts_are_those_of_the_channel, call_stacks_lead_through_the_right_functions,
-        a_running_session_takes_filters, what_cannot_be_enabled_is_told, events_change_their_channel,
+        a_running_session_takes_filters, impossible_enables_are_reported, events_change_their_channel,
         commands_at_the_same_time_all_count)

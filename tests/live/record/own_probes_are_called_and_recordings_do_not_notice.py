@@ -14,7 +14,7 @@ import tempfile
 duet, plugin, library = (os.path.abspath(p) for p in sys.argv[1:4])
 failures = 0
 BUSY = {"probe:busy": 80000}
-# What program.h does: children and what a probe itself records included.
+# The events of program.h: those of children and of the probe itself included.
 WANT = {**BUSY, "probe:plain": 11, "probe:kinds": 1, "probe:order": 3, "probe:marked": 2, "plugin:loaded": 3,
         "probe:inner": 6}
 
@@ -41,10 +41,10 @@ for program in map(os.path.abspath, sys.argv[4:]):
         shown = run(duet, "view", "--json", work + "/trace", **env)
         got = collections.Counter(json.loads(line).get("event", "lost") for line in shown.stdout.splitlines())
         got = {name: n for name, n in got.items() if not name.startswith("lttng_ust_statedump")}
-        ok(got == WANT, "each event is recorded once, whatever probes do", str(got))
+        ok(got == WANT, "each event is recorded once, with any probes", str(got))
         if not program.endswith("asan"):  # which has libduet inside
             p = run(program, plugin, DUET_LIBRARY="/nonexistent", DUET_RUNTIME_DIR=work + "/run")
-            ok("line" in p.stdout and p.returncode == 1, "without libduet it is told, and nothing breaks", p.stdout)
+            ok("line" in p.stdout and p.returncode == 1, "without libduet it is reported, and nothing breaks", p.stdout)
         left = [n for n in os.listdir(work + "/run") if n != "seats"]
         ok(not left, "nothing is left", str(left))
     print("%s - %s" % ("not ok" if failures else "ok", os.path.basename(program)))

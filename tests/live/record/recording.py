@@ -19,7 +19,7 @@ os.environ.update(DUET_LIBRARY=library, LIFE_DIR=os.path.dirname(program))
 
 
 class Recording:
-    """A collector; in the end, what it has and what the programs say they recorded."""
+    """A collector; in the end, its events and the numbers that the programs noted."""
 
     def __init__(self, *args):
         self.trace = tempfile.mkdtemp(prefix="trace-", dir=work)
@@ -43,7 +43,7 @@ class Recording:
         return n
 
     def n_said(self):
-        """How many processes have told what they recorded."""
+        """How many processes have noted their number of events."""
         return sum(k.isdigit() for k in self.notes())
 
     def end(self):

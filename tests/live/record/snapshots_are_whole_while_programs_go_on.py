@@ -85,7 +85,7 @@ def ask(text, session="default", directory=None, timeout=PATIENCE):
 
 @contextlib.contextmanager
 def paused(*programs):
-    """For as long as we look at what they recorded: buffers are to hold it all, and the processors are for us."""
+    """Pauses the programs while we read their events: buffers must hold them all, and we need the processors."""
     for p in programs:
         p.send_signal(signal.SIGSTOP)
     yield
@@ -106,7 +106,7 @@ def snapshot(**members):
 def events(trace):
     status, out, err = cmd("view", "--json", trace)
     is_(status, 0, "view " + err)
-    is_(err.replace("\n", ""), "", "view has nothing to tell")
+    is_(err.replace("\n", ""), "", "view reports nothing")
     return [json.loads(line) for line in out.splitlines()]
 
 
@@ -116,7 +116,7 @@ def stream_bytes(trace, *names):
 
 
 def lost_packets(trace):
-    """Whether a reader is told of gaps; Babeltrace says so, and must say nothing else."""
+    """Whether a reader gets reports of gaps; Babeltrace prints them, and must print nothing else."""
     if not babeltrace:
         return None
     status, _, err = run(babeltrace, trace, "--component=sink.utils.dummy")
@@ -145,8 +145,8 @@ def numbers(all_events):
 def check_whole(trace, cut, before, gaps_allowed=True):
     """Since the time from which all CPUs are there, until the cut, no number of any writer is missing.
 
-    @before: (program, its progress) before the snapshot was asked for.  Who recorded last before that is there with
-    all it had recorded then; others may have been overwritten."""
+    @before: (program, its progress) before the snapshot was requested.  The last writer before that is there with
+    all its events until then; those of others may have been overwritten."""
     listed = events(trace)
     by_writer = numbers(listed)
     everything = [x for w in by_writer.values() for x in w]
@@ -164,11 +164,11 @@ def check_whole(trace, cut, before, gaps_allowed=True):
         times = [t for _, t, c in everything if c == cpu]
         ok(times == sorted(times) or len(by_writer) > 1, "times of cpu %d are in order" % cpu)
     ok(any(by_writer[p.pid, thread] and by_writer[p.pid, thread][-1][0] >= n - 1
-           for p, counts in before for thread, n in enumerate(counts)), "what was recorded before it is there")
+           for p, counts in before for thread, n in enumerate(counts)), "events before it are there")
     return by_writer, listed
 
 
-def what_is_recorded_at_full_speed_is_whole():
+def a_recording_at_full_speed_is_whole():
     n_cpus = len(os.sched_getaffinity(0))
     for name, args in (("pinned", [n_cpus, 0, "pin"]), ("free", [3, 0])):
         trace = "%s/fast-%s" % (work, name)
@@ -201,7 +201,7 @@ def snapshots_overlap_and_are_complete():
             by_writer, _ = check_whole(a["path"], a["cut_ns"], before, gaps_allowed=False)
         kept.append({(w, n) for w, l in by_writer.items() for n, _, _ in l})
     records(p)
-    ok(kept[0] < kept[1] < kept[2], "each holds what the one before held", str([len(k) for k in kept]))
+    ok(kept[0] < kept[1] < kept[2], "each holds the events of the one before", str([len(k) for k in kept]))
     stop(p)
     stop(r)
     last = {(w, n) for w, l in numbers(events(trace)).items() for n, _, _ in l}
@@ -290,7 +290,7 @@ def both_halves_reach_the_moment(backend="ftrace"):
     a = ask('{"verb":"snapshot","last_ns":200000000}', session)
     calls = [e for e in events(a["path"]) if e["event"] == "syscall_entry_dup" and e["tid"] != p.pid]
     older = [e for e in calls if e["time"] < a["cut_ns"] - 200000000]
-    # Pages are whole; what BPF programs recorded is looked at one by one.
+    # Pages are whole; events of BPF programs are examined one by one.
     ok((older or backend == "bpf") and len(older) * 64 <= 2 * PACKET_BYTES, "--last bounds it", str(len(older)))
     a = ask('{"verb":"snapshot","max_size":300000}', session)
     n = stream_bytes(a["path"], "cpu_*", "lane_*", "kernel_*", "bpf_*")
@@ -313,11 +313,11 @@ def by_bpf_programs_they_do_so_as_well():
     both_halves_reach_the_moment("bpf")
 
 
-def what_cannot_be_done_is_told_in_a_line():
+def impossible_snapshots_are_refused_in_a_line():
     refused("nothing records")
     p = start_program(1, 1000)
     c = begins(start(duet, "collect", "-q", "-o", work + "/no-flight", "-e", "snap:*", "-s", "plain"), "plain")
-    ok("flight recorder" in refused("no flight recorder"), "it says what is missing")
+    ok("flight recorder" in refused("no flight recorder"), "it names the missing flight recorder")
     refused("no such session", "-s", "other")
     stop(c)
 
@@ -328,7 +328,7 @@ def what_cannot_be_done_is_told_in_a_line():
     records(p)
     err = refused("the disk is full")
     ok(trace + "/snapshot-1" in err and "too large" in err, "it names the file", err)
-    ok(not os.path.exists(trace + "/snapshot-1"), "and what could not be whole is not there")
+    ok(not os.path.exists(trace + "/snapshot-1"), "and an incomplete snapshot is not there")
     os.mkdir(work + "/full")
     ok(work + " is not empty" in refused("not empty", "-o", work), "it names the directory")
     ok(work + "/full/ust" in refused("the same elsewhere", "-o", work + "/full"), "by its name")
@@ -345,14 +345,14 @@ def what_cannot_be_done_is_told_in_a_line():
     with open("/dev/null") as f:
         is_(ask('{"verb":"snapshot","path":"/x"}', directory=f.fileno())["ok"], False, "not a directory")
     if not os.geteuid():
-        strangers_are_not_heard()
+        requests_of_other_users_are_not_accepted()
     is_(r.poll(), None, "the recorder has survived it all")
     stop(p)
     stop(r)
 
 
-def strangers_are_not_heard():
-    """Even if somebody opens the doors."""
+def requests_of_other_users_are_not_accepted():
+    """Even if the directories are made accessible."""
     os.chmod(work, 0o711)
     os.chmod(runtime + "", 0o711)
     os.chmod(runtime + "/sock-default", 0o777)
@@ -384,7 +384,7 @@ def several_ask_at_once():
         refused = ask('{"verb":"snapshot",%s}' % wrong)
         ok(not refused["ok"] and wrong.split('"')[1] in refused["error"], "refused: " + wrong, str(refused))
     is_(sorted(n for n in os.listdir(trace) if n.startswith("snapshot")),
-        ["snapshot-%d" % i for i in range(1, 6)], "one who went away, and four")
+        ["snapshot-%d" % i for i in range(1, 6)], "one that disconnected, and four")
     before = len(fds(r.pid))
     for _ in range(5):
         snapshot()
@@ -393,6 +393,6 @@ def several_ask_at_once():
     stop(r)
 
 
-run_cases(what_is_recorded_at_full_speed_is_whole, snapshots_overlap_and_are_complete,
+run_cases(a_recording_at_full_speed_is_whole, snapshots_overlap_and_are_complete,
           programs_may_be_killed_meanwhile, the_newest_are_kept_within_bounds, both_halves_reach_the_moment,
-          by_bpf_programs_they_do_so_as_well, what_cannot_be_done_is_told_in_a_line, several_ask_at_once)
+          by_bpf_programs_they_do_so_as_well, impossible_snapshots_are_refused_in_a_line, several_ask_at_once)

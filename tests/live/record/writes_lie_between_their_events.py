@@ -20,7 +20,7 @@ def fail(text):
 
 
 def expected(i, total):
-    """The four lines of one round, as (event, the fields that are told)."""
+    """The four lines of one round, as (event, its printed fields)."""
     text = '"number %d"' % i
     return (
         ("paper:before", "arg = %d, other = %s" % (i, text)),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The file that tells programs where sessions sit is removed, or scribbled over, while they record: it comes again, and
+"""The file with the slots of sessions is removed, or overwritten, while they record: it is made again, and
 programs that started meanwhile, those before and those after are recorded."""
 import collections
 import fcntl
@@ -78,10 +78,10 @@ def it_comes_again_and_all_are_recorded():
         with Locked(directory(0)):
             spoil(directory(0), how)
             meanwhile = world.spawn([world.program, "3"])
-            ok(not has_joined(meanwhile), "%s: who starts finds no session" % how)
+            ok(not has_joined(meanwhile), "%s: a new program finds no session" % how)
             before.record(5)
         until(lambda: is_sound(directory(0)), "%s: it is there again" % how)
-        n = until(lambda: (n := meanwhile.record(1)) and has_joined(meanwhile) and n, "who started meanwhile is switched on")
+        n = until(lambda: (n := meanwhile.record(1)) and has_joined(meanwhile) and n, "a program started meanwhile is enabled")
         after = world.spawn([world.program, "7"])
         for p in before, meanwhile, after:
             p.end()
@@ -105,10 +105,10 @@ def another_session_that_begins_then_sits_elsewhere():
         one.end()
     got, of_other = counts(c), counts(other)
     is_((got[p.pid], got[later.pid]), (10, 4), "the first has all")
-    is_((of_other[p.pid], of_other[later.pid]), (5, 4), "the second what came since")
+    is_((of_other[p.pid], of_other[later.pid]), (5, 4), "the second has the events since")
 
 
-def a_users_comes_again_as_his():
+def a_users_session_file_is_made_again_as_the_users():
     alice = world.user(ALICE)
     c = collect("one", "--all-users")
     until(lambda: os.path.exists(directory(0) + "/session-one@%d" % ALICE), "she is served")
@@ -127,4 +127,4 @@ def a_users_comes_again_as_his():
 if not enter():
     skip("no right to make namespaces")
 world = World(program, library)
-run_cases(it_comes_again_and_all_are_recorded, another_session_that_begins_then_sits_elsewhere, a_users_comes_again_as_his)
+run_cases(it_comes_again_and_all_are_recorded, another_session_that_begins_then_sits_elsewhere, a_users_session_file_is_made_again_as_the_users)

@@ -43,14 +43,14 @@ def processes_of(c, program, pid):
 
 
 def shared(pid):
-    """Anonymous memory that it shares with whom it was forked from."""
+    """Anonymous memory that it shares with its parent."""
     return {line.split()[4] for line in proc.read(pid, "maps").splitlines() if line.endswith("/dev/zero (deleted)")}
 
 
 def is_confined(pid, owner, capabilities, what):
     uid, gid = numbers(pid, "Uid"), numbers(pid, "Gid")
     is_((len(set(uid[:3])), len(set(gid[:3]))), (1, 1), "%s: one number" % what)
-    ok(uid[0] not in (0, owner) and gid[0] not in (0, owner), "%s: which is nobody's" % what, str(uid + gid))
+    ok(uid[0] not in (0, owner) and gid[0] not in (0, owner), "%s: the number of no user" % what, str(uid + gid))
     is_((uid[3], gid[3]), (owner, owner), "%s: files are the tenant's" % what)
     is_(numbers(pid, "Groups"), [], "%s: groups" % what)
     for name, wanted in ("CapInh", 0), ("CapPrm", capabilities), ("CapEff", capabilities), ("CapBnd", 0), ("CapAmb", 0):
@@ -75,15 +75,15 @@ def a_users_collector_has_one_capability_and_a_containers_two():
         is_(set().union(*map(shared, both)) & shared(c.pid), set(), "%s: memory that it has in common with that one" % what)
         seen.append(numbers(both[0], "Uid")[0])
     is_(len(set(seen)), 4, "each has a number of its own: %r" % seen)
-    is_(os.stat(trace).st_mode & 0o777, 0o700, "nobody else enters the recording")
+    is_(os.stat(trace).st_mode & 0o777, 0o700, "no other user enters the recording")
     for p in alice, bob, inside, his:
         p.end()
     c.terminate()
     is_(c.wait(), 0, "it ends well")
-    is_([n for n in os.listdir("/dev/shm/duet-0") if n.startswith(("s", "."))], ["seats"], "what remains of it")
+    is_([n for n in os.listdir("/dev/shm/duet-0") if n.startswith(("s", "."))], ["seats"], "the files it leaves")
 
 
-def who_had_its_rights_could_do_nothing_with_them():
+def its_rights_permit_nothing_else():
     """A trigger's command has them, but for those to the tenant's files."""
     trace, secret, place = world.work + "/tried", world.work + "/secret", world.work + "/place"
     with open(secret, "w"):
@@ -100,7 +100,7 @@ def who_had_its_rights_could_do_nothing_with_them():
     until(lambda: os.path.exists(place + "/out"), "the trigger's command has run")
     with open(place + "/out") as f:
         got = dict(line.rstrip("\n").rsplit(": ", 1) for line in f)
-    is_({k: v for k, v in got.items() if v not in ("EPERM", "EACCES")}, {}, "what it may do")
+    is_({k: v for k, v in got.items() if v not in ("EPERM", "EACCES")}, {}, "its permitted calls")
     is_(len(got), 10, "all was tried")
     alice.end()
     bob.end()
@@ -118,7 +118,7 @@ def has_passrights():
 
 
 def pass_one(path):
-    """-> what came of it; None: turned away before it was sent, which who does not ask for a second is"""
+    """-> the answer; None: refused before it was sent"""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
         s.connect(path)
         try:
@@ -133,7 +133,7 @@ def pass_one(path):
 def a_tenant_passes_no_descriptor_to_its_collector():
     """To close one may take hours, if its owner wishes so."""
     if not has_passrights():
-        return print("not tried: before Linux 6.16 nobody can refuse descriptors")
+        return print("not tried: before Linux 6.16 a socket cannot refuse descriptors")
     alice = world.user(ALICE)
     c = collect("--all-users", "-o", world.work + "/passed")
     until(lambda: has("default@%d" % ALICE), "she is served")
@@ -148,5 +148,5 @@ def a_tenant_passes_no_descriptor_to_its_collector():
 if not enter():
     skip("no right to make namespaces")
 world = World(program, library)
-run_cases(a_users_collector_has_one_capability_and_a_containers_two, who_had_its_rights_could_do_nothing_with_them,
+run_cases(a_users_collector_has_one_capability_and_a_containers_two, its_rights_permit_nothing_else,
           a_tenant_passes_no_descriptor_to_its_collector)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Of a session of all users that is sent, each user's part arrives as a recording of its own; who sends it has
+"""Of a session of all users that is sent, each user's part arrives as a recording of its own; its sender has
 few rights, and may be killed.
 
 arguments: DUET PROGRAM LIBDUET
@@ -75,12 +75,12 @@ def begin_of(recording):
 
 
 def are_apart(relay, least):
-    """Each has all of his own events, and nobody else's."""
+    """Each has all of the user's own events, and no others."""
     there = by_session(relay)
     is_(sorted(there), ["default", "default@%d" % ALICE, "default@%d" % BOB], "three recordings")
     for name, uid, n in zip(("default@%d" % ALICE, "default@%d" % BOB, "default"), (ALICE, BOB, 0), least):
         got = uids(there[name])
-        is_(sorted(got), [uid], "of him alone, in " + name)
+        is_(sorted(got), [uid], "of this user alone, in " + name)
         ok(got[uid] >= n, "all of them: %d of %d" % (got[uid], n))
         ok("complete" in open(there[name] + "/.duet/relay").read(), name + " is complete")
     out, err = cmd("view", "-e", "tenants:*", *there.values())
@@ -105,11 +105,11 @@ def each_users_part_arrives_as_a_recording_of_its_own():
     tenants = [s for _, s in senders(c) if of_a_tenant(s)]
     is_(len({proc.field(s, "Uid") for s in tenants}), 2, "each a number of its own")
     collectors = {proc.field(p, "Uid") for p in proc.everybody() if of_a_tenant(p) and proc.comm(p) == "duet"}
-    ok(not collectors & {proc.field(s, "Uid") for s in tenants}, "not one of a collector's, who could look into it")
+    ok(not collectors & {proc.field(s, "Uid") for s in tenants}, "not a user with a collector, which could read it")
     for s in tenants:
         is_([re.search(r"^%s:\s*(\S+)" % n, proc.read(s, "status"), re.M)[1] for n in ("CapEff", "CapPrm", "NoNewPrivs")],
             ["0" * 16, "0" * 16, "1"], "it has no capability")
-        ok(not [f for f in proc.fds(s) if "memfd" in f or "/dev/shm/duet" in f], "nor anybody's memory: %s" % proc.fds(s))
+        ok(not [f for f in proc.fds(s) if "memfd" in f or "/dev/shm/duet" in f], "nor any user's memory: %s" % proc.fds(s))
     before = joined(*programs)
     least = [p.record(1000) - n for p, n in zip(programs, before)]
     end(c, *programs)
@@ -119,7 +119,7 @@ def each_users_part_arrives_as_a_recording_of_its_own():
     sweep()
 
 
-def who_is_killed_of_those_who_send_is_replaced():
+def a_killed_sender_is_replaced():
     relay = Relay("killed")
     programs = begin()
     c = collect("here", relay.port, "--rotate", "20K")
@@ -137,7 +137,7 @@ def who_is_killed_of_those_who_send_is_replaced():
     sweep()
 
 
-def what_is_left_is_sent_later():
+def unsent_parts_are_sent_later():
     relay = Relay("later")
     programs = begin()
     c = collect("here", relay.port, "--flush-timeout", "1s")
@@ -149,17 +149,17 @@ def what_is_left_is_sent_later():
     for p in programs:
         p.end()
     c.terminate()
-    is_(c.wait(), 2, "what was not sent is told: " + c.stderr.so_far())
+    is_(c.wait(), 2, "unsent parts are reported: " + c.stderr.so_far())
     ok("not all of it was sent" in c.stderr.so_far(), "of other users, too", c.stderr.so_far())
     is_(sorted(d for d in os.listdir("here") if d[0] != "." and d.startswith("tenant")), ["tenant-%d" % ALICE, "tenant-%d" % BOB],
         "it lies here")
     relay.begin()
-    # A part is its owner's: with his rights it is read, and removed.
+    # A part is read and removed with the rights of its owner.
     secret = "here/tenant-%d/.duet/secret" % ALICE
     with os.fdopen(os.open(secret, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
-        f.write("not for him")
+        f.write("not for this user")
     out, err = cmd("send", "--flush-timeout", "1s", *KEY, "here", "127.0.0.1:%d" % relay.port, status=2)
-    ok("tenant-%d/.duet/secret" % ALICE in err, "what he cannot read is not sent", err)
+    ok("tenant-%d/.duet/secret" % ALICE in err, "files the user cannot read are not sent", err)
     os.remove(secret)
     cmd("send", "--remove", *KEY, "here", "127.0.0.1:%d" % relay.port)
     ok(not os.path.exists("here"), "all is sent, and gone from here")
@@ -173,4 +173,4 @@ if not enter():
 world = World(program, library)
 os.chdir(world.work)
 make_key("key")
-run_cases(each_users_part_arrives_as_a_recording_of_its_own, who_is_killed_of_those_who_send_is_replaced, what_is_left_is_sent_later)
+run_cases(each_users_part_arrives_as_a_recording_of_its_own, a_killed_sender_is_replaced, unsent_parts_are_sent_later)

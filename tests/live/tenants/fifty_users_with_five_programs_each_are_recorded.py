@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fifty users at once, none of whom the machine has a name for, each with five programs: each is recorded, and status can
+"""Fifty users at once, all without a name on this machine, each with five programs: each is recorded, and status can
 be read.
 
 arguments: DUET PROGRAM LIBDUET [USERS]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What was asked of a session of many users since it began holds for those who come later, too; and who listens to its
-triggers hears of all."""
+"""Requests to a session of many users hold for users that come later, too; and a listener to its
+triggers gets the firings of all users."""
 import collections
 import json
 import os
@@ -35,7 +35,7 @@ def collect(name, *options):
 
 
 def comes(uid, *args):
-    """A user's first program, once his part of the session serves him."""
+    """A user's first program, once the user's part of the session serves it."""
     p = world.user(uid, *args)
     until(lambda: has("default@%d" % uid), "user %d is served" % uid)
     return p
@@ -46,7 +46,7 @@ def end(c, *programs):
 
 
 def recorded(c):
-    """user -> the numbers of his events"""
+    """user -> the numbers of the user's events"""
     found = collections.defaultdict(list)
     for e in map(json.loads, cmd("view", "--json", "-e", "tenants:*", c.trace).splitlines()):
         if "fields" in e:
@@ -55,7 +55,7 @@ def recorded(c):
 
 
 def joins(p):
-    """It has joined: what follows is recorded.  -> its next number"""
+    """It has joined: later events are recorded.  -> its next number"""
     return until(lambda: (n := p.record(1)) and "memfd:duet-pool" in proc.read(p.pid, "maps") and n, "it has joined")
 
 
@@ -66,7 +66,7 @@ def goes_on(p):
     return set(range(n, n + 5))
 
 
-def what_was_disabled_stays_so_for_who_comes_later():
+def disabled_events_stay_so_for_later_users():
     c = collect("disabled", "-e", "tenants:*")
     own, alice = world.spawn([world.program]), comes(ALICE)
     cmd("disable", "tenants:*")
@@ -78,15 +78,15 @@ def what_was_disabled_stays_so_for_who_comes_later():
     wanted = {0: goes_on(own), ALICE: goes_on(alice), BOB: goes_on(bob), CAROL: goes_on(carol)}
     end(c, own, alice, bob, second, carol)
     got = recorded(c)
-    is_({uid: sorted(n - set(got.get(uid, []))) for uid, n in wanted.items()}, {uid: [] for uid in wanted}, "what is missing")
-    is_([(uid, n) for uid in before for n in got.get(uid, []) if n < before[uid]], [], "what was disabled")
+    is_({uid: sorted(n - set(got.get(uid, []))) for uid, n in wanted.items()}, {uid: [] for uid in wanted}, "missing events")
+    is_([(uid, n) for uid in before for n in got.get(uid, []) if n < before[uid]], [], "disabled events")
 
 
-def what_was_enabled_has_its_filter_and_channel_for_who_comes_later():
-    """Also when root's collector was killed meanwhile: what it knew is kept."""
+def enabled_events_keep_filter_and_channel_for_later_users():
+    """Also when root's collector was killed meanwhile: its state is kept."""
     c = collect("enabled", "-e", "other:*", "--channel", "rare:events=other:rare")
     own = world.spawn([world.program])
-    cmd("enable", "-f", "n > 90", "nobody:*", status=2)  # nobody has it yet
+    cmd("enable", "-f", "n > 90", "nobody:*", status=2)  # no program has it yet
     cmd("enable", "-f", "n % 2 == 1", "--channel", "rare", "tenants:tick")
     workers = lambda: [p for p in proc.children(c.pid) if "memfd:duet-pool" in proc.read(p, "maps")]  # not the warden
     worker = until(workers, "root's collector")[0]
@@ -99,13 +99,13 @@ def what_was_enabled_has_its_filter_and_channel_for_who_comes_later():
     got = recorded(c)
     files = [os.path.join(at, n) for at, _, names in os.walk(c.trace) for n in names]
     for uid, n in wanted.items():
-        is_(sorted({i for i in n if i % 2} - set(got.get(uid, []))), [], "what is missing of %d" % uid)
-        is_([i for i in got.get(uid, []) if i % 2 == 0], [], "what no filter let pass, of %d" % uid)
+        is_(sorted({i for i in n if i % 2} - set(got.get(uid, []))), [], "events of %d missing" % uid)
+        is_([i for i in got.get(uid, []) if i % 2 == 0], [], "events of %d that no filter let pass" % uid)
         ok(sum(os.path.getsize(f) for f in files if "/uid/%d/" % uid in f and "/rare_cpu" in f), "in its channel, of %d" % uid)
 
 
 def heard(listener):
-    """-> of which parts"""
+    """-> the parts of its messages"""
     return {json.loads(line)["session"] for line in listener.stdout.so_far().splitlines()}
 
 
@@ -113,10 +113,10 @@ def hears(listener, programs, labels):
     """Sooner or later, as long as they go on."""
     wanted = {"default@%d" % n if n else "default" for n in labels}
     until(lambda: all([p.record(5) for p in programs]) and heard(listener) == wanted,
-          lambda: "it hears %r: %r" % (wanted, heard(listener)))
+          lambda: "it receives %r: %r" % (wanted, heard(listener)))
 
 
-def triggers_are_there_for_who_comes_later_and_all_are_heard():
+def triggers_hold_for_later_users_and_all_firings_are_received():
     c = collect("triggers", "-e", "tenants:*")
     own, alice = world.spawn([world.program]), comes(ALICE)
     cmd("trigger", "add", "event tenants:tick if n > 1000000 -> notify")
@@ -124,7 +124,7 @@ def triggers_are_there_for_who_comes_later_and_all_are_heard():
     cmd("trigger", "remove", "1")
     bob = comes(BOB)
     is_(cmd("trigger", "list").count("  2  event tenants:tick if n %"), 3, "it has its number in all parts")
-    is_(cmd("trigger", "list").count("1000000"), 0, "what was removed is nowhere")
+    is_(cmd("trigger", "list").count("1000000"), 0, "removed triggers are nowhere")
     listener = start(duet, "trigger", "watch", env=world.env())
     hears(listener, (own, alice, bob), (0, ALICE, BOB))
     carol = comes(CAROL)
@@ -135,7 +135,7 @@ def triggers_are_there_for_who_comes_later_and_all_are_heard():
     is_(listener.wait(), 0, "it ends with the session")
 
 
-def who_listens_hears_the_successor_of_a_killed_collector():
+def a_listener_receives_from_the_successor_of_a_killed_collector():
     c = collect("successor", "-e", "tenants:*", "--trigger", TRIGGER)
     alice = comes(ALICE)
     listener = start(duet, "trigger", "watch", env=world.env())
@@ -145,7 +145,7 @@ def who_listens_hears_the_successor_of_a_killed_collector():
     worker = worker_of(part)
     os.kill(worker, signal.SIGKILL)
     until(lambda: [p for p in proc.children(part) if p != worker], "it has a successor")
-    until(lambda: alice.record(5) and len(listener.stdout.so_far()) > n + 2000, "and is heard on")
+    until(lambda: alice.record(5) and len(listener.stdout.so_far()) > n + 2000, "and continues")
     end(c, alice)
     is_(listener.wait(), 0, "it ends with the session")
 
@@ -160,12 +160,12 @@ def a_trigger_about_the_kernel_is_of_the_whole_session_alone():
     wanted = {0: goes_on(own), ALICE: goes_on(alice)}
     end(c, own, alice)
     got = recorded(c)
-    is_({uid: sorted(n - set(got.get(uid, []))) for uid, n in wanted.items()}, {0: [], ALICE: []}, "what is missing")
+    is_({uid: sorted(n - set(got.get(uid, []))) for uid, n in wanted.items()}, {0: [], ALICE: []}, "missing events")
 
 
 if not enter():
     skip("no right to make namespaces")
 world = World(program, library)
-run_cases(what_was_disabled_stays_so_for_who_comes_later, what_was_enabled_has_its_filter_and_channel_for_who_comes_later,
-          triggers_are_there_for_who_comes_later_and_all_are_heard, who_listens_hears_the_successor_of_a_killed_collector,
+run_cases(disabled_events_stay_so_for_later_users, enabled_events_keep_filter_and_channel_for_later_users,
+          triggers_hold_for_later_users_and_all_firings_are_received, a_listener_receives_from_the_successor_of_a_killed_collector,
           a_trigger_about_the_kernel_is_of_the_whole_session_alone)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What is asked of a session of many users is asked of, and told by, all of its parts; one that does not answer is named."""
+"""Requests to a session of many users reach all of its parts, and their answers are joined; a part that does not answer is named."""
 import collections
 import json
 import os
@@ -87,7 +87,7 @@ def a_part_that_does_not_answer_is_named():
     out, err = cmd("status", status=2)
     ok("default@%d  " % ALICE in out and "does not answer" in out, "in the table", out)
     ok("session default@%d: its collector does not answer" % ALICE in err, "and as an error", err)
-    ok(re.search("^  default@%d .* 1 " % BOB, out, re.M), "the others are told", out)
+    ok(re.search("^  default@%d .* 1 " % BOB, out, re.M), "the others are reported", out)
     os.kill(worker, signal.SIGCONT)
     end(c, alice, bob)
 
@@ -104,11 +104,11 @@ def enable_disable_and_triggers_reach_all():
     ok("enabled 2 events in 2 programs" in cmd("enable", "tenants:*")[0], "enable")
     out, _ = cmd("trigger", "add", "event tenants:tick if n > 1000000 -> notify")
     is_(len(re.findall("trigger 1:", out)), 2, "a trigger in each: " + out)
-    is_(len(re.findall("fired 0", cmd("trigger", "list")[0])), 2, "told of each")
+    is_(len(re.findall("fired 0", cmd("trigger", "list")[0])), 2, "reported for each")
     cmd("trigger", "remove", "1")
     is_(len(re.findall("no triggers", cmd("trigger", "list")[0])), 2, "gone from each")
     end(c, alice, own)
-    is_({k: v < 10 for k, v in counts(trace).items()}, {ALICE: True, 0: True}, "what was disabled was so for both")
+    is_({k: v < 10 for k, v in counts(trace).items()}, {ALICE: True, 0: True}, "disabled events were so for both")
 
 
 def a_snapshot_and_a_rotation_are_of_all():
@@ -122,7 +122,7 @@ def a_snapshot_and_a_rotation_are_of_all():
     for options, where in ((), trace + "/snapshot-1"), (("-o", given), given):
         out, _ = cmd("snapshot", *options)
         ok(out.startswith(where + ": "), "where it is", out)
-        is_({uid: n >= 20 for uid, n in counts(where).items()}, {ALICE: True, BOB: True, 0: True}, "what is in it")
+        is_({uid: n >= 20 for uid, n in counts(where).items()}, {ALICE: True, BOB: True, 0: True}, "the events in it")
         is_([n for n in os.listdir(os.path.dirname(where)) if n.startswith(".%s." % os.path.basename(where))], [],
             "nothing beside it")
     end(c, alice, bob, own)
@@ -135,7 +135,7 @@ def a_snapshot_and_a_rotation_are_of_all():
         p.record(20)
     found = cmd("rotate")[0].split()
     is_(found, [trace + "/piece-000001", trace + "/tenant-%d/piece-000001" % ALICE], "a piece of each")
-    is_([{k: v >= 20 for k, v in counts(p).items()} for p in found], [{0: True}, {ALICE: True}], "what is in them")
+    is_([{k: v >= 20 for k, v in counts(p).items()} for p in found], [{0: True}, {ALICE: True}], "the events in them")
     end(c, alice, own)
 
 

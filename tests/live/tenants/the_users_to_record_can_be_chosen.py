@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whom and what a session of many users records can be chosen as in any other: by program, user, container and level, from the
-start and while it runs, of those who are there and those who come."""
+"""The programs and events of a session of many users can be chosen as in any other: by program, user, container and level, from the
+start and while it runs, for present users and later ones."""
 import collections
 import json
 import os
@@ -37,7 +37,7 @@ class Recording:
         self.programs = {}
 
     def user(self, name, uid, binary="program"):
-        """Another program of that user, once his part serves him."""
+        """Another program of that user, once the user's part serves it."""
         if not os.path.exists(world.work + "/" + binary):
             os.symlink("program", world.work + "/" + binary)
         p = world.spawn([world.work + "/" + binary], user=uid, group=uid, extra_groups=[])
@@ -54,7 +54,7 @@ class Recording:
         return p
 
     def goes_on(self, *names):
-        """These have joined, and all record what is recorded of each that has."""
+        """These have joined, and each records the events requested of it."""
         for name in names:
             p = self.programs[name]
             pid = getattr(p, "inside", p.pid)
@@ -64,7 +64,7 @@ class Recording:
             p.record(5)
 
     def end(self):
-        """-> of whom what was recorded: name -> events, of those that it wrote at the last goes_on"""
+        """-> the recorded events by user: name -> events, of those that it wrote at the last goes_on"""
         pids = {getattr(p, "inside", p.pid): name for name, p in self.programs.items()}
         for p in self.programs.values():
             p.end()
@@ -107,7 +107,7 @@ def users_are_chosen_by_number():
     is_(r.end(), {"own": ["tick"], "bob": ["tick"]}, "all but one")
 
 
-def who_comes_later_is_chosen_by_what_was_enabled_since():
+def later_users_are_chosen_by_later_requests():
     r = Recording("-e", "other:*")
     r.user("own", 0)
     cmd("enable", "--uid", "%d,%d" % (ALICE, BOB), "tenants:tick", status=2)  # they are not there yet
@@ -152,5 +152,5 @@ def containers_are_chosen_beside_users():
 if not enter():
     skip("no right to make namespaces")
 world = World(program, library)
-run_cases(programs_are_chosen_by_name_of_all_users, users_are_chosen_by_number, who_comes_later_is_chosen_by_what_was_enabled_since,
+run_cases(programs_are_chosen_by_name_of_all_users, users_are_chosen_by_number, later_users_are_chosen_by_later_requests,
           events_are_chosen_by_level_of_all_users, containers_are_chosen_beside_users)

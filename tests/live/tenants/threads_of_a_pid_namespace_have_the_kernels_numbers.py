@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A program in a pid namespace and the kernel speak of the same threads by the same numbers.
+"""A program in a pid namespace and the kernel use the same numbers for the same threads.
 
-Its threads but the first are found by who ran, as sched_switch tells, and some kernels leave switches out. Then a
+Its threads but the first are found by the running thread in sched_switch, and some kernels leave switches out. Then a
 thread has a number above all of the host's, or seldom that of the thread before. So the measure is not that stream
-but /proc, and what is asked is that many are found, and most of these rightly.
+but /proc, and the test requires that many are found, and most of these rightly.
 """
 import json
 import os
@@ -42,7 +42,7 @@ def threads_of(pid):
     return found
 
 
-def the_kernel_names_them_as_it_does():
+def the_kernel_uses_the_same_numbers():
     collector = start(duet, "collect", "-e", "tenants:*", "-k", "sched_switch", "-o", trace, env=env)
     until(lambda: collector.poll() is not None or has_session(), "it records")
     if collector.poll() is not None:
@@ -59,7 +59,7 @@ def the_kernel_names_them_as_it_does():
     collector.end(signal.SIGTERM)
     events = [e for e in view("-e", "tenants:*") if "fields" in e]
     ok(len(events) == 6 * THREADS, "all is recorded: %d" % len(events))
-    ok({(e["vpid"], e["vtid"]) for e in events} == {(1, e["fields"]["tid"]) for e in events}, "its own numbers are told")
+    ok({(e["vpid"], e["vtid"]) for e in events} == {(1, e["fields"]["tid"]) for e in events}, "its own numbers are recorded")
     ok({e["pid"] for e in events} == {pid}, "its pid is the host's")
     ok({e["tid"] for e in events if e["vtid"] == 1} == {pid}, "its first thread is that process")
     others = {e["vtid"]: e["tid"] for e in events if e["vtid"] != 1}
@@ -67,9 +67,9 @@ def the_kernel_names_them_as_it_does():
     ok(pid not in others.values(), "none of them is called as the first one")
     named = [v for v, t in others.items() if t <= PID_MAX_LIMIT]
     right = [v for v in named if truth.get(v) == others[v]]
-    ok(len(named) >= THREADS / 3, "the kernel told of %d threads" % len(named))
+    ok(len(named) >= THREADS / 3, "the kernel reported %d threads" % len(named))
     ok(len(right) > len(named) * 3 / 4, "these are named as it does: %r of %r in %r" % (right, named, truth))
     ok(re.search(r"\b%d\b" % pid, cmd("stats", "--by", "process", trace)[1]) is not None, "reports count it as that process")
 
 
-run_cases(the_kernel_names_them_as_it_does)
+run_cases(the_kernel_uses_the_same_numbers)

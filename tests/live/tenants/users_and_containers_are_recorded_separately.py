@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Other users' programs and those in containers are recorded by one collector of root, each user's in a memory of
-his own, whatever he does in his directory; and nothing is left behind."""
+"""Other users' programs and those in containers are recorded by one collector of root, each user's in its own
+memory, whatever the user does in its directory; and nothing is left behind."""
 import collections
 import fcntl
 import glob
@@ -70,7 +70,7 @@ class Collector:
     def end(self, but=None):
         status, _, self.err = self.p.end(signal.SIGTERM)
         is_(status, 0, "the collector ends well: " + self.err)
-        is_(remains(but), [], "what is left behind")
+        is_(remains(but), [], "the files left behind")
         m = re.search(r"(\d+) LOST", self.err)
         self.lost = int(m.group(1)) if m else 0
         return self
@@ -85,9 +85,9 @@ class Collector:
 
 
 def label_of(program, number=0):
-    """What the container of a program of ours is called."""
+    """The name of the container of a program of ours."""
     for pid in [program.p.pid] + descendants(program.p.pid):
-        ns = os.stat("/proc/%d/ns/mnt" % pid).st_ino  # it runs until we tell it to end
+        ns = os.stat("/proc/%d/ns/mnt" % pid).st_ino  # it runs until we end it
         if ns != os.stat("/proc/self/ns/mnt").st_ino:
             return "mnt-%d:%d" % (ns, number)
     raise AssertionError("no container")
@@ -100,7 +100,7 @@ def pool_of(pid):
 
 # ---------------------------------------------------------------- users
 
-def every_user_has_a_trace_and_a_memory_of_his_own():
+def every_user_has_a_trace_and_a_memory_of_its_own():
     alice, bob = world.user(ALICE), world.user(BOB)
     c = Collector("--all-users")
     c.serves(ALICE, BOB)
@@ -120,12 +120,12 @@ def every_user_has_a_trace_and_a_memory_of_his_own():
     is_((c.counts(), c.lost), ({ALICE: 107, BOB: 50, CAROL: 35, 0: 11}, 0), "all is recorded")
     for uid, n in ((ALICE, 107), (BOB, 50), (CAROL, 35), (0, 11)):
         is_(c.counts("/tenant-%d/ust/uid/%d" % (uid, uid) if uid else "/ust/uid/0"), {uid: n},
-            "user %d, below his number" % uid)
+            "user %d, below the user's number" % uid)
     is_("from 6 programs" in c.err, True, "all programs are counted: " + c.err)
 
 
 def attempt(uid, do):
-    """What a user gets for it: "", or the error's name."""
+    """The result for a user: "", or the error's name."""
     r, w = os.pipe()
     pid = os.fork()
     if not pid:
@@ -151,14 +151,14 @@ def connect(path):
     s.connect(path)
 
 
-def nobody_reaches_another_users_memory():
+def no_user_reaches_another_users_memory():
     alice, bob = world.user(ALICE), world.user(BOB)
     c = Collector("--all-users")
     c.serves(ALICE, BOB)
     alice.record(1)
     bob.record(1)
     for what, path in (("directory", directory(BOB)), ("socket", directory(BOB) + "/sock-default.root"),
-                       ("root's socket for him", directory(0) + "/sock-default@%d" % BOB)):
+                       ("root's socket for the user", directory(0) + "/sock-default@%d" % BOB)):
         do = (lambda: os.listdir(path)) if what == "directory" else (lambda: connect(path))
         is_(attempt(ALICE, do), "PermissionError", "Alice and Bob's " + what)
     everybody = descendants(c.p.pid) + [c.p.pid]
@@ -174,7 +174,7 @@ def nobody_reaches_another_users_memory():
     for p in (alice, bob):
         p.end()
     c.end()
-    is_(c.counts(), {ALICE: 1, BOB: 1}, "what was recorded")
+    is_(c.counts(), {ALICE: 1, BOB: 1}, "the recorded events")
 
 
 def a_user_asks_nothing_of_roots_session():
@@ -189,7 +189,7 @@ def a_user_asks_nothing_of_roots_session():
         s.send(b'{"verb":"stop"}')
         if s.recv(100):
             raise BlockingIOError
-    is_(attempt(ALICE, ask), "", "it hears nothing")
+    is_(attempt(ALICE, ask), "", "it receives nothing")
     is_(run("status", "default@%d" % ALICE).returncode, 0, "root asks, and is answered")
     is_(run("disable", "-s", "default@%d" % ALICE, "tenants:*").returncode, 0, "root disables")
     alice.record(5)
@@ -197,10 +197,10 @@ def a_user_asks_nothing_of_roots_session():
     alice.record(5)
     alice.end()
     c.end()
-    is_(c.counts(), {ALICE: 5}, "what was enabled")
+    is_(c.counts(), {ALICE: 5}, "the enabled events")
 
 
-def what_a_hostile_user_makes_harms_him_alone():
+def files_of_a_hostile_user_harm_that_user_alone():
     victim = world.work + "/victim"
     with open(victim, "w") as f:
         f.write("precious")
@@ -227,7 +227,7 @@ def what_a_hostile_user_makes_harms_him_alone():
     lock = os.open(directory(ALICE), os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     bob = world.user(BOB)
-    # Not his: a link, somebody else's, one that others may write to.
+    # Not the user's: a link, another user's directory, one that others may write to.
     os.symlink(directory(BOB), "/dev/shm/duet-65520")
     os.mkdir("/dev/shm/duet-65521", 0o700)
     os.mkdir("/dev/shm/duet-65522", 0o777)
@@ -244,9 +244,9 @@ def what_a_hostile_user_makes_harms_him_alone():
         alice = world.user(ALICE, "3")
         alice.end()
         bob.end()
-        is_(names(directory(0), "session-default@655%s" % "2"), [], "nobody else is served")
+        is_(names(directory(0), "session-default@655%s" % "2"), [], "no other user is served")
         c.end(but=directory(ALICE))
-        is_((c.counts().get(BOB), c.counts().get(ALICE)), (10, 3), "what they recorded")
+        is_((c.counts().get(BOB), c.counts().get(ALICE)), (10, 3), "their recorded events")
         made = [n for n in names(directory(ALICE)) if not os.path.islink(directory(ALICE) + "/" + n) and
                 os.lstat(directory(ALICE) + "/" + n).st_uid != ALICE]
         is_(made, [], "files of root's in her directory")
@@ -276,7 +276,7 @@ def a_users_own_sessions_go_on_beside_roots():
     until(lambda: names(directory(ALICE), "session-default"), "hers is ready")
     until(lambda: len(names(directory(ALICE), "session-")) == 2, "and root's is beside it")
     until(lambda: re.search("user %d:(.|\n)*[(]default(.root)?, default" % ALICE, run("list", "--all-users").stdout),
-             "root's list of all users tells both")
+             "root's list of all users shows both")
     is_(alice.record(10), 10, "recorded by both")
     p = run("disable", "tenants:*")
     is_("disabled 2 events in 2 programs" in p.stdout, True, "one command for all users: " + p.stdout + p.stderr)
@@ -289,8 +289,8 @@ def a_users_own_sessions_go_on_beside_roots():
     own.end()
     is_(run("stop", "--all").returncode, 0, "root stops all at once")
     is_(c.p.wait(), 0, "and it ends")
-    is_(remains(), [], "what is left behind")
-    is_(c.counts(), {ALICE: 10}, "what root recorded")
+    is_(remains(), [], "the files left behind")
+    is_(c.counts(), {ALICE: 10}, "root's recorded events")
 
 
 # ---------------------------------------------------------------- containers
@@ -316,7 +316,7 @@ def containers_are_recorded_from_outside():
             "a container of %s, below its name" % what)
         is_(len(c.events("/tenant-%s" % later_label)) >= 20, True, "the one that came")
         for e in events:
-            is_((e.get("vpid"), e.get("vtid")), (e["fields"]["pid"], e["fields"]["tid"]), "its own numbers are told")
+            is_((e.get("vpid"), e.get("vtid")), (e["fields"]["pid"], e["fields"]["tid"]), "its own numbers are recorded")
             if failures:
                 break
         is_({e["pid"] for e in events} - pids, set(), "and those by which we see the processes")
@@ -341,7 +341,7 @@ def killed_collectors_are_swept_up():
 
 
 def keeper_and_worker(session):
-    """As its collector tells, once both are there."""
+    """As its collector reports, once both are there."""
     p = run("status", "--json", session)
     keeper = json.loads(p.stdout)["sessions"][0]["pid"] if not p.returncode else 0
     workers = children(keeper) if keeper else []
@@ -360,7 +360,7 @@ def a_killed_collector_is_replaced_and_the_others_go_on():
         kill(before[number])
         again = until(lambda: [p for p in [keeper_and_worker(session)] if p and before[number] not in p],
                       lambda: "a %s again: %s" % (who, run("status", session)))[0]
-        is_(again[0], before[0] if number else before[1], "who is the keeper then")
+        is_(again[0], before[0] if number else before[1], "the keeper then")
         is_((alice.record(5), bob.record(5)), (10 + 5 * number, 10 + 5 * number), "the programs go on")
     later = world.user(ALICE, "4")
     for p in (alice, bob, later):
@@ -382,15 +382,15 @@ def a_killed_warden_ends_its_collectors_alone():
     alice.end()
     own.end()
     c.end()
-    is_((c.counts(), "was killed" in c.err), ({ALICE: 5, 0: 3}, True), "what is recorded, and told")
+    is_((c.counts(), "was killed" in c.err), ({ALICE: 5, 0: 3}, True), "events recorded, and reported as lost")
 
 
 if not enter():
     skip("no right to make namespaces: nothing is tried")
 world = World(program, library)
 duet = world.copy(duet, "duet") # users run it, too
-run_cases(every_user_has_a_trace_and_a_memory_of_his_own, nobody_reaches_another_users_memory,
+run_cases(every_user_has_a_trace_and_a_memory_of_its_own, no_user_reaches_another_users_memory,
           a_user_asks_nothing_of_roots_session, a_users_own_sessions_go_on_beside_roots,
-          what_a_hostile_user_makes_harms_him_alone, containers_are_recorded_from_outside,
+          files_of_a_hostile_user_harm_that_user_alone, containers_are_recorded_from_outside,
           killed_collectors_are_swept_up, a_killed_collector_is_replaced_and_the_others_go_on,
           a_killed_warden_ends_its_collectors_alone)

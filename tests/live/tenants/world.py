@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A machine of its own for the tests: mount and pid namespaces with a /dev/shm and a /proc that nobody else
-has; in it users, and containers."""
+"""A machine of its own for the tests: mount and pid namespaces with its own /dev/shm and /proc;
+in it users, and containers."""
 import os
 import shutil
 import subprocess

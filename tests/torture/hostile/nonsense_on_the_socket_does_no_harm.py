@@ -40,7 +40,7 @@ def talk_all(n):
     return said
 
 
-def it_goes_on_and_serves_the_others():
+def the_collector_goes_on_and_serves_the_others():
     # A bit of all that requests are about: filters, channels, a flight recorder to be snapshot.
     collector = begins(start(duet, "collect", "-o", work + "/trace", "-e", "honest:step", "--channel",
                              "ring:events=honest:waits,mode=overwrite,size=1M"))
@@ -85,4 +85,4 @@ def it_goes_on_and_serves_the_others():
           % (count, took, status_ms, join_ms, n, os.getloadavg()[0], before, after, len(steps)))
 
 
-run_cases(it_goes_on_and_serves_the_others)
+run_cases(the_collector_goes_on_and_serves_the_others)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that count, slowly, each its own numbers, until SIGTERM; then prints how far each got.
- * "ready" when each has begun.  Not as fast as tests/live/control/programs/counting.c's, for Babeltrace prints what they
- * record. */
+ * Prints "ready" when each has begun.  Not as fast as tests/live/control/programs/counting.c's, because Babeltrace prints their
+ * events. */
 #include <duet/duet.h>
 #include <pthread.h>
 #include <signal.h>

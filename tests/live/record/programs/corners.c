@@ -25,7 +25,7 @@
 
 #include "abi/control.h"
 
-/* Counted only if somebody records by now. */
+/* Counted only if a session records by now. */
 static void step_if_enabled(void)
 {
 	if (trace_life_step_enabled())
@@ -199,7 +199,7 @@ static void signal_stack(void)
 	stack_t s = { .ss_size = size };
 
 	size &= ~(size_t)4095;
-	s.ss_sp = stack += 4096; /* behind a page that nobody may touch */
+	s.ss_sp = stack += 4096; /* behind a page without access */
 	s.ss_size = size;
 	if (mprotect(stack, size, PROT_READ | PROT_WRITE))
 		exit(3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/record/programs/life.c - one way to live and die each; NOTES gets "PID EVENTS" of all who
- * could still say so, and "secure", "enabled" where that is the question.
+ * tests/live/record/programs/life.c - one way to live and die each; NOTES gets "PID EVENTS" of each process
+ * that can still write it, and "secure", "enabled" where a test needs that.
  *
  * usage: program MODE NOTES [NUMBER]
  */
@@ -350,7 +350,7 @@ static void refuse_sockets(void)
 	install(f, sizeof f / sizeof *f);
 }
 
-/* All that this program itself needs from here on; nothing that finds out who it is. */
+/* The calls that this program still needs; none that returns its identity. */
 static void kill_for_all_but_the_least(void)
 {
 	struct sock_filter f[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
@@ -377,7 +377,7 @@ static void kill_for_all_but_the_least(void)
 	install(f, sizeof f / sizeof *f);
 }
 
-/* Waits under the filter until somebody enables the event, and afterwards for SIGTERM. */
+/* Waits under the filter until the event is enabled, and afterwards for SIGTERM. */
 static void wait_and_step(void)
 {
 	struct timespec t = { 0, 10000000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/record/programs/numbers.c - threads that record numbers, each event telling all of itself,
- * until SIGTERM; then says how long the slowest took.
+ * tests/live/record/programs/numbers.c - threads that record numbers, each event complete in itself,
+ * until SIGTERM; then prints how long the slowest took.
  *
  * usage: numbers THREADS PER_SECOND [pin] [call]
  *

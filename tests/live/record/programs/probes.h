@@ -283,7 +283,7 @@ static void a_child_has_them_and_its_own(void)
 	close(go[1]);
 }
 
-/* An argument that is freed when its probe is detached: ASan sees who comes late. */
+/* An argument that is freed when its probe is detached: ASan reports a late use. */
 struct burden {
 	long long sum;
 	int magic;

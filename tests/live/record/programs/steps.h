@@ -50,7 +50,7 @@ static inline void note_steps(void)
 	note(pid, n_steps);
 }
 
-/* What a child does; it never returns. */
+/* The work of a child; it never returns. */
 static inline void child(int n)
 {
 	n_steps = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/tenants/programs/rights.c - tries what it may do, and writes of each thing a line "NAME: the
+ * tests/live/tenants/programs/rights.c - tries system calls, and writes for each a line "NAME: the
  * error", or "NAME: done".
  *
  * usage: rights OUT ROOTS_PID HIS_PID ROOTS_FILE DIRECTORY...
