@@ -265,14 +265,14 @@ def close():
         shutil.rmtree(work, ignore_errors=True)
 
 
-def told_to_end(sig, frame):
+def ended_by_signal(sig, frame):
     if os.getpid() != owner:
         os._exit(128 + sig)
     raise Failed("ended by signal %d: out of time?" % sig)
 
 
 atexit.register(close)
-signal.signal(signal.SIGTERM, told_to_end)
+signal.signal(signal.SIGTERM, ended_by_signal)
 
 
 def show(programs):

@@ -18,7 +18,7 @@ MAN, INCLUDE = ROOT / "man", ROOT / "include"
 n_failed = 0
 
 
-def tell(good, what, details=""):
+def check(good, what, details=""):
     global n_failed
     n_failed += not good
     print("%s %s" % ("ok" if good else "not ok", what) + ("" if good else "\n# " + details))
@@ -38,11 +38,11 @@ def names_of(page):
 def verbs_have_pages(duet):
     names = {n: p for p in MAN.glob("*.1") for n in names_of(p)}
     verbs = re.findall(r"^  ([a-z]+) ", run(duet, "--help").stdout, re.M)
-    tell(len(verbs) >= 6, "duet --help lists verbs")
+    check(len(verbs) >= 6, "duet --help lists verbs")
     shown_by = {}
     for verb in verbs:
         page = names.get("duet-" + verb)
-        tell(page, "duet %s has a page" % verb)
+        check(page, "duet %s has a page" % verb)
         if page:
             shown_by.setdefault(page, set()).update(options_in_help(duet, verb))
     for page, shown in shown_by.items():
@@ -56,21 +56,21 @@ def options_in_help(duet, verb):
 def options_agree(page, shown):
     """Verbs that share a page show all its options together."""
     told = set(re.findall(r"Fl -([a-z][a-z-]+)", page.read_text())) - {"help"}
-    tell(shown <= told, "%s names all options that its verbs' help shows" % page.name, str(shown - told))
-    tell(told <= shown, "the help of its verbs shows all options of %s" % page.name, str(told - shown))
+    check(shown <= told, "%s names all options that its verbs' help shows" % page.name, str(shown - told))
+    check(told <= shown, "the help of its verbs shows all options of %s" % page.name, str(told - shown))
 
 
 def headers_have_pages():
     text = "".join(p.read_text() for p in MAN.glob("*.3"))
     for h in sorted((INCLUDE / "duet").glob("*.h")):
-        tell(".In duet/%s" % h.name in text, "duet/%s is in a page" % h.name)
+        check(".In duet/%s" % h.name in text, "duet/%s is in a page" % h.name)
     # Everything a user may call is named.
     public = set(re.findall(r"^#define ((?:trace_|DUET_(?!I_|[A-Z]+_H$))\w+)\b", "".join(
         h.read_text() for h in (INCLUDE / "duet").glob("*.h")), re.M)) - {"DUET_H"}
     public |= set(re.findall(r"^(?:static inline|extern)\b.*?\b(duet_(?!i_)\w+)\(", "".join(
         h.read_text() for h in (INCLUDE / "duet").glob("*.h")), re.M))
     missing = sorted(n for n in public if n not in text and not n.endswith("_H"))
-    tell(not missing, "section 3 names all public macros and functions", str(missing))
+    check(not missing, "section 3 names all public macros and functions", str(missing))
 
 
 def pages_are_well_formed():
@@ -83,7 +83,7 @@ def pages_are_well_formed():
         else:
             print("# neither mandoc nor groff: pages are not checked")
             return
-        tell(not said, "%s is well formed" % page.name, said)
+        check(not said, "%s is well formed" % page.name, said)
 
 
 def examples(page):
@@ -114,9 +114,9 @@ def examples_work(duet):
                     p = run(duet, "record", "--no-kernel", "-q", "-o", d / "r", "--", d / "example", env=env)
                 if not p.returncode:
                     p = run(duet, "view", d / "r")
-                tell(p.returncode == 0 and " shop:" in p.stdout,
+                check(p.returncode == 0 and " shop:" in p.stdout,
                      "example %d, in %s, works with %s" % (n, page.name, way[0]), p.stdout)
-    tell(n >= 4, "there are examples")
+    check(n >= 4, "there are examples")
 
 
 def main():

@@ -83,7 +83,7 @@ def the_event_is_in_its_snapshot_and_the_command_knows_where():
     ok(len(once) == 1, "it fired once", once)
 
 
-def told_to(watcher):
+def messages_to(watcher):
     """The whole lines so far."""
     return [json.loads(line) for line in watcher.stdout.so_far().splitlines(True) if line.endswith("\n")]
 
@@ -122,8 +122,8 @@ def conditions_hold_and_are_reported_to_listeners():
     c.send_signal(signal.SIGUSR1)
     open(flag, "w").close()
     until(lambda: all(has_fired("web", n) for n in range(1, 8)), lambda: "all fire: %s" % triggers("web"))
-    until(lambda: {t["trigger"] for t in told_to(w)} == set(range(1, 9)), lambda: "all are reported: %r" % told_to(w))
-    by = {t["trigger"]: t for t in told_to(w)}
+    until(lambda: {t["trigger"] for t in messages_to(w)} == set(range(1, 9)), lambda: "all are reported: %r" % messages_to(w))
+    by = {t["trigger"]: t for t in messages_to(w)}
     ok(by[1]["value"] == 4 and by[1]["pid"] == p.pid, "a rate", by[1])
     ok(by[2]["value"] >= 50000000 and by[2]["event"] == "shop:paid", "a time", by[2])
     ok(by[3]["value"] > 1000000000 and by[3]["event"] == "shop:order", "a lateness", by[3])

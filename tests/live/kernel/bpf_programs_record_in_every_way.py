@@ -104,7 +104,7 @@ def background_sessions_survive_their_collectors():
     ok(glob.glob(path + "/kernel-*/bpf_*"), "by BPF programs in each life")
 
 
-def it_is_followed_while_it_is_written():
+def a_recording_of_bpf_programs_is_followed_live():
     counter = Numbers()
     c = begins(start(duet, "collect", "-q", "-o", work + "/live", *BPF))
     live = start(duet, "live", "--json")
@@ -116,7 +116,7 @@ def it_is_followed_while_it_is_written():
     is_(found, list(range(found[0], n)), "each event is shown, in order")
 
 
-def it_is_sent_to_a_relay():
+def a_recording_of_bpf_programs_is_sent_to_a_relay():
     os.chdir(work)
     make_key("key")
     relay = Relay(work + "/there")
@@ -177,5 +177,5 @@ if os.geteuid():
 status, _, why = cmd("record", "-q", *BPF, "-o", work + "/probe", "--", "true")
 if status:
     skip(why)
-run_cases(pieces_are_whole, background_sessions_survive_their_collectors, it_is_followed_while_it_is_written,
-          it_is_sent_to_a_relay, triggers_see_it, a_flight_recorder_keeps_the_newest_in_bounded_memory)
+run_cases(pieces_are_whole, background_sessions_survive_their_collectors, a_recording_of_bpf_programs_is_followed_live,
+          a_recording_of_bpf_programs_is_sent_to_a_relay, triggers_see_it, a_flight_recorder_keeps_the_newest_in_bounded_memory)

@@ -40,7 +40,7 @@ def contexts(path):
     return [dict(e["context"], tid=e["tid"], pid=e["pid"], procname=e.get("proc")) for e in events(path)]
 
 
-def are_told(got, want):
+def are_recorded(got, want):
     is_(len(got), len(want), "as many events as calls")
     for g, w in zip(got, want):
         is_({k: g.get(k) for k in w}, w, "its values")
@@ -58,7 +58,7 @@ def record(name, *args, steps=("mark",), program=True, kernel="syscalls", names=
 
 def each_event_has_the_contexts_of_its_thread():
     path, want = record("all", steps=("mark", "fork", "thread", "name", "exec", "mark"))
-    are_told(contexts(path), want)
+    are_recorded(contexts(path), want)
 
 
 def a_new_user_id_counts_from_the_call_on():
@@ -67,7 +67,7 @@ def a_new_user_id_counts_from_the_call_on():
     for w in want:
         for name in [n for n in w if n.endswith("_ns")]:
             del w[name]
-    are_told(contexts(path), want)
+    are_recorded(contexts(path), want)
 
 
 def values_in_proc_are_recorded_from_the_call_on():
@@ -79,7 +79,7 @@ def values_in_proc_are_recorded_from_the_call_on():
     out, err = p.communicate("go on\n")
     is_(p.returncode, 0, "it is recorded: " + err)
     want = said(out)
-    are_told(contexts(path), want)
+    are_recorded(contexts(path), want)
     ok(want[0]["uts_ns"] != want[1]["uts_ns"], "it is in another namespace", want)
 
 
@@ -117,14 +117,14 @@ def so_do_samples_and_stacks():
 
 def a_flight_recorder_and_its_snapshots_have_them():
     path, want = record("flight", "--overwrite", steps=("mark", "user", "fork", "mark"), names="pid,ppid,uid,euid,procname")
-    are_told(contexts(path), [{k: w[k] for k in ("tid", "pid", "ppid", "uid", "euid", "procname")} for w in want])
+    are_recorded(contexts(path), [{k: w[k] for k in ("tid", "pid", "ppid", "uid", "euid", "procname")} for w in want])
 
 
 def programs_of_bpf_have_them():
     if cmd("record", "-q", "--kernel-backend=bpf", "-k", "syscalls", "-o", work + "/probe", "--", "true")[0]:
         return
     path, want = record("bpf", "--kernel-backend=bpf", steps=("mark", "thread", "mark"))
-    are_told(contexts(path), want)
+    are_recorded(contexts(path), want)
 
 
 def session(name, *args):
@@ -151,7 +151,7 @@ def each_piece_has_them():
     want += marks()
     ends(p)
     pids = {w["pid"] for w in want}
-    are_told([c for c in contexts(path) if c["pid"] in pids], want)
+    are_recorded([c for c in contexts(path) if c["pid"] in pids], want)
 
 
 def the_successor_of_a_killed_collector_knows_the_contexts():
@@ -167,7 +167,7 @@ def the_successor_of_a_killed_collector_knows_the_contexts():
     want += marks()
     is_(cmd("stop", "back")[0], 0, "it stops")
     pids = {w["pid"] for w in want}
-    are_told([c for c in contexts(path) if c["pid"] in pids], want)
+    are_recorded([c for c in contexts(path) if c["pid"] in pids], want)
 
 
 def a_new_cgroup_counts_from_the_change_on():
@@ -183,7 +183,7 @@ def a_new_cgroup_counts_from_the_change_on():
             sys.executable, PROGRAM, where, sys.executable, PROGRAM)), program=False, names="pid,cgroup")
     finally:
         os.rmdir(where)
-    are_told([{k: c[k] for k in ("tid", "cgroup")} for c in contexts(path)], [{k: w[k] for k in ("tid", "cgroup")} for w in want])
+    are_recorded([{k: c[k] for k in ("tid", "cgroup")} for c in contexts(path)], [{k: w[k] for k in ("tid", "cgroup")} for w in want])
     is_([os.path.basename(w["cgroup"]) for w in want[1:]], [os.path.basename(where)] * (len(want) - 1), "in the other")
 
 

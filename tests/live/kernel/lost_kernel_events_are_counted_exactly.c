@@ -90,7 +90,7 @@ static void full_rings_of_bpf_programs_refuse_and_count(void)
 	small_buffers("bpf-polled", KERNEL_BACKEND_BPF, false, false);
 }
 
-static void so_do_those_of_a_flight_recorder_and_what_made_room_is_counted(void)
+static void full_rings_of_a_flight_recorder_overwrite_and_count(void)
 {
 	small_buffers("bpf-overwrite", KERNEL_BACKEND_BPF, true, false);
 	small_buffers("bpf-overwrite-lazy", KERNEL_BACKEND_BPF, true, true);
@@ -134,7 +134,7 @@ static void few_calls(void)
 		syscall(SYS_getppid);
 }
 
-static void programs_that_were_not_run_are_counted_and_told(void)
+static void missed_runs_of_bpf_programs_are_counted_and_reported(void)
 {
 	enum { PROGRAMS = 4, MISSED = 3 }; /* entries, ends, forks, frees */
 	struct kernel *k =
@@ -172,7 +172,7 @@ static void poll_and_die(struct kernel *k)
 }
 
 /* Each of three collectors finds that more was lost than it can read; the last one ends well. */
-static void successors_tell_only_new_losses(const char *name, enum kernel_backend backend)
+static void successors_report_only_new_losses(const char *name, enum kernel_backend backend)
 {
 	struct kernel_options o = {
 		.patterns = patterns, .n_patterns = 1, .buffer_kib = 512, .backend = backend
@@ -210,14 +210,14 @@ static void successors_tell_only_new_losses(const char *name, enum kernel_backen
 	is(n_events + n.lost, 3 * 2 * N);
 }
 
-static void successors_of_a_killed_collector_tell_only_new_losses(void)
+static void successors_of_a_killed_collector_report_only_new_losses(void)
 {
-	successors_tell_only_new_losses("killed", KERNEL_BACKEND_FTRACE);
+	successors_report_only_new_losses("killed", KERNEL_BACKEND_FTRACE);
 }
 
-static void so_they_do_of_bpf_programs(void)
+static void successors_with_bpf_programs_report_only_new_losses(void)
 {
-	successors_tell_only_new_losses("killed-bpf", KERNEL_BACKEND_BPF);
+	successors_report_only_new_losses("killed-bpf", KERNEL_BACKEND_BPF);
 }
 
 int main(void)
@@ -228,13 +228,13 @@ int main(void)
 	run(full_buffers_refuse_and_count);
 	run(full_buffers_overwrite_and_count);
 	run(losses_between_polls_are_counted);
-	run(successors_of_a_killed_collector_tell_only_new_losses);
+	run(successors_of_a_killed_collector_report_only_new_losses);
 	if (live_has_bpf(&reason)) {
 		run(full_rings_of_bpf_programs_refuse_and_count);
 		run(a_ring_that_is_full_to_the_byte_is_read_once);
-		run(so_do_those_of_a_flight_recorder_and_what_made_room_is_counted);
-		run(so_they_do_of_bpf_programs);
-		run(programs_that_were_not_run_are_counted_and_told);
+		run(full_rings_of_a_flight_recorder_overwrite_and_count);
+		run(successors_with_bpf_programs_report_only_new_losses);
+		run(missed_runs_of_bpf_programs_are_counted_and_reported);
 	} else
 		printf("# by BPF programs: not here: %s\n", reason);
 	return test_status();

@@ -273,7 +273,7 @@ def losses_before_and_after_a_kill_are_in_the_summary():
     is_(status, 0, "duet start: " + err)
     before = rounds = 0
 
-    def is_told():
+    def is_reported():
         """By perf with the next event that has room; in the files, if it was written."""
         nonlocal rounds
         rounds += 1
@@ -285,7 +285,7 @@ def losses_before_and_after_a_kill_are_in_the_summary():
         os.kill(first, signal.SIGSTOP)
         is_(start(faults, 25 * N).end()[0], 0, "many calls")
         os.kill(first, signal.SIGCONT)
-        until(is_told, "losses are reported")
+        until(is_reported, "losses are reported")
         kill_worker("lives")
     status, out, err = cmd("stop", "lives")
     is_(status, 0, "duet stop: " + err)

@@ -74,7 +74,7 @@ def in_order(text):
     return re.sub(r"\w+(?:\|\w+)+", lambda m: "|".join(sorted(m[0].split("|"))), text)
 
 
-def is_what_lies_there(ours, theirs):
+def is_memory_there(ours, theirs):
     """Of long texts and long lists of them only the beginning is recorded, and dots are behind it."""
     ours, theirs = in_order(ours), in_order(theirs)
     pattern = re.escape(ours).replace(r'"\.\.\.', r'.*"').replace(r"\.\.\.\]", r".*\]")
@@ -87,7 +87,7 @@ def is_same(ours, theirs):
     if theirs == "FUTEX_BITSET_MATCH_ANY":
         return ours == "0xffffffff"
     if theirs[:1] in "{[" and ours[:1] in "{[":
-        return is_what_lies_there(ours, theirs)
+        return is_memory_there(ours, theirs)
     if theirs[:1] in '"{[~' or is_address(theirs):  # data in memory
         return is_address(ours) and (not is_address(theirs) or ours == theirs)
     if set(ours.split("|")) == set(theirs.split("|")):

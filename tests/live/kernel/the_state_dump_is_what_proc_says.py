@@ -112,7 +112,7 @@ def kinds_of(path):
     return kinds
 
 
-def tells_all(path, p, what):
+def dumps_all(path, p, what):
     """Names of the machine's parts, and of the process @p: its threads, files and mappings."""
     kinds = kinds_of(path)
     for kind in ("interrupt", "block_device", "network_interface", "cpu_topology"):
@@ -137,11 +137,11 @@ def each_chunk_and_each_snapshot_has_a_whole_dump():
 
             def finished():
                 return sorted(n for n in set(os.listdir(path)) - before if n.startswith("piece-"))[1:-1]
-            tells_all(path + "/" + until(finished, "a later piece is finished")[0], p, what)
+            dumps_all(path + "/" + until(finished, "a later piece is finished")[0], p, what)
         else:
             for i in range(2):
                 is_(cmd("snapshot", "-s", what, "-o", work + "/snapshot-%d" % i)[0], 0, "duet snapshot")
-                tells_all(work + "/snapshot-%d" % i, p, what)
+                dumps_all(work + "/snapshot-%d" % i, p, what)
         is_(cmd("stop", what)[0], 0, "duet stop")
         p.end(signal.SIGKILL)
 

@@ -111,7 +111,7 @@ def a_cut_link_is_made_again():
     nothing_is_left()
 
 
-def of_several_one_is_named():
+def one_of_several_recordings_must_be_named():
     r = Relay(work + "/two", "--watch")
     status, out, err = cmd("live", "--at", r.at, *KEY)
     ok(status == 2 and "nothing is being recorded there" in err, "of none: " + err)
@@ -185,5 +185,5 @@ os.mkdir(COPIES)
 for name in "key", "other":
     with open(os.open(work + "/" + name, os.O_WRONLY | os.O_CREAT, 0o600), "w") as key:
         key.write(name * 20)
-run_cases(a_recording_on_a_remote_relay_is_shown, a_cut_link_is_made_again, of_several_one_is_named,
+run_cases(a_recording_on_a_remote_relay_is_shown, a_cut_link_is_made_again, one_of_several_recordings_must_be_named,
           only_a_permitted_user_with_the_key_follows, a_slow_reader_does_not_make_bytes_pile_up)

@@ -494,14 +494,14 @@ def a_relay_goes_on_if_its_output_is_not_read():
     is_(record(port, "-o", "unread", "--", program, "2000", "0").end()[0], 0, "it is sent")
     said = os.read(from_it, 1 << 20)
 
-    def another_is_sent_and_told():
+    def another_is_sent_and_reported():
         """Its end is not reported: the pipe of one page then contains its beginning."""
         nonlocal said
         is_(record(port, "--", program, "10", "0").end()[0], 0, "another is sent")
         while select.select([from_it], [], [], 0)[0]:
             said += os.read(from_it, 1 << 16)
         return re.search(rb"\d+ lines are missing here: nobody read them\n\S+ begins", said)
-    until(another_is_sent_and_told, lambda: "later lines are there: %r" % said[-300:])
+    until(another_is_sent_and_reported, lambda: "later lines are there: %r" % said[-300:])
     relay.terminate()
     is_(relay.wait(), 0, "the relay ends")
     os.close(from_it)

@@ -70,7 +70,7 @@ def is_sound(where):
         return b"one" in f.read()
 
 
-def it_comes_again_and_all_are_recorded():
+def the_file_is_made_again_and_all_are_recorded():
     for how in "removed", "cut", "scribbled over":
         c = collect("one")
         before = world.spawn([world.program])
@@ -127,4 +127,4 @@ def a_users_session_file_is_made_again_as_the_users():
 if not enter():
     skip("no right to make namespaces")
 world = World(program, library)
-run_cases(it_comes_again_and_all_are_recorded, another_session_that_begins_then_sits_elsewhere, a_users_session_file_is_made_again_as_the_users)
+run_cases(the_file_is_made_again_and_all_are_recorded, another_session_that_begins_then_sits_elsewhere, a_users_session_file_is_made_again_as_the_users)

@@ -104,16 +104,16 @@ def enabled_events_keep_filter_and_channel_for_later_users():
         ok(sum(os.path.getsize(f) for f in files if "/uid/%d/" % uid in f and "/rare_cpu" in f), "in its channel, of %d" % uid)
 
 
-def heard(listener):
+def received(listener):
     """-> the parts of its messages"""
     return {json.loads(line)["session"] for line in listener.stdout.so_far().splitlines()}
 
 
-def hears(listener, programs, labels):
+def receives(listener, programs, labels):
     """Sooner or later, as long as they go on."""
     wanted = {"default@%d" % n if n else "default" for n in labels}
-    until(lambda: all([p.record(5) for p in programs]) and heard(listener) == wanted,
-          lambda: "it receives %r: %r" % (wanted, heard(listener)))
+    until(lambda: all([p.record(5) for p in programs]) and received(listener) == wanted,
+          lambda: "it receives %r: %r" % (wanted, received(listener)))
 
 
 def triggers_hold_for_later_users_and_all_firings_are_received():
@@ -126,9 +126,9 @@ def triggers_hold_for_later_users_and_all_firings_are_received():
     is_(cmd("trigger", "list").count("  2  event tenants:tick if n %"), 3, "it has its number in all parts")
     is_(cmd("trigger", "list").count("1000000"), 0, "removed triggers are nowhere")
     listener = start(duet, "trigger", "watch", env=world.env())
-    hears(listener, (own, alice, bob), (0, ALICE, BOB))
+    receives(listener, (own, alice, bob), (0, ALICE, BOB))
     carol = comes(CAROL)
-    hears(listener, (carol,), (0, ALICE, BOB, CAROL))
+    receives(listener, (carol,), (0, ALICE, BOB, CAROL))
     cmd("trigger", "remove", "2")
     is_(cmd("trigger", "list").count("no triggers"), 4, "gone from all")
     end(c, own, alice, bob, carol)
@@ -139,7 +139,7 @@ def a_listener_receives_from_the_successor_of_a_killed_collector():
     c = collect("successor", "-e", "tenants:*", "--trigger", TRIGGER)
     alice = comes(ALICE)
     listener = start(duet, "trigger", "watch", env=world.env())
-    hears(listener, (alice,), (ALICE,))
+    receives(listener, (alice,), (ALICE,))
     part = json.loads(cmd("status", "--json", "default@%d" % ALICE))["sessions"][0]["pid"]
     n = len(listener.stdout.so_far())
     worker = worker_of(part)

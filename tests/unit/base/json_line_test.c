@@ -81,7 +81,7 @@ static void malformed_lines_and_prefixes_of_lines_are_refused(void)
 	free(copy);
 }
 
-static void what_is_written_is_read_again(void)
+static void written_members_are_read_again(void)
 {
 	static const char odd[] = "a \"path\"\\with\neverything";
 	struct text t = { 0 };
@@ -105,6 +105,6 @@ int main(void)
 	run(members_of_a_line_are_found);
 	run(numbers_that_do_not_fit_are_none);
 	run(malformed_lines_and_prefixes_of_lines_are_refused);
-	run(what_is_written_is_read_again);
+	run(written_members_are_read_again);
 	return test_status();
 }

@@ -87,7 +87,7 @@ static void unrecordable_formats_are_refused(void)
 			printf("# accepted: %s\n", formats[i]);
 }
 
-static void what_does_not_fit_is_refused(void)
+static void formats_with_too_many_fields_are_refused(void)
 {
 	char format[1024] = "", small[8];
 
@@ -146,7 +146,7 @@ int main(void)
 	run(a_star_is_an_argument_of_its_own);
 	run(a_percent_sign_is_none);
 	run(unrecordable_formats_are_refused);
-	run(what_does_not_fit_is_refused);
+	run(formats_with_too_many_fields_are_refused);
 	run(random_formats_are_read_or_refused);
 	return test_status();
 }

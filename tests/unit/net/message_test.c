@@ -25,7 +25,7 @@ static struct message round_trip(const struct message *m)
 	return r;
 }
 
-static void what_is_written_is_read_again(void)
+static void written_messages_are_read_again(void)
 {
 	struct message m = { .type = MESSAGE_HELLO, .hello = { .version = 7, .id = { 1, 2, 3 } } },
 		       r;
@@ -157,7 +157,7 @@ static void names_stay_inside(void)
 
 int main(void)
 {
-	run(what_is_written_is_read_again);
+	run(written_messages_are_read_again);
 	run(data_lie_where_they_were_read);
 	run(control_characters_are_refused);
 	run(names_stay_inside);

@@ -145,12 +145,12 @@ static void a_pool_full_of_garbage_is_harmless(void)
 	survive(false, false, path);
 }
 
-static void nor_does_a_flight_recorder_full_of_garbage(void)
+static void a_flight_recorder_full_of_garbage_is_harmless(void)
 {
 	survive(true, false, path);
 }
 
-static void nor_without_restartable_sequences(void)
+static void garbage_is_harmless_without_restartable_sequences(void)
 {
 	survive(false, true, path);
 }
@@ -165,8 +165,8 @@ int main(void)
 		skip("no directory for traces");
 	snprintf(path, sizeof path, "%s/trace", base);
 	run(a_pool_full_of_garbage_is_harmless);
-	run(nor_does_a_flight_recorder_full_of_garbage);
-	run(nor_without_restartable_sequences);
+	run(a_flight_recorder_full_of_garbage_is_harmless);
+	run(garbage_is_harmless_without_restartable_sequences);
 	rmdir(base);
 	return test_status();
 }

@@ -208,7 +208,7 @@ static void remove_itself(const struct duet_probe_event *e, void *arg)
 	OK(duet_probe_detach(own_number) == -EINPROGRESS);
 }
 
-static void it_does_not_recurse(void)
+static void a_probe_does_not_recurse(void)
 {
 	uint64_t before = duet_probe_missed();
 	int calls = 0, probe = duet_probe_attach("probe", recurse, &calls);
@@ -329,7 +329,7 @@ static void *be_busy(void *arg)
 	return NULL;
 }
 
-static void they_come_and_go_while_threads_run(void)
+static void probes_come_and_go_while_threads_run(void)
 {
 	struct burden whole = { 0, 4711 };
 	int probe = duet_probe_attach("probe:busy", add, &whole);
@@ -362,10 +362,10 @@ int main(int argc, char **argv)
 	fields_have_names_and_values();
 	short_long_and_marked_events_are_whole();
 	later_libraries_are_seen(argv[1]);
-	it_does_not_recurse();
+	a_probe_does_not_recurse();
 	a_handler_calls_it_too();
 	a_child_has_them_and_its_own();
-	they_come_and_go_while_threads_run();
+	probes_come_and_go_while_threads_run();
 	printf("%d failures\n", failures);
 	return failures != 0;
 }
