@@ -5,9 +5,10 @@
  *
  * FUZZ=format: a `format` file, and the layouts made of it.
  * FUZZ=page: up to the first NUL, a `format` file, of an event beside some fixed ones; then a
- * sub-buffer, whose events are converted in their place, and with contexts. FUZZ=btf: the kernel's
- * description of its types. FUZZ=usdt: a program on disk, with its functions and markers,
- * and the probe arguments made of their operands.
+ * sub-buffer, whose events are converted in their place, and with contexts.
+ * FUZZ=btf: the kernel's description of its types.
+ * FUZZ=usdt: a program on disk, with its functions and markers, and the probe arguments made of
+ * their operands.
  */
 #include <stdint.h>
 #include <stdio.h>

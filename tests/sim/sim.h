@@ -7,7 +7,7 @@
  * errors of the disk, the order in which programs run.  All of it is drawn from one seed, so a
  * run is repeated by its number.
  *
- * 	world.c      the calls of the collector: replaced at link time (-Wl,--wrap)
+ *	world.c      the calls of the collector: replaced at link time (-Wl,--wrap)
  * 	step.c       code interrupted, or ended, before its n-th instruction
  * 	programs.c   programs that write, stall and die; the ledger of their events
  * 	peers.c      the peers of the socket
@@ -105,7 +105,7 @@ struct sim {
 	uint64_t n_failed_writes;
 	/* The party that runs. */
 	uint32_t in_collector; /* depth */
-	bool quiet;	       /* nothing is to go wrong just now */
+	bool quiet;	       /* no failure is simulated now */
 	bool ending;	       /* programs record no more */
 	int64_t event_at_call; /* calls to the world until the collector dies or is interrupted; -1:
 				  it is not */

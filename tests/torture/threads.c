@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture/threads.c - writers on the exclusive path and the drain as threads of one process, so that a
- *thread sanitizer sees all that orders them; every event is accounted for.  torture/ring.c is the
- *hard one.
+ * torture/threads.c - writers on the exclusive path and the drain as threads of one process, so that
+ * a thread sanitizer sees all that orders them; every event is accounted for.  torture/ring.c is the
+ * hard one.
  *
  *	torture_threads [SECONDS]
  */

@@ -142,7 +142,7 @@ static void nothing_is_recorded_once_it_is_stopped(void)
 	kernel_close(k);
 }
 
-/* A recorder that says when it records, and never ends. */
+/* A recorder that reports when it records, and never ends. */
 static pid_t fork_recorder(void)
 {
 	int ready[2];

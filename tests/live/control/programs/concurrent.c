@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/control/programs/concurrent.c - threads that count, each event for itself, until SIGTERM.
+ * tests/live/control/programs/concurrent.c - threads that count, each for itself, until SIGTERM.
  *
- * usage: program THREADS [FORKS]     FORKS children, one after the other, each of which counts to
- * 300
+ * usage: program THREADS [FORKS]     FORKS children, one after the other; each counts to 300
  *
- * Says "ready PID", and at the end how far each thread has counted: "thread T COUNT".  Each count
+ * Prints "ready PID", and at the end how far each thread has counted: "thread T COUNT".  Each count
  * is a many:small and a many:word; each 16th a many:large, which is too large for the stack; each
  * 8th a mark.
  */

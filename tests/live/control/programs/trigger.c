@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/live/control/programs/trigger.c - records the events that it reads: "order ID", "paid ID", "noise N", "long
- * BYTES"; says "done" each time. */
+/*
+ * tests/live/control/programs/trigger.c - records the events that it reads: "order ID", "paid ID",
+ * "noise N", "long BYTES"; prints "done" after each.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

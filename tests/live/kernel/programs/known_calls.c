@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes system calls of many kinds, with known arguments, that succeed and that fail: the same each
- *time.
+ * time.
  *
- *	program calls DIRECTORY   once; then a child, and a thread
- *	program cold FILE         names 9 files; the names are in the mapped FILE, a page each,
- *which are not in memory program waits             says "ready", and then answers each byte of its
- *standard input by getppid 100 times and "done" program rests             says "ready", sleeps in
- *read until a byte comes, and ends
+ *	program calls DIRECTORY	once; then a child, and a thread
+ *	program cold FILE	names 9 files; the names are in the mapped FILE, a page each, which
+ *				are not in memory
+ *	program waits		prints "ready"; then answers each byte of its standard input by
+ *				getppid 100 times and "done"
+ *	program rests		prints "ready", sleeps in read until a byte comes, and ends
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sleeps N times, has page faults, works a while: `own_program N`; says its number, how often it
- * left its CPU, by its own wish and not, and how many faults it had. */
+/*
+ * Sleeps N times, has page faults, works a while: `own_program N`.  Prints its number, how often it
+ * left its CPU, voluntarily and not, and its number of faults.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Works in known functions: `program SECONDS` of CPU time in busy_user, as much in busy_kernel, and
- * a child and a thread that do the same.  Says how much CPU time (s) all of them took, and the
- * child's number.  With an argument before, it says "ready" and waits for SIGUSR1 before it forks;
- * says the child's number, and both wait for SIGUSR1.
+ * a child and a thread that do the same.  Prints the CPU time (s) of all of them, and the child's
+ * number.  With an argument before, it prints "ready" and waits for SIGUSR1 before it forks; then it
+ * prints the child's number, and both wait for SIGUSR1.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does things N times in functions that stacks can be asked for: `program N`.  Sleeps in
- * wait_here(), asks for its parent in ask_here(), closes nothing in fail_here(), and touches
- * pages in touch_here(); says where the pages are.  Says "ready" before, and waits for SIGUSR1,
- * then and at the end: a program that has ended has no mappings to be looked at.
+ * Enters the kernel N times from functions with known stacks: `program N`.  Sleeps in wait_here(),
+ * reads its parent's pid in ask_here(), closes a bad descriptor in fail_here(), and touches pages in
+ * touch_here(); prints the address of the pages.  Prints "ready" before, and waits for SIGUSR1, then
+ * and at the end: a program that has ended has no mappings to read.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * tests/live/record/programs/corners.c - programs in strange surroundings, and events at strange places.
  *
- * Called as steps.h says.  A program that is to be enabled from outside notes "ready" and waits.
+ * Called as steps.h describes.  A program to be enabled from outside notes "ready" and waits.
  */
 #include "steps.h"
 

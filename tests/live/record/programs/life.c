@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/record/programs/life.c - one way to live and die each; NOTES gets "PID EVENTS" of each process
- * that can still write it, and "secure", "enabled" where a test needs that.
+ * tests/live/record/programs/life.c - one way to live and to die for each mode; NOTES gets "PID
+ * EVENTS" of each process that can still write it, and "secure", "enabled" where a test needs that.
  *
  * usage: program MODE NOTES [NUMBER]
  */

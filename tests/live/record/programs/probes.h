@@ -2,8 +2,8 @@
 /*
  * tests/live/record/programs/probes.h - own probes, in C and in C++: each function is a sentence it proves.
  *
- * usage: program PLUGIN      Its events are counted; run under `duet record` it says how many there
- * must be.
+ * usage: program PLUGIN      Its events are counted; run under `duet record` it prints how many are
+ * expected.
  */
 #include <duet/duet.h>
 #include <duet/probe.h>

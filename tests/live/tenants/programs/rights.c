@@ -3,7 +3,7 @@
  * tests/live/tenants/programs/rights.c - tries system calls, and writes for each a line "NAME: the
  * error", or "NAME: done".
  *
- * usage: rights OUT ROOTS_PID HIS_PID ROOTS_FILE DIRECTORY...
+ * usage: rights OUT ROOTS_PID TENANTS_PID ROOTS_FILE DIRECTORY...
  */
 #include <errno.h>
 #include <fcntl.h>

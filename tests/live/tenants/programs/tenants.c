@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/tenants/programs/tenants.c - records as many events as each line of its input says, half of
- * them in a thread of its own if the line ends with "t", and says when it has.  After "s" instead
- * that thread stays.
+ * tests/live/tenants/programs/tenants.c - records as many events as each line of its input requests,
+ * half of them in a thread of its own if the line ends with "t", and reports each line when it is
+ * done.  After "s" instead that thread stays.
  *
- * usage: program [N]       N: as if this were the first line, before it says anything
+ * usage: program [N]       N: as if this were the first line, before any output
  */
 #include <duet/duet.h>
 
