@@ -34,18 +34,19 @@ static uint64_t touch_by_walk(const struct ctf_event *e)
 	return sum;
 }
 
-/* A cell's value or, if it is text, its bytes. */
+/* A column's value or, if it is text, its bytes. */
 static uint64_t touch(const struct ctf_event *e)
 {
 	const struct ctf_program *p = e->class->program;
-	struct ctf_column cells[CTF_CELLS_MAX];
+	struct ctf_column columns[CTF_COLUMNS_MAX];
 	uint64_t sum = 0;
 
-	if (!ctf_event_columns(e, cells))
+	if (!ctf_event_columns(e, columns))
 		return touch_by_walk(e);
-	for (uint32_t i = 0; i < p->n_cells; i++)
-		sum += p->cells[i]->code == OP_NUMBER ? cells[i].u
-						      : bytes_of(cells[i].text, cells[i].size);
+	for (uint32_t i = 0; i < p->n_columns; i++)
+		sum += p->columns[i]->code == OP_NUMBER
+			       ? columns[i].u
+			       : bytes_of(columns[i].text, columns[i].size);
 	return sum;
 }
 
