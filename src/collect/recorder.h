@@ -86,8 +86,8 @@ struct recorder_options {
 	 * next two.
 	 */
 	const struct tenant *tenant;
-	const struct recorder_clock *clock; /* of the whole recording; NULL: our own */
-	const struct handover *whole;	    /* of the main collector, valid until on_ready:
+	const struct recorder_clock *clock;   /* of the whole recording; NULL: our own */
+	const struct handover *main_handover; /* of the main collector, valid until on_ready:
 					     * collect/tenant/catch_up.h; NULL: this is the main
 					     * collector */
 

@@ -225,7 +225,7 @@ static int enable_default_events(struct collector *c, struct diag *d)
 {
 	int err = 0;
 
-	if (c->o->whole) { /* a tenant collector follows its rules, not the recording's options */
+	if (c->o->main_handover) { /* a tenant collector follows its rules, not the recording's options */
 		programs_follow(c->session.dir, 0, &c->session.file, true);
 		return 0;
 	}
@@ -251,7 +251,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 	if (err)
 		return err;
 	c->begin_ns = c->pass.open_chunks_read_ns = collector_now_ns(c);
-	if (c->o->whole)
+	if (c->o->main_handover)
 		err = catch_up_run(c, d); /* once more, now that requests can reach this
 					   * collector */
 	check_filters(c, 0);

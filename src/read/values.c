@@ -107,7 +107,7 @@ static void show_cell(struct duet_read_value *v, const struct ctf_op *op,
 int duet_read_values(struct duet_read *r, struct duet_read_value *values)
 {
 	const struct read_class *c = current(r);
-	struct ctf_column cells[CTF_CELLS_MAX];
+	struct ctf_column cells[CTF_COLUMNS_MAX];
 	bool has_cells;
 
 	if (!c)
@@ -179,7 +179,7 @@ static void put_value(const struct duet_read_value *v, uint32_t kind, void *rows
 static void put_row(struct duet_read *r, const struct read_class *c,
 		    const struct duet_read_column *columns, int n, size_t row)
 {
-	struct ctf_column cells[CTF_CELLS_MAX];
+	struct ctf_column cells[CTF_COLUMNS_MAX];
 	bool has_cells = c && n > 2 && ctf_event_columns(r->event.ctf, cells);
 	struct duet_read_value v;
 

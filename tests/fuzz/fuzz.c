@@ -45,7 +45,7 @@ static void put(const char *name, const uint8_t *bytes, size_t size)
 
 static void read_fields(const struct trace_event *e)
 {
-	struct ctf_column columns[CTF_CELLS_MAX];
+	struct ctf_column columns[CTF_COLUMNS_MAX];
 	struct ctf_value v;
 	struct ctf_walk w;
 	volatile uint64_t sum = 0;

@@ -57,10 +57,10 @@ struct sim_event {
 	uint32_t ended;	 /* as which of all; 0: it has not, or its writer died */
 };
 
-enum sim_life { SIM_GONE, SIM_ASKS, SIM_JOINED };
+enum sim_program_state { SIM_GONE, SIM_ASKS, SIM_JOINED };
 
 struct sim_program {
-	enum sim_life state;
+	enum sim_program_state state;
 	uint32_t pid;
 	int fd; /* while it asks */
 	uint64_t asked_ns;

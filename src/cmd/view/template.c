@@ -20,8 +20,8 @@ struct builder {
 	char text[TEXT_MAX];
 	size_t size;
 	size_t begin; /* of the fragment being built */
-	struct view_fragment fragments[CTF_CELLS_MAX + 1];
-	size_t offsets[CTF_CELLS_MAX + 1];
+	struct view_fragment fragments[CTF_COLUMNS_MAX + 1];
+	size_t offsets[CTF_COLUMNS_MAX + 1];
 	uint32_t n;
 	bool is_too_long;
 };
@@ -48,7 +48,7 @@ static enum view_format format_of(const struct ctf_op *op)
 
 static void end_fragment(struct builder *b, enum view_format format, uint32_t cell)
 {
-	assert(b->n <= CTF_CELLS_MAX);
+	assert(b->n <= CTF_COLUMNS_MAX);
 	assert(b->begin <= b->size && b->size - b->begin <= BEFORE_MAX);
 	b->offsets[b->n] = b->begin;
 	b->fragments[b->n++] = (struct view_fragment){

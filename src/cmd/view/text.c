@@ -285,7 +285,7 @@ static void add_other(struct out *o, const struct ctf_op *op, const struct ctf_c
 
 static bool add_by_template(struct out *o, const struct view_template *t, const struct ctf_event *e)
 {
-	struct ctf_column columns[CTF_CELLS_MAX];
+	struct ctf_column columns[CTF_COLUMNS_MAX];
 
 	if (!ctf_event_columns(e, columns))
 		return false;

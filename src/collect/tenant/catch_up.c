@@ -29,7 +29,7 @@ static int read_main_session(const struct collector *c, struct abi_session *file
 /* Keeps the order, so that a filter number in a rule means the same filter here. */
 static int copy_filters(struct collector *c, struct diag *d)
 {
-	const struct filters_saved *of = &c->o->whole->filters;
+	const struct filters_saved *of = &c->o->main_handover->filters;
 	uint32_t n = load_acquire(&of->n);
 	int number = 0;
 
@@ -55,7 +55,7 @@ static bool is_for_tenants(const char *text)
 
 static void copy_triggers(struct collector *c)
 {
-	const struct triggers_saved *of = &c->o->whole->triggers;
+	const struct triggers_saved *of = &c->o->main_handover->triggers;
 	char text[TRIGGER_TEXT_BYTES];
 	struct diag d;
 

@@ -211,7 +211,7 @@ static pid_t fork_collector(struct watch *all, struct tenant_collector *w, int d
 				   .number = (unsigned)(w - all->tenant_collectors),
 				   .results = w->results,
 				   .directory = directory,
-				   .whole = all->w->handover };
+				   .main_handover = all->w->handover };
 	pid_t tenant_supervisor = getpid(), pid = fork();
 
 	if (pid > 0)

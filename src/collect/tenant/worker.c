@@ -34,8 +34,8 @@ static int enter_sandbox(void *arg, struct diag *d)
 {
 	struct tenant_worker *p = arg;
 
-	handover_forget(p->whole);
-	p->whole = NULL;
+	handover_forget(p->main_handover);
+	p->main_handover = NULL;
 	return sandbox_enter(p->tenant, p->number, true, d);
 }
 
@@ -48,8 +48,8 @@ static int sandbox_sender(void *arg, struct diag *d)
 	struct tenant_worker *p = arg;
 	int err = sandbox_files(p->tenant, d);
 
-	handover_forget(p->whole);
-	p->whole = NULL;
+	handover_forget(p->main_handover);
+	p->main_handover = NULL;
 	return err ? err : sandbox_enter(p->tenant, TENANTS_MAX + p->number, false, d);
 }
 
@@ -107,7 +107,7 @@ static int run_recorder(struct tenant_worker *p, struct sender *s, struct record
 	o.trace_chunks.n_arrived = s ? &s->status->n_trace_chunks : NULL;
 	o.tenant = p->tenant;
 	o.clock = p->clock;
-	o.whole = p->whole;
+	o.main_handover = p->main_handover;
 	o.wants_kernel = o.all_users = o.containers = false;
 	o.on_ready = enter_sandbox;
 	o.on_ready_arg = p;

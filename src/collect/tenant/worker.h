@@ -31,8 +31,8 @@ struct tenant_worker {
 	const struct tenant *tenant;
 	unsigned number; /* of this collector among all tenant collectors */
 	struct tenant_worker_results *results;
-	int directory;		/* of this tenant's trace */
-	struct handover *whole; /* of the main collector; NULL: already given up */
+	int directory;			/* of this tenant's trace */
+	struct handover *main_handover; /* of the main collector; NULL: already given up */
 };
 
 /* tenant_worker_path - RECORDING/tenant-LABEL.  False if it is too long. */

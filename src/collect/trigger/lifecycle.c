@@ -42,7 +42,7 @@ int trigger_watch_open(struct collector *c, struct diag *d)
 		err = open_scan(c, d);
 	if (err)
 		return err;
-	return c->o->whole ? catch_up_run(c, d) : add_triggers_of_options(c, d);
+	return c->o->main_handover ? catch_up_run(c, d) : add_triggers_of_options(c, d);
 }
 
 int trigger_watch_start(struct collector *c, struct diag *d)

@@ -134,7 +134,7 @@ scan_fast(struct scan *scan, struct ctf_batch *rows, struct ctf_fast_classes *fa
 {
 	const uint32_t head = kind == CTF_HEADER_COMPACT ? 4 : 6;
 	struct ctf_column *cell = scan->cell,
-			  *last_cell = rows->columns + CTF_ROW_COLUMNS - CTF_CELLS_MAX;
+			  *last_cell = rows->columns + CTF_ROW_COLUMNS - CTF_COLUMNS_MAX;
 	const uint8_t *p = scan->p, *stop = scan->stop, *body, *next;
 	uint64_t clock = scan->clock, then = clock, base_ns = rows->base_ns;
 	uint32_t n = scan->n, n_changes = 0, stream = rows->stream, cpu = rows->cpu, id;
@@ -248,7 +248,7 @@ static inline __attribute__((always_inline)) void scan_rows(struct ctf_reader *r
 				.end = reader->end,
 				.clock = reader->clock,
 				.slots = reader->slots };
-	const struct ctf_column *last_cell = rows->columns + CTF_ROW_COLUMNS - CTF_CELLS_MAX;
+	const struct ctf_column *last_cell = rows->columns + CTF_ROW_COLUMNS - CTF_COLUMNS_MAX;
 	bool is_short =
 		kind == CTF_HEADER_COMPACT || kind == CTF_HEADER_LARGE || kind == CTF_HEADER_KERNEL;
 	uint32_t first_long = kind == CTF_HEADER_COMPACT ? 31

@@ -16,7 +16,7 @@
 
 #include "ctf/meta/meta.h"
 
-enum { CTF_SLOTS = 64, CTF_LOOPS_MAX = 8, CTF_NO_SLOT = 255, CTF_CELLS_MAX = 64 };
+enum { CTF_SLOTS = 64, CTF_LOOPS_MAX = 8, CTF_NO_SLOT = 255, CTF_COLUMNS_MAX = 64 };
 
 enum ctf_opcode {
 	/* These operations move. */

@@ -27,7 +27,7 @@ static bool is_eligible(const struct ctf_program *p)
 			return false;
 		n += is_column(op);
 	}
-	return n <= CTF_CELLS_MAX;
+	return n <= CTF_COLUMNS_MAX;
 }
 
 static enum ctf_load_code number_code(const struct ctf_op *op)
@@ -112,7 +112,7 @@ static uint32_t list_loads(const struct ctf_program *p, struct ctf_load *loads,
 
 int ctf_columns_compile(struct ctf_meta *m, struct ctf_program *p)
 {
-	const struct ctf_op *columns[CTF_CELLS_MAX];
+	const struct ctf_op *columns[CTF_COLUMNS_MAX];
 	struct ctf_load *loads, *kept;
 	uint32_t n;
 

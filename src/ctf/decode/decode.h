@@ -166,7 +166,7 @@ struct ctf_column {
  * ctf_event_columns - decode all fields of an event at once, except hidden ones.  It costs a
  * fraction of a walk over the fields.
  *
- * @columns: e->class->program->n_columns of them, at most CTF_CELLS_MAX.  program->columns[i] is
+ * @columns: e->class->program->n_columns of them, at most CTF_COLUMNS_MAX.  program->columns[i] is
  *           the operation of each.
  *
  * False if the program has no loads (the event has structs, arrays of numbers, or variants): use

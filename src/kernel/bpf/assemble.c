@@ -2,7 +2,7 @@
 /* kernel/bpf/assemble.c - the programs for following children and for the scheduler's events.
  *
  * A field of a record is filled by a recipe for its name; an event with an unknown field has no
- * program. See program.h. */
+ * program. See assemble.h. */
 #include "kernel/bpf/assemble.h"
 
 #include <errno.h>

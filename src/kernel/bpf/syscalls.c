@@ -2,7 +2,7 @@
 /* kernel/bpf/syscalls.c - the programs that record entries and exits of system calls.
  *
  * A call without captured memory goes straight into the ring; all others are built in the stage
- * first, because their size is not known before. See program.h. */
+ * first, because their size is not known before. See assemble.h. */
 #include "kernel/bpf/assemble.h"
 
 #include <asm/ptrace.h>

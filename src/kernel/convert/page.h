@@ -16,7 +16,7 @@
  * With contexts (kernel/threads/event_contexts.h) each event grows. Then (1) and (2) do not hold, and
  * events are put into a separate buffer, one by one.
  *
- * Pure, except for the descriptions that convert/class.h gathers: bytes in, events out.
+ * Pure, except for the descriptions that kernel/convert/class.h gathers: bytes in, events out.
  */
 #ifndef KERNEL_CONVERT_PAGE_H
 #define KERNEL_CONVERT_PAGE_H

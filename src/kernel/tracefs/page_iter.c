@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel/tracefs/page_iter.c - steps through the records of a page without changing it.
  *
- * The page's layout is in page_format.h. convert/page.c reads the same layout and converts it. */
+ * The page's layout is in page_format.h. kernel/convert/page.c reads the same layout and
+ * converts it. */
 #include "kernel/tracefs/page_iter.h"
 
 #include <assert.h>

@@ -2,9 +2,9 @@
 /*
  * kernel/tracefs/page_iter.h - iterates over the records of a sub-buffer without changing them.
  *
- * For code that only reads records; convert/page.c converts them. The iteration ends at the end of
- * the page or at the first malformed record; convert/page.c reports the reason. Pure: nothing
- * beyond the given bytes is read.
+ * For code that only reads records; kernel/convert/page.c converts them. The iteration ends at the
+ * end of the page or at the first malformed record; kernel/convert/page.c reports the reason. Pure:
+ * nothing beyond the given bytes is read.
  */
 #ifndef KERNEL_TRACEFS_PAGE_ITER_H
 #define KERNEL_TRACEFS_PAGE_ITER_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* net/lttng_live/internal.h - shared by protocol.c and packets.c: numbers of a message, streams of a viewer. */
+/* net/lttng_live/internal.h - shared by protocol.c and live_packets.c: numbers of a
+ * message, streams of a viewer. */
 #ifndef NET_LTTNG_LIVE_INTERNAL_H
 #define NET_LTTNG_LIVE_INTERNAL_H
 
@@ -47,7 +48,7 @@ bool live_is_metadata(const struct live_connection *c, uint32_t stream);
 /* live_count_unreported - the streams of @recording that the viewer does not know. */
 uint32_t live_count_unreported(const struct live_connection *c, uint32_t recording);
 
-/* packets.c: commands.  @body is the command without its head. */
+/* live_packets.c: commands.  @body is the command without its head. */
 void live_next_index(struct live_connection *c, const uint8_t *body);
 void live_get_packet(struct live_connection *c, const uint8_t *body);
 void live_get_metadata(struct live_connection *c, const uint8_t *body);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * net/lttng_live/protocol.c - the commands of a viewer: sessions and streams; packets are in
- * packets.c.
+ * live_packets.c.
  */
 #include "net/lttng_live/internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a program waits for a collector that does not answer: join.c with a socket on which no
+ * How long a program waits for a collector that does not answer: attach.c with a socket on which no
  * process accepts.
  *
  * The clock is simulated, and so is waiting: a wait for an answer ends at once, as if its whole

@@ -150,7 +150,7 @@ static struct seen read_all(uint32_t n_rows, bool is_mixed)
 {
 	struct seen seen = { 0 };
 	const struct trace_options o = { .warn = reported_damage, .context = &seen };
-	struct ctf_column columns[CTF_CELLS_MAX];
+	struct ctf_column columns[CTF_COLUMNS_MAX];
 	static struct ctf_row rows[1000];
 	struct trace_event e;
 	struct trace *t;

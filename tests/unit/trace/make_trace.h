@@ -105,7 +105,7 @@ static inline void add_value_text(struct text *t, enum ctf_found f, const struct
 /* All cells read at once equal those of the walk, field by field. */
 static inline bool cells_agree(const struct ctf_event *e)
 {
-	struct ctf_column columns[CTF_CELLS_MAX], *c = columns;
+	struct ctf_column columns[CTF_COLUMNS_MAX], *c = columns;
 	struct ctf_value v;
 	struct ctf_walk w;
 	enum ctf_found f;
