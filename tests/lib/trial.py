@@ -203,13 +203,14 @@ def cmd(*args, **more):
     return run(duet, *args, **more)
 
 
-def has_session(session="default"):
-    return os.path.exists("%s/session-%s" % (runtime, session))
+def has_session(session="default", directory=runtime):
+    """@directory: the runtime directory of the session's user."""
+    return os.path.exists("%s/session-%s" % (directory, session))
 
 
-def begins(p, session="default"):
+def begins(p, session="default", directory=runtime):
     """A collector that was started, once programs can join it."""
-    until(lambda: has_session(session) or p.poll() is not None, "the session %s begins" % session)
+    until(lambda: has_session(session, directory) or p.poll() is not None, "the session %s begins" % session)
     if p.poll() is not None:
         raise Failed("%s ended with %d: %s" % (p, p.returncode, p.stderr.read()))
     return p

@@ -15,7 +15,7 @@ def entry(time, cpu, tid, irq=5, name="eth0"):
     return (time, cpu, tid, "irq_handler_entry", dict(irq=irq, name=name))
 
 
-def end(time, cpu, tid, irq=5):
+def leave(time, cpu, tid, irq=5):
     return (time, cpu, tid, "irq_handler_exit", dict(irq=irq, ret=1))
 
 
@@ -29,8 +29,8 @@ def report(duet, where, events, *options):
 
 def nested_ones_have_their_own_time(duet, where):
     """A soft interrupt of 1000 ns, interrupted by a hard one of 300 ns."""
-    r = report(duet, where, [soft(1000, 0, 7, "entry"), entry(1200, 0, 7), end(1500, 0, 7), soft(2000, 0, 7, "exit"),
-                             entry(3000, 0, 0), end(3100, 0, 0)])
+    r = report(duet, where, [soft(1000, 0, 7, "entry"), entry(1200, 0, 7), leave(1500, 0, 7), soft(2000, 0, 7, "exit"),
+                             entry(3000, 0, 0), leave(3100, 0, 0)])
     n = row(r["interrupts"], name="NET_RX")
     check((n["kind"], n["n"], n["total_ns"], n["own_ns"]), ("softirq", 1, 1000, 700))
     n = row(r["interrupts"], name="eth0")
@@ -56,8 +56,8 @@ def vectors_are_named_and_cpus_separate(duet, where):
 
 
 def halves_are_counted_and_have_no_duration(duet, where):
-    r = report(duet, where, [end(900, 0, 7), entry(1000, 0, 7), switch(1100, 0, A, IDLE), entry(1200, 0, 7),
-                             LOST(1300, 0, 1), end(1400, 0, 7), entry(1500, 0, 7)])
+    r = report(duet, where, [leave(900, 0, 7), entry(1000, 0, 7), switch(1100, 0, A, IDLE), entry(1200, 0, 7),
+                             LOST(1300, 0, 1), leave(1400, 0, 7), entry(1500, 0, 7)])
     check((r["n"], r["n_left"], r["n_headless"], r["interrupts"], r["lost_events"]), (0, 3, 2, [], 1))
 
 
@@ -67,13 +67,13 @@ def names_that_events_lack_are_those_of_the_state_dump(duet, where):
 
     def named(events, *options):
         return {s["name"] for s in report(duet, where + "/%d" % len(os.listdir(where)), events, *options)["slowest"]}
-    bare = [(1000, 0, 7, "irq_handler_entry", dict(irq=5)), end(1300, 0, 7)]
+    bare = [(1000, 0, 7, "irq_handler_entry", dict(irq=5)), leave(1300, 0, 7)]
     check(named(bare), {"irq 5"})
     check(named(bare + [dump(1400, 6, "disk"), dump(1500, 5, "eth9"), dump(1600, 5, "other")]), {"eth9"})
     check(named([dump(900, 5, "eth9")] + bare, "--from", "+100ns"), {"eth9"})
     check(named([dump(900, 5, "")] + bare), {"irq 5"})
     # The name in the first entry is used; a handler that ended before its name was known gets it later.
-    check(named([end(900, 0, 7), entry(1000, 0, 7), end(1100, 0, 7)]), {"eth0"})
+    check(named([leave(900, 0, 7), entry(1000, 0, 7), leave(1100, 0, 7)]), {"eth0"})
 
 
 def without_interrupts_it_explains_how_to_record_them(duet, where):

@@ -15,7 +15,7 @@ def need_root():
         sys.exit(77)
 
 
-def record(duet, where, options, command):
+def record_all(duet, where, options, command):
     """Records; returns the trace's directory and the command's output.  No event may be lost."""
     env = dict(os.environ, DUET_RUNTIME_DIR=os.path.join(where, "run"), DUET_LIBRARY=LIBRARY)
     trace = os.path.join(where, "trace")

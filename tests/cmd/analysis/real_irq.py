@@ -40,7 +40,7 @@ def grown(before, after):
 def interrupts_are_as_many_as_the_kernel_counts(duet, where):
     script = "cat %s; echo; echo between; '%s' cpu; echo between; cat %s" % (" ".join(FILES), PROGRAM, " ".join(FILES))
     before = look()
-    trace, output = real.record(duet, where, ["--all-kernel", "-k", "irq"], ["sh", "-c", script])
+    trace, output = real.record_all(duet, where, ["--all-kernel", "-k", "irq"], ["sh", "-c", script])
     around = grown(before, look())
     marks = [i for i, w in enumerate(output) if w == ["between"]]
     during = grown(counted(" ".join(w) for w in output[:marks[0]]), counted(" ".join(w) for w in output[marks[1]:]))

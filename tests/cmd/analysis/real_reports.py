@@ -30,7 +30,7 @@ def before_exec_ns(duet, trace, tid):
 def a_thread_s_time_is_that_of_schedstat(duet, where):
     """On a CPU: the first number of schedstat, for threads and a child."""
     before = real.stolen_ns()
-    trace, output = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "cpu"])
+    trace, output = real.record_all(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "cpu"])
     stolen = real.stolen_ns() - before
     # `why` leaves out the time before exec; so must this sum.
     began = json.loads(duet.text("view", "--json", "-e", "sched_process_exec", trace).splitlines()[0])["time"]
@@ -48,7 +48,7 @@ def a_thread_s_time_is_that_of_schedstat(duet, where):
 @measured
 def a_lock_is_waited_for_as_long_as_its_holder_sleeps(duet, where):
     """Thread "waiter" waits 10 times for a mutex that "holder" holds while it sleeps 20 ms; it measures its waits."""
-    trace, output = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "mutex"])
+    trace, output = real.record_all(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "mutex"])
     output = {s[0]: [int(x) for x in s[1:]] for s in output}
     waiter, waited, n = output["waiter"]
     holder = output["holder"][0]
@@ -67,7 +67,7 @@ def a_lock_is_waited_for_as_long_as_its_holder_sleeps(duet, where):
 
 
 def bytes_are_those_of_proc_self_io(duet, where):
-    trace, output = real.record(duet, where, ["-k", "syscalls"], [PROGRAM, "io"])
+    trace, output = real.record_all(duet, where, ["-k", "syscalls"], [PROGRAM, "io"])
     output = {s[0]: [int(x) for x in s[1:]] for s in output}
     pid, read, written, n_read, n_written = output["io"]
     r = duet.json("report", "io", "--by", "process", trace)

@@ -16,7 +16,7 @@ PROGRAM = None
 def a_woken_thread_waits_while_its_waker_computes(duet, where):
     """Twenty wakeups on one CPU by a thread that then computes for 2 ms.  The scheduler may run the
     woken thread (SCHED_BATCH, which does not preempt) at a tick; mostly it runs afterwards."""
-    trace, output = real.record(duet, where, ["-k", "sched"], [PROGRAM, "waits"])
+    trace, output = real.record_all(duet, where, ["-k", "sched"], [PROGRAM, "waits"])
     woken = int(output[0][1])
     r = duet.json("report", "sched", "--slowest", "10", trace)
     t = row(r["threads"], tid=woken)
@@ -31,7 +31,7 @@ def a_woken_thread_waits_while_its_waker_computes(duet, where):
 def threads_and_turns(duet, where, options):
     """The report's rows of program.c's threads, and the kernel's numbers as the threads read them."""
     before = real.stolen_ns()
-    trace, output = real.record(duet, where, options, [PROGRAM, "cpu"])
+    trace, output = real.record_all(duet, where, options, [PROGRAM, "cpu"])
     stolen = real.stolen_ns() - before
     r = duet.json("report", "cpu", "--by", "thread", trace)
     for _, name, tid, ns, turns in output:

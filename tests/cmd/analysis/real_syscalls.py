@@ -40,7 +40,7 @@ def made_before_exec(duet, trace, pid):
 
 def counts_are_those_of_strace_in_the_same_run(duet, where):
     out = os.path.join(where, "strace")
-    trace, _ = real.record(duet, where, ["-k", "syscalls", "-k", "sched"],
+    trace, _ = real.record_all(duet, where, ["-k", "syscalls", "-k", "sched"],
                            ["strace", "-f", "-c", "-U", "name,calls,errors", "-o", out, PROGRAM, "calls"])
     strace_counts, ours, pids = counted_by_strace(out), {}, set()
     for r in duet.json("report", "syscalls", "--by", "process", trace)["syscalls"]:
@@ -60,7 +60,7 @@ def counts_are_those_of_strace_in_the_same_run(duet, where):
 
 
 def the_slowest_is_the_sleep(duet, where):
-    trace, _ = real.record(duet, where, ["-k", "syscalls"], [PROGRAM, "calls"])
+    trace, _ = real.record_all(duet, where, ["-k", "syscalls"], [PROGRAM, "calls"])
     r = duet.json("report", "syscalls", trace)
     sleeps = row(r["syscalls"], call="clock_nanosleep")
     check(sleeps["n"], 1)

@@ -15,7 +15,7 @@ PROGRAM = None
 
 @measured
 def latencies_are_those_the_program_took(duet, where):
-    trace, output = real.record(duet, where, ["--no-kernel", "-e", "work"], [PROGRAM, "latency"])
+    trace, output = real.record_all(duet, where, ["--no-kernel", "-e", "work"], [PROGRAM, "latency"])
     took = {int(w[1]): int(w[2]) for w in output if w and w[0] == "took"}
     r = json.loads(duet.run("report", "latency", "work:begin", "work:end", "--by", "id", "--json",
                             "--slowest", "100", trace).stdout)
@@ -38,13 +38,13 @@ def latencies_are_those_the_program_took(duet, where):
 
 
 def without_the_field_the_thread_joins(duet, where):
-    trace, _ = real.record(duet, where, ["--no-kernel", "-e", "work"], [PROGRAM, "latency"])
+    trace, _ = real.record_all(duet, where, ["--no-kernel", "-e", "work"], [PROGRAM, "latency"])
     r = json.loads(duet.run("report", "latency", "work:begin", "work:end", "--json", trace).stdout)
     check([r[k] for k in ("n_a", "n_b", "n_abandoned", "n_without_a")], [52, 52, 1, 1])
 
 
 def the_heaps_balance_is_the_programs(duet, where):
-    trace, _ = real.record(duet, where, ["--no-kernel", "-e", "lttng_ust_libc"], [PROGRAM, "heap"])
+    trace, _ = real.record_all(duet, where, ["--no-kernel", "-e", "lttng_ust_libc"], [PROGRAM, "heap"])
     r = duet.json("report", "heap", "--slowest", "100", trace)
     p = r["processes"][0]
     # Seven blocks of 1000, one of 5000, one of 777; other live blocks are libc's own.
@@ -61,7 +61,7 @@ def leaks_are_those_of_the_programs_functions(duet, where):
     for contexts in "callstack", "ip":
         with tempfile.TemporaryDirectory(dir=where) as here:
             # The program lives until its maps are recorded: they could not be read after its end.
-            trace, output = real.record(duet, here, ["--no-kernel", "-c", contexts, "-e", "lttng_ust_libc"],
+            trace, output = real.record_all(duet, here, ["--no-kernel", "-c", contexts, "-e", "lttng_ust_libc"],
                                       [PROGRAM, "leaks", here + "/trace/.duet/maps"])
             r = duet.json("report", "heap", "--limit", "1000", trace)
         found = {}

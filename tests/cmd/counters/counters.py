@@ -31,13 +31,13 @@ def ok(condition, what, more=""):
         print("not ok: %s %s" % (what, more))
 
 
-def record(*args):
+def record_counters(*args):
     return subprocess.run([duet, "record", "-o", TRACE, "-e", "counters:*", *args, "--", program, str(ROUNDS)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
 
 
 def refused(name, *args):
-    p = record(*args)
+    p = record_counters(*args)
     reason = "no PMU" if platform.machine() == "x86_64" else "x86-64 only"
     ok(p.returncode, "the command fails for " + name)
     ok("context '%s': " % name in p.stderr and reason in p.stderr, "the reason is reported", p.stderr)
@@ -53,7 +53,7 @@ def refusals():
 
 
 def counts():
-    p = record("-c", ",".join("perf_thread_" + n for n in NAMES[:2]))
+    p = record_counters("-c", ",".join("perf_thread_" + n for n in NAMES[:2]))
     if p.returncode:
         print("# this machine has a PMU, but: " + p.stderr)
         sys.exit(77)

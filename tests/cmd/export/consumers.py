@@ -43,7 +43,7 @@ def run(*argv, **more):
                           **{"timeout": 300, **more})
 
 
-def record(a, d):
+def record_and_export(a, d):
     env = dict(os.environ, DUET_RUNTIME_DIR=d + "/run", DUET_LIBRARY=os.path.abspath(a.library))
     r = run(a.duet, "record", "-q", "--no-kernel", "-c", "callstack", "-o", d + "/r", "--", os.path.abspath(a.program), env=env)
     if not os.path.isdir(d + "/r"):
@@ -140,7 +140,7 @@ def main():
             if r.returncode:
                 print("npm: " + r.stderr)
                 return 77
-        record(a, d)
+        record_and_export(a, d)
         firefox(d, modules)
         speedscope(d, modules, a.browser)
         if a.keep:

@@ -20,8 +20,8 @@ PROGRAM = None
 LEFT, RIGHT = ["main", "outer", "left", "leaf"], ["main", "outer", "right", "leaf"]
 
 
-def record(duet, where, program=None):
-    return real.record(duet, where, ["-c", "callstack", "-k", "sched", "-k", "syscalls"], [program or PROGRAM])[0]
+def record_stacks(duet, where, program=None):
+    return real.record_all(duet, where, ["-c", "callstack", "-k", "sched", "-k", "syscalls"], [program or PROGRAM])[0]
 
 
 def inner(names):
@@ -39,7 +39,7 @@ def folded(duet, *argv):
 
 
 def folded_stacks_are_the_calls_made(duet, where):
-    trace = record(duet, where)
+    trace = record_stacks(duet, where)
     check(folded(duet, "-e", "job:step", trace), {";".join(LEFT): 30, ";".join(RIGHT): 10})
     check(folded(duet, trace), {";".join(LEFT): 30, ";".join(RIGHT): 10, "main;outer": 80})
     check(folded(duet, "-e", "job:step", "--weight", "size", trace), {";".join(LEFT): 3000, ";".join(RIGHT): 1000})
@@ -50,7 +50,7 @@ def folded_stacks_are_the_calls_made(duet, where):
 
 
 def lines_name_the_functions_of_addresses(duet, where):
-    lines = duet.text("view", "--no-pager", "-e", "job:step", record(duet, where)).splitlines()
+    lines = duet.text("view", "--no-pager", "-e", "job:step", record_stacks(duet, where)).splitlines()
     check(len(lines), 40)
     stacks = [[name for _, name in re.findall(r"(0x[0-9a-f]+) \(([^)]*)\)", l)] for l in lines]
     check(sum(s[:4] == LEFT[::-1] for s in stacks), 30)
@@ -59,7 +59,7 @@ def lines_name_the_functions_of_addresses(duet, where):
 
 def speedscope_has_the_shape_of_its_schema(duet, where):
     """Requirements of file-format-spec.ts of Speedscope."""
-    trace = record(duet, where)
+    trace = record_stacks(duet, where)
     s = json.loads(duet.text("export", "speedscope", trace))
     check(s["$schema"], "https://www.speedscope.app/file-format-schema.json")
     names = [f["name"] for f in s["shared"]["frames"]]
@@ -75,7 +75,7 @@ def speedscope_has_the_shape_of_its_schema(duet, where):
 
 def firefox_has_tables_that_fit(duet, where):
     """Requirements of the Gecko format: rows as wide as the schema, valid indices, prefixes first."""
-    f = json.loads(duet.text("export", "firefox", record(duet, where)))
+    f = json.loads(duet.text("export", "firefox", record_stacks(duet, where)))
     check((f["meta"]["version"], f["libs"], f["processes"]), (27, [], []))
     check(any(c["color"] == "grey" for c in f["meta"]["categories"]), True)
     check(len(f["threads"]), 1)
@@ -96,7 +96,7 @@ def firefox_has_tables_that_fit(duet, where):
 
 
 def a_flame_graph_has_a_box_per_call_path_over_its_caller(duet, where):
-    svg = duet.text("export", "svg", "--title", "a < b & \"c\"", record(duet, where))
+    svg = duet.text("export", "svg", "--title", "a < b & \"c\"", record_stacks(duet, where))
     doc = xml.dom.minidom.parseString(svg)
     boxes = {}
     for g in doc.getElementsByTagName("g"):
@@ -125,7 +125,7 @@ def a_replaced_program_file_is_not_used(duet, where):
     """After a rebuild the functions have other addresses; the build ID shows it."""
     program = where + "/export_prog"
     shutil.copy(PROGRAM, program)
-    trace = record(duet, where, program)
+    trace = record_stacks(duet, where, program)
     check(folded(duet, "-e", "job:step", trace)[";".join(LEFT)], 30)
     shutil.copy("/bin/true", program + ".new")
     os.rename(program + ".new", program)
@@ -143,7 +143,7 @@ def a_replaced_program_file_is_not_used(duet, where):
 
 
 def a_real_recording_is_the_same_in_all_formats(duet, where):
-    trace = record(duet, where)
+    trace = record_stacks(duet, where)
     view = [json.loads(line) for line in duet.text("view", "--json", trace).splitlines()]
     view = [v for v in view if "statedump" not in v["event"]]
     t = timeline.to_perfetto(duet, trace)

@@ -48,7 +48,7 @@ def key(line):
     return json.dumps([e.get(k) for k in ("time", "cpu", "event", "context", "fields")])
 
 
-def view(trace):
+def view_damaged(trace):
     """Returns (status, events, messages)."""
     status, out, messages = run(duet, "view", "--json", trace)
     lines = out.decode(errors="replace").splitlines()
@@ -67,9 +67,9 @@ class Original:
         for f, packets in self.packets.items():
             for begin, end in packets:
                 self.copy(scratch, {f: self.bytes[f][begin:end]}, [f, "metadata"])
-                self.events[f, begin] = view(scratch)[1]
+                self.events[f, begin] = view_damaged(scratch)[1]
                 shutil.rmtree(scratch)
-        whole = view(path)[1]
+        whole = view_damaged(path)[1]
         if sum(self.events.values(), collections.Counter()) != whole or not whole:
             raise SystemExit("%s: its packets alone are not the whole" % path)
 
@@ -163,7 +163,7 @@ def try_one(i, originals, scratch):
     case = Case(i, originals)
     where = os.path.join(scratch, "%d" % i)
     case.original.copy(where, {case.file: case.changed})
-    status, events, messages = view(where)
+    status, events, messages = view_damaged(where)
     ours = find_error(case, status, events, messages)
     bt_status, out, _ = run("babeltrace2", where)
     if bt_status < 0:
@@ -176,7 +176,7 @@ def try_one(i, originals, scratch):
     return i, case, ours, babeltrace_counts, sum(events.values()), out.count(b"\n")
 
 
-def record(directory):
+def record_heap(directory):
     env = dict(os.environ, DUET_RUNTIME_DIR=directory + "/run", DUET_LIBRARY=library)
     out = os.path.join(directory, "recorded")
     r = subprocess.run([duet, "record", "-q", "-e", "lttng_ust_libc:*", "--no-kernel", "--channel",
@@ -195,7 +195,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     failures, babeltrace_counts, shown = 0, collections.Counter(), [0, 0]
     with tempfile.TemporaryDirectory(prefix="duet-mutated-") as directory:
-        originals = [Original(record(directory), directory + "/alone")]
+        originals = [Original(record_heap(directory), directory + "/alone")]
         for seed in range(1, 25):
             path = os.path.join(directory, "random-%d" % seed)
             os.mkdir(path)

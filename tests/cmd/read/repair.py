@@ -30,7 +30,7 @@ def run(*args, **more):
     return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
 
-def record(directory, name, *options):
+def record_heap(directory, name, *options):
     env = dict(os.environ, DUET_RUNTIME_DIR=directory + "/run", DUET_LIBRARY=library)
     out = os.path.join(directory, name)
     r = run(duet, "record", "-q", "-e", "lttng_ust_libc:*", "--channel", "heap:events=lttng_ust_libc:malloc,size=8K",
@@ -77,7 +77,7 @@ def without_derived(line):
     return head + event + rest
 
 
-def view(trace):
+def view_without_losses(trace):
     """Returns the events without losses: they come from a counter, which may be the damage."""
     r = run(duet, "view", "--json", trace)
     lines = [without_derived(l) for l in r.stdout.splitlines() if b'"lost_events"' not in l]
@@ -86,7 +86,7 @@ def view(trace):
 
 def check(trace, label):
     """Returns the number of errors."""
-    before, _ = view(trace)
+    before, _ = view_without_losses(trace)
     out = trace + "-whole"
     r = run(duet, "repair", trace, out)
     if r.returncode:
@@ -96,7 +96,7 @@ def check(trace, label):
         print("%s: repair failed: %s" % (label, r.stderr.decode(errors="replace")))
         return 1
     bad = 0
-    after, messages = view(out)
+    after, messages = view_without_losses(out)
     n = 0
     # One by one: sources with clocks without their UUID cannot be opened together.
     for part in glob.glob(out + "/**/metadata", recursive=True):
@@ -128,7 +128,7 @@ def main():
         return 77
     bad = kept = 0
     with tempfile.TemporaryDirectory(prefix="duet-repair-") as directory:
-        recorded = [record(directory, "recorded"), record(directory, "pieces", "--rotate", "32K", "--compress", "zstd")]
+        recorded = [record_heap(directory, "recorded"), record_heap(directory, "pieces", "--rotate", "32K", "--compress", "zstd")]
         if not any(f.endswith(".zst") for f in streams(recorded[1])):
             raise SystemExit("the pieces are not packed: %s" % streams(recorded[1]))
         originals = recorded[:]
@@ -138,7 +138,7 @@ def main():
             random_ctf.make(originals[-1], seed)
             if seed > 12 and shutil.which("zstd"):
                 subprocess.run(["zstd", "-q", "--rm", *streams(originals[-1])], check=True)
-        whole = {o: view(o)[0] for o in originals}
+        whole = {o: view_without_losses(o)[0] for o in originals}
         for o in originals:
             bad += check(o, "sound " + o)
             r = run(duet, "repair", o, o + "-same")
@@ -177,7 +177,7 @@ def main():
             if r.random() < 0.3:
                 what += ", " + damage(r, copy)
             bad += check(copy, "seed %d, %s" % (i, what))
-            kept += len(view(copy)[0]) * 1.0 / max(1, len(whole[o]))
+            kept += len(view_without_losses(copy)[0]) * 1.0 / max(1, len(whole[o]))
             shutil.rmtree(copy)
     print("%d damaged traces; of their events %.0f %% are read" % (n_damaged, 100 * kept / n_damaged))
     return 1 if bad else 0

@@ -125,7 +125,7 @@ class Stopped:
         ok(re.search(r"\r\x1b\[Kduet %s: [0-9]+ %% of [0-9.]+ [kMGT]?B, [0-9]+ s\r" % verb, shown), "how far: " + what, shown)
 
 
-def stop(*commands):
+def all_are_stopped(*commands):
     """All at the same time: each takes a second until it shows progress."""
     left = {p.master: p for p in commands}
     while left:
@@ -138,14 +138,14 @@ def stop(*commands):
 
 
 def statistics_and_reports_are_stopped():
-    stop(Stopped(["stats", "kernel"]), Stopped(["diff", "kernel", "kernel"]),
+    all_are_stopped(Stopped(["stats", "kernel"]), Stopped(["diff", "kernel", "kernel"]),
          Stopped(["report", "latency", "syscall_entry_read", "syscall_exit_read", "kernel"]),
          *(Stopped(["report", q, "kernel"]) for q in ("syscalls", "io", "why")))
 
 
 def lines_before_the_stop_are_complete():
     forms = (["view"], ["view", "--json"], ["view", "--csv"], ["view", "--syscalls"], ["strace", "-i"])
-    stop(*(Stopped([*form, "kernel"], "lines%d" % i) for i, form in enumerate(forms)))
+    all_are_stopped(*(Stopped([*form, "kernel"], "lines%d" % i) for i, form in enumerate(forms)))
     for i, form in enumerate(forms):
         with open("lines%d" % i, "rb") as f:
             f.seek(-1, os.SEEK_END)
@@ -155,7 +155,7 @@ def lines_before_the_stop_are_complete():
 
 def no_half_written_file_is_left():
     before = sorted(os.listdir("."))
-    stop(*(Stopped(["export", form, "-o", "out-" + form, "kernel"]) for form in ("perfetto", "chrome", "csv", "ctf")),
+    all_are_stopped(*(Stopped(["export", form, "-o", "out-" + form, "kernel"]) for form in ("perfetto", "chrome", "csv", "ctf")),
          *(Stopped(["export", form, "-o", "out-" + form, "ust"]) for form in ("speedscope", "firefox", "folded", "svg")),
          Stopped(["repair", "kernel", "new"]))
     is_(sorted(os.listdir(".")), before, "the files left")

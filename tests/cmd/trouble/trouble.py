@@ -5,7 +5,6 @@ directories.
 
 usage: trouble.py DUET PROGRAM MANY LIBDUET
 """
-import json
 import os
 import resource
 import signal
@@ -15,8 +14,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import fds, kill  # noqa: E402
-from trial import (begins, cmd, duet, go_on, is_, ok, paths, run_cases, runtime, start, until, work,  # noqa: E402
-                   worker_of)
+import recorder  # noqa: E402
+from recorder import stop  # noqa: E402
+from trial import cmd, duet, go_on, is_, ok, paths, run_cases, runtime, start, until, work, worker_of  # noqa: E402
 
 program, many, library = paths(3)
 os.mkdir(runtime, 0o700)
@@ -29,18 +29,8 @@ def start_program(*args, **more):
     return p
 
 
-def start_collector(trace, *args):
-    return begins(start(duet, "collect", "-o", work + "/" + trace, "-e", "trouble", *args))
-
-
-def end(p, sig=signal.SIGTERM):
-    return p.end(sig)[2]
-
-
-def view(trace):
-    status, out, err = cmd("view", "--json", work + "/" + trace)
-    is_(status, 0, "view " + err)
-    return [json.loads(line) for line in out.splitlines()]
+def start_collector(trace):
+    return recorder.collect(work + "/" + trace, "-e", "trouble")
 
 
 def page_of(pid):
@@ -48,7 +38,7 @@ def page_of(pid):
 
 
 def numbers(trace, event):
-    return [e["fields"]["n"] for e in view(trace) if e["event"] == event]
+    return [e["fields"]["n"] for e in recorder.view(work + "/" + trace, may_be_empty=False) if e["event"] == event]
 
 
 def limit_files(p, size):
@@ -68,20 +58,20 @@ def strange_files_in_the_runtime_directory_do_no_harm():
     for number in (4194305, 4194306, 4194307):  # older than a page that is being created
         os.utime(runtime + "/" + page_of(number), (1, 1))
     p = start_program(env=dict(os.environ, DUET_TRACE="1"))
-    end(p)
+    p.end(signal.SIGTERM)
     is_(cmd("list")[0], 0, "list")
     left = sorted(set(os.listdir(runtime)) - {page_of(p.pid), "seats"})
     is_(left, ["session-directory"], "they are swept up")
     os.rmdir(runtime + "/session-directory")
     c = start_collector("strange")
-    end(c)
+    stop(c, status=None)
     is_(c.returncode, 0, "a session has a slot, whatever was in its place")
 
 
 def a_limit_on_file_sizes_does_not_kill_the_traced():
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, NO_LIMIT))
     p = start_program(preexec_fn=limit)
-    end(p)
+    p.end(signal.SIGTERM)
     is_(p.returncode, -signal.SIGTERM, "the signal ends it")
 
 
@@ -91,8 +81,8 @@ def a_full_disk_loses_only_events_that_did_not_fit():
     go_on(p, times=300)
     limit_files(c, 20000)
     go_on(p, times=3000)
-    end(p)
-    output = end(c)
+    p.end(signal.SIGTERM)
+    output = stop(c, status=None)
     is_(c.returncode, 2, "the status reports it")
     ok("NOT WRITTEN" in output and "File too large" in output, "and the summary", output)
     got = numbers("full", "trouble:first")
@@ -109,9 +99,9 @@ def a_disk_that_has_room_again_gets_all_of_it():
     go_on(p, q, times=2000)
     limit_files(c, NO_LIMIT)
     go_on(p, q, times=100)
-    end(p)
-    end(q)
-    output = end(c)
+    p.end(signal.SIGTERM)
+    q.end(signal.SIGTERM)
+    output = stop(c, status=None)
     ok("none lost" in output and "NOT WRITTEN" not in output, "nothing is lost", output)
     for event in ("trouble:first", "trouble:second"):
         got = numbers("again", event)
@@ -123,9 +113,9 @@ def a_terminal_that_goes_ends_the_recording_well():
     c = start_collector("hangup")
     p = start_program()
     go_on(p, times=100)
-    output = end(c, signal.SIGHUP)
+    output = stop(c, signal.SIGHUP, status=None)
     is_((c.returncode, sorted(os.listdir(runtime))), (0, [page_of(p.pid), "seats"]), "the end, and the files it leaves: " + output)
-    end(p)
+    p.end(signal.SIGTERM)
     ok(len(numbers("hangup", "trouble:first")) > 50, "all is there")
 
 
@@ -161,8 +151,8 @@ def signals_do_not_keep_a_program_from_its_collector():
         go_on(p, times=5)
         kill(worker, signal.SIGCONT)
         go_on(p, times=150)
-        end(p)
-        if not is_recorded("signals-%d" % attempt, end(c)):
+        p.end(signal.SIGTERM)
+        if not is_recorded("signals-%d" % attempt, stop(c, status=None)):
             return
     ok(False, "from the first event on")
 
@@ -188,8 +178,8 @@ def silent_visitors_do_not_block_programs():
         return sum(f.startswith("socket") for f in now) == 1 and now.count(mine) == before
     until(has_none, "neither connections nor their descriptors are kept for ever")
     go_on(p, times=150)
-    end(p)
-    is_recorded("crowd", end(c))
+    p.end(signal.SIGTERM)
+    is_recorded("crowd", stop(c, status=None))
     for s in crowd:
         s.close()
 
@@ -198,7 +188,7 @@ def events_without_room_are_reported():
     p = start(many)
     is_(p.stdout.readline(), "ready\n", "the program runs")
     out = cmd("list", "-p", str(p.pid))[1]
-    end(p)
+    p.end(signal.SIGTERM)
     is_(out.count("many:e"), 4096, "those that do are there")
     ok("and 904 sites that cannot be recorded" in out, "the others are counted", out[-100:])
 

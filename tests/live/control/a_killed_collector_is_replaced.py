@@ -15,17 +15,13 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from counting import all_are_there, kill_worker, numbers_of, start_counting, stop_counting  # noqa: E402
 from proc import children  # noqa: E402
-import recorder  # noqa: E402
+from recorder import collect  # noqa: E402
 from trial import cmd, dice, is_, ok, paths, run, run_cases, until, work, worker_of  # noqa: E402
 
 program, library = paths(2)
 kills = int(sys.argv[4]) if len(sys.argv) > 4 else 40
 rng = dice()
 PATIENCE_S = 300 + 5 * kills  # millions of events are read
-
-
-def collect(trace, *options):
-    return recorder.collect(trace, "-e", "counting:*", *options)
 
 
 def check(trace, counts):
@@ -39,7 +35,7 @@ def check(trace, counts):
 
 
 def killed_workers_are_replaced():
-    c = collect(work + "/killed")
+    c = collect(work + "/killed", "-e", "counting:*")
     p = start_counting(program)
     for _ in range(kills):
         time.sleep(rng.random() * 0.06)
@@ -58,7 +54,7 @@ def killed_workers_are_replaced():
 
 def a_killed_keeper_is_replaced():
     """The worker takes its place, and the recording goes on: sessions_are_started_stopped_and_survive_any_kill.py does it more often."""
-    c = collect(work + "/orphan")
+    c = collect(work + "/orphan", "-e", "counting:*")
     p = start_counting(program)
     time.sleep(0.1)
     worker = worker_of(c)
@@ -78,7 +74,7 @@ def a_successor_waits_for_room():
         print("# no right to mount a small disk: not tried")
         return
     try:
-        c = collect(disk + "/trace", "-b", "1M")
+        c = collect(disk + "/trace", "-e", "counting:*", "-b", "1M")
         p = start_counting(program)
         time.sleep(0.1)
         with open(disk + "/filler", "wb", buffering=0) as f:

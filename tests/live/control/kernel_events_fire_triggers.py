@@ -13,17 +13,12 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-import recorder  # noqa: E402
-from recorder import stop, view  # noqa: E402
+from recorder import collect_session, stop, view  # noqa: E402
 from trial import cmd, duet, ok, paths, run_cases, skip, start, until, work  # noqa: E402
 from proc import kill  # noqa: E402
 from trial import worker_of  # noqa: E402
 
 program, library = paths(2)
-
-
-def collect(name, *args):
-    return recorder.collect("%s/%s" % (work, name), "-q", *args, session=name)
 
 
 def status_of(session):
@@ -49,7 +44,7 @@ class Shell:
 
 def a_flight_recorders_kernel_events_fire():
     sh = Shell()
-    c = collect("flight", "--overwrite", "-k", "sched", "-k", "syscall_*_chdir,syscall_*_umask", "--trigger",
+    c = collect_session("flight", "--overwrite", "-k", "sched", "-k", "syscall_*_chdir,syscall_*_umask", "--trigger",
                 "event kernel:syscall_entry_umask if mask == 23 && $vtid == %d -> snapshot, once" % sh.pid)
     w = start(duet, "trigger", "watch", "-s", "flight")
     texts = ["rate kernel:syscall_entry_umask > 3 per 1h if $vtid == %d -> notify, every 0s" % sh.pid,
@@ -84,7 +79,7 @@ def a_flight_recorders_kernel_events_fire():
 
 
 def events_of_both_halves_are_a_pair():
-    c = collect("both", "-k", "syscall_entry_write", "-e", "none:*")
+    c = collect_session("both", "-k", "syscall_entry_write", "-e", "none:*")
     p = start(program, stdin=subprocess.PIPE)
     ok(p.stdout.readline().startswith("ready"), "the program runs")
     code, out, err = cmd("trigger", "add", "-s", "both",
@@ -113,7 +108,7 @@ def a_paused_recording_starts_with_a_kernel_event():
     go, halt = work + "/go", work + "/halt"  # no other process on the machine executes these
     shutil.copy("/bin/true", go)
     shutil.copy("/bin/true", halt)
-    c = collect("armed", "-k", "syscall_entry_chdir,syscall_entry_umask,sched_process_exec,sched_process_exit", "--trigger",
+    c = collect_session("armed", "-k", "syscall_entry_chdir,syscall_entry_umask,sched_process_exec,sched_process_exit", "--trigger",
                 "event kernel:sched_process_exec if filename == \"%s\" -> start" % go, "--trigger",
                 "event kernel:sched_process_exec if filename == \"%s\" -> stop" % halt)
     for number, line in ((1, go), (2, halt)):

@@ -15,8 +15,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
-import recorder  # noqa: E402
-from recorder import stop  # noqa: E402
+from recorder import collect_session, stop  # noqa: E402
 from trial import cmd, duet, ok, paths, run, run_cases, runtime, start, until, work, worker_of  # noqa: E402
 
 program, library = paths(2)
@@ -40,8 +39,8 @@ def answers(session):
     return steer("-s", session, "status")[0][1] == "0"
 
 
-def collect(name, *args):
-    p = recorder.collect(work + "/" + name, "-q", *args, session=name)
+def collect_and_answer(name, *args):
+    p = collect_session(name, *args)
     until(lambda: answers(name), "duet collect answers")
     return p
 
@@ -55,7 +54,7 @@ def a_missing_session_is_reported():
 
 
 def others_are_steered():
-    c = collect("web", "-e", "none:*")
+    c = collect_and_answer("web", "-e", "none:*")
     ok(steer("sessions")[0][2].strip() == "web,", "sessions are listed")
     said = steer("-s", "web", "status")[0]
     ok(said[1] == "0" and said[2].startswith("web %s/web programs=0" % work), "status", said)
@@ -74,7 +73,7 @@ def others_are_steered():
 
 def events_are_in_the_files_after_a_flush():
     os.environ["DUET_SESSION"] = "flush"
-    c = collect("flush", "-e", "steer:*")
+    c = collect_and_answer("flush", "-e", "steer:*")
     # The program is still there with its open chunk; its committed events are on disk all the same.
     p = start_program("events", "1000", "flush", "wait")
     ok(p.stdout.readline().split()[:2] == ["flush", "0"], "flush")
@@ -121,7 +120,7 @@ def a_program_starts_and_stops_a_session():
 
 
 def no_call_waits_beyond_the_limit():
-    c = collect("still", "-e", "none:*")
+    c = collect_and_answer("still", "-e", "none:*")
     family = [c.pid, worker_of(c)]
     for pid in family:
         kill(pid, signal.SIGSTOP)

@@ -34,8 +34,7 @@ def run(name, *before):
     return p
 
 
-def end(*programs):
-    """Each after some events more."""
+def end_after_more_events(*programs):
     go_on(*programs)
     for p in programs:
         is_(p.end(signal.SIGTERM)[0], 0, "it ends well")
@@ -47,7 +46,7 @@ def start(*options):
     cmd("start", "-q", "-o", "r%d" % recordings, *options)
 
 
-def stop():
+def stop_and_read():
     """(program, event) of all that was recorded; and of those that were from their first event."""
     cmd("stop", "-q")
     out = cmd("view", "--json", "r%d" % recordings)[0]
@@ -68,8 +67,8 @@ def programs_are_chosen_by_name():
     old = [run("web-old"), run("cron-old")]
     start("-e", "rules:*", "--program", "web*,api*", "--program", "!web-bad")
     new = [run(n) for n in ("web-new", "web-bad", "api", "cron-new")]
-    end(*old, *new)
-    all_, first = stop()
+    end_after_more_events(*old, *new)
+    all_, first = stop_and_read()
     is_(all_, product(("web-old", "web-new", "api")), "by name")
     is_(first, product(("web-new", "api")), "those that start, from their first event")
 
@@ -78,20 +77,20 @@ def a_name_can_be_excluded_alone():
     old = [run("web-old"), run("cron-old")]
     start("-e", "rules:done", "--program", "!cron*")
     new = [run("web-new"), run("cron-new")]
-    end(*old, *new)
-    is_(stop()[0], product(("web-old", "web-new"), ("done",)), "all but")
+    end_after_more_events(*old, *new)
+    is_(stop_and_read()[0], product(("web-old", "web-new"), ("done",)), "all but")
 
 
 def events_are_chosen_by_level():
     old = run("old")
     start("-e", "rules:*", "--level", "warning", "-e", "rules:done")
     new = run("new")
-    end(old, new)
-    is_(stop()[0], product(("old", "new"), ("failed", "done")), "each -e has its level")
+    end_after_more_events(old, new)
+    is_(stop_and_read()[0], product(("old", "new"), ("failed", "done")), "each -e has its level")
     start("--level", "info")
     new = run("new")
-    end(new)
-    all_, first = stop()
+    end_after_more_events(new)
+    all_, first = stop_and_read()
     is_(all_, product(("new",), ("failed", "done")), "without -e it is for all")
     is_(first, all_, "from the first")
 
@@ -102,15 +101,15 @@ def enable_and_disable_choose_as_well():
     cmd("enable", "--program", "web*", "rules:*")
     cmd("disable", "--program", "web-b*", "--level", "info", "rules:*", status=2)  # none runs: kept for those that come
     new = [run("web-a"), run("web-b"), run("cron-new")]
-    end(*old, *new)
-    is_(stop()[0], product(("web-old", "web-a")) | {("web-b", "step")}, "enable, then disable")
+    end_after_more_events(*old, *new)
+    is_(stop_and_read()[0], product(("web-old", "web-a")) | {("web-b", "step")}, "enable, then disable")
     start("-e", "rules:*")
     a = run("a")
     cmd("disable", "--program", "a", "rules:*")
     cmd("enable", "rules:*")
     b = run("a")
-    end(a, b)
-    is_(stop()[1], product(("a",)), "a rule for all programs replaces earlier ones for some")
+    end_after_more_events(a, b)
+    is_(stop_and_read()[1], product(("a",)), "a rule for all programs replaces earlier ones for some")
 
 
 def users_are_chosen():
@@ -119,8 +118,8 @@ def users_are_chosen():
         old = run("one")
         start("-e", "rules:*", "--uid", option)
         new = run("one")
-        end(old, new)
-        is_(stop()[0], want, "--uid " + option)
+        end_after_more_events(old, new)
+        is_(stop_and_read()[0], want, "--uid " + option)
     cmd("start", "--uid", "no.such.user", status=2)
 
 
@@ -134,13 +133,13 @@ def containers_are_chosen():
         old = run("out-old")
         start("-e", "rules:*", "--container", option)
         new = [run("in-new", *inside), run("out-new")]
-        end(old, *new)
-        is_(stop()[0], product(want), "--container " + option)
+        end_after_more_events(old, *new)
+        is_(stop_and_read()[0], product(want), "--container " + option)
     inner = run("in-old", *inside)
     start("-e", "rules:*", "--container", str(os.stat("/proc/%d/ns/mnt" % inner.pid).st_ino))
     new = run("out-new")
-    end(inner, new)
-    is_(stop()[0], product(("in-old",)), "by the number of a namespace")
+    end_after_more_events(inner, new)
+    is_(stop_and_read()[0], product(("in-old",)), "by the number of a namespace")
 
 
 def a_process_is_chosen_by_its_number():
@@ -150,8 +149,8 @@ def a_process_is_chosen_by_its_number():
     go_on(one, two, three)
     one.send_signal(signal.SIGUSR1)
     is_(one.stdout.readline(), "ready\n", "it begins anew")
-    end(one, two, three)
-    all_, first = stop()
+    end_after_more_events(one, two, three)
+    all_, first = stop_and_read()
     is_(all_, product(("one",)), "-p")
     is_(first, all_, "also events that the process registers later")
 

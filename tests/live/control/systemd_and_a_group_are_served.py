@@ -18,6 +18,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 import trial  # noqa: E402
 from proc import kill_tree  # noqa: E402
+from recorder import stop  # noqa: E402
 from trial import PATIENCE, duet, has_session, is_, ok, run_cases, start, until, work  # noqa: E402
 
 units = os.path.abspath(sys.argv[2])
@@ -29,11 +30,6 @@ def run(*args, status=0, **more):
     got, out, err = trial.run(*args, **more)
     is_(got, status, "%s: %s" % (" ".join(args), err))
     return out, err
-
-
-def end(p):
-    status, _, err = p.end(signal.SIGTERM)
-    is_(status, 0, "it ends well: " + err)
 
 
 # ---------------------------------------------------------------- a service manager
@@ -55,12 +51,12 @@ def a_collector_says_when_it_is_ready():
             c = start(duet, "collect", "-q", "-o", work + "/" + name, env=env)
             is_(s.recv(100), b"READY=1", name)
             ok(has_session(), "and it is")
-            end(c)
+            stop(c)
     os.unlink(work + "/notify")
     env = dict(os.environ, NOTIFY_SOCKET=work + "/nobody")
     c = start(duet, "collect", "-q", "-o", work + "/alone", env=env)
     until(lambda: has_session(), "no process listens: it collects")
-    end(c)
+    stop(c)
 
 
 def units_are_sound():
@@ -82,7 +78,7 @@ def units_are_sound():
     args = line.replace("%i", "web").replace("$DUET_OPTIONS", "-e shop:*").split()
     c = start(duet, *args, cwd=work)
     until(lambda: has_session("web"), "the unit's command records")
-    end(c)
+    stop(c)
 
 
 # ---------------------------------------------------------------- the group
@@ -130,7 +126,7 @@ def members_record_the_kernel_and_others_do_not():
     err = run(*as_user(duet, "record", "-k", "sched", "-o", work + "/u/other", "--", "true", member=False), status=2)[1]
     ok("not in the group" in err, "others get the reason", err)
     until(lambda: not instances(lender.pid), "nothing is left of it")
-    end(lender)
+    stop(lender)
     ok(not os.path.exists(work + "/lend.sock"), "nor of the lender")
     err = run(*as_user(duet, "record", "-k", "sched,syscalls", "-o", work + "/u/other", "--", "true"), status=2)[1]
     ok("duet-lend" in err, "a missing lender is reported", err)
@@ -153,7 +149,7 @@ def loans_come_back_however_the_recorder_ends():
     for p in many:
         p.end(signal.SIGTERM)
     until(lambda: not instances(lender.pid), "and none any more")
-    end(lender)
+    stop(lender)
 
 
 def a_recording_outlives_its_lender():
@@ -165,7 +161,7 @@ def a_recording_outlives_its_lender():
     ok("sched_switch" in err and "none lost" in err, "it goes on, and is whole", err)
     next_one = lend()
     until(lambda: not instances(lender.pid), "the next lender takes back the remains")
-    end(next_one)
+    stop(next_one)
 
 
 def systemd_may_hold_the_socket():

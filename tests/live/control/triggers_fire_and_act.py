@@ -15,16 +15,11 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import children, kill  # noqa: E402
-import recorder  # noqa: E402
-from recorder import stop, view  # noqa: E402
+from recorder import collect_session, stop, view  # noqa: E402
 from trial import PATIENCE, cmd as run, duet, ok, paths, run_cases, runtime, start, until, work  # noqa: E402
 from trial import worker_of  # noqa: E402
 
 program, library = paths(2)
-
-
-def collect(name, *args):
-    return recorder.collect("%s/%s" % (work, name), "-q", *args, session=name)
 
 
 class Program:
@@ -89,7 +84,7 @@ def messages_to(watcher):
 
 
 def conditions_hold_and_are_reported_to_listeners():
-    c = collect("web", "-e", "shop:order")
+    c = collect_session("web", "-e", "shop:order")
     w, w1 = [start(duet, "trigger", "watch", "-s", "web", *more) for more in ((), ("-n", "1"))]
     flag = work + "/flag"
     texts = ["rate shop:noise > 3 per 1h -> notify, every 0s",
@@ -149,7 +144,7 @@ def conditions_hold_and_are_reported_to_listeners():
 
 
 def recording_starts_and_stops():
-    c = collect("armed", "-e", "shop:*", "--trigger", "event shop:order if id == 1 -> start", "--trigger",
+    c = collect_session("armed", "-e", "shop:*", "--trigger", "event shop:order if id == 1 -> start", "--trigger",
                 "event shop:order if id == 2 -> stop", "--trigger", "signal USR2 -> end")
     p = Program()
     p.do("noise 1")
@@ -175,7 +170,7 @@ def recording_starts_and_stops():
 
 
 def a_switch_that_is_held_back_is_made_up_for():
-    c = collect("late", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 1s", "--trigger",
+    c = collect_session("late", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 1s", "--trigger",
                 "event shop:order if id == 2 -> stop")
     p = Program()
     for number, times, line in (1, 1, "order 1"), (2, 1, "order 2"), (1, 2, "order 1"):
@@ -195,7 +190,7 @@ def status_of(session):
 
 
 def a_killed_collectors_successor_makes_up_for_a_switch():
-    c = collect("owed", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 4s", "--trigger",
+    c = collect_session("owed", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 4s", "--trigger",
                 "event shop:order if id == 2 -> stop")
     p = Program()
     p.do("order 1")
@@ -216,7 +211,7 @@ def a_killed_collectors_successor_makes_up_for_a_switch():
 
 
 def triggers_that_do_not_fit_are_reported():
-    c = collect("wrong", "-e", "none:*", "--trigger", "time shop:order to shop:paid > 1s by item -> notify",
+    c = collect_session("wrong", "-e", "none:*", "--trigger", "time shop:order to shop:paid > 1s by item -> notify",
                 "--trigger", "event shop:noise if nunber == 3 -> notify", "--trigger", "signal USR1 -> run /nonexistent/x",
                 "--trigger", "event shop:noise -> notify, once")
     p = Program()
@@ -240,7 +235,7 @@ def triggers_that_do_not_fit_are_reported():
 
 
 def a_killed_collectors_triggers_go_on():
-    c = collect("kept", "-e", "none:*", "--trigger", "event shop:order -> notify, once")
+    c = collect_session("kept", "-e", "none:*", "--trigger", "event shop:order -> notify, once")
     ok(run("trigger", "add", "-s", "kept", "event shop:paid -> shell 'echo $DUET_FIRED >> %s/paid', every 0s" % work)[0] == 0,
        "one more")
     p = Program()
@@ -261,7 +256,7 @@ def a_killed_collectors_triggers_go_on():
 
 
 def hostile_texts_and_listeners_do_no_harm():
-    c = collect("safe", "-e", "shop:noise")
+    c = collect_session("safe", "-e", "shop:noise")
     for bad in "", "x", "event a", "event a -> snapshot", "event a -> stop" + " " * 2000, "event a -> run 'x", \
             "event a if $uid == 1 -> stop", "file relative -> stop":
         code, out, err = run("trigger", "add", "-s", "safe", bad)

@@ -30,7 +30,7 @@ def ask(**request):
     return answer
 
 
-def record(n):
+def run_program(n):
     is_(run(program, n, 0)[0], 0, "a program ends as ever")
 
 
@@ -40,11 +40,11 @@ def a_collector_with_a_slow_disk_answers():
                              env=dict(os.environ, LD_PRELOAD=pace, PACE_DIRECTORY=work + "/trace",
                                       PACE_BYTES_PER_S=str(BYTES_PER_S))))
     while ask(verb="status", channel=0)["lost"] == 0:  # until it has more than it can hold
-        record(200000)
+        run_program(200000)
     written = ask(verb="status")["app_bytes"]
     ok(written < HOLDS / 2, "it answers while it has most of it yet to write", "(it has written %d)" % written)
     joined = ask(verb="status")["programs"]
-    record(10)
+    run_program(10)
     now = ask(verb="status")
     ok(now["programs"] == joined + 1, "a program joins meanwhile", str(now))
     ok(now["lost_outside"] == 0, "and none was turned away", str(now))

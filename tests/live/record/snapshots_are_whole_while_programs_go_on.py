@@ -22,6 +22,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import fds  # noqa: E402
+from recorder import stop  # noqa: E402
 from trial import (PATIENCE, begins, cmd, duet, is_, ok, paths, run, run_cases, runtime, start, until,  # noqa: E402
                    work)
 
@@ -61,12 +62,6 @@ def records(p, times=1000):
 def start_recorder(trace, *args, **more):
     r = start(duet, "record", "--overwrite", "-q", "-o", trace, *args, **more)
     return begins(r, "record-%d" % r.pid if "-p" in args else "default")
-
-
-def stop(p, sig=signal.SIGTERM):
-    p.send_signal(sig)
-    p.wait()
-    return p
 
 
 def ask(text, session="default", directory=None, timeout=PATIENCE):
@@ -182,9 +177,8 @@ def a_recording_at_full_speed_is_whole():
             with paused(p):
                 check_whole(a["path"], a["cut_ns"], before)
             records(p)  # nothing hangs; how long an event takes is for bench/snapshot
-        stop(p)
+        p.end(signal.SIGTERM)
         stop(r)
-        is_(r.returncode, 0, "the recorder ends well: " + r.stderr.read())
         ok(sum(len(w) for w in numbers(events(trace)).values()) > 1000, "and writes the newest as ever")
 
 
@@ -202,8 +196,8 @@ def snapshots_overlap_and_are_complete():
         kept.append({(w, n) for w, l in by_writer.items() for n, _, _ in l})
     records(p)
     ok(kept[0] < kept[1] < kept[2], "each holds the events of the one before", str([len(k) for k in kept]))
-    stop(p)
-    stop(r)
+    p.end(signal.SIGTERM)
+    stop(r, status=None)
     last = {(w, n) for w, l in numbers(events(trace)).items() for n, _, _ in l}
     ok(kept[2] < last, "as does the end")
 
@@ -223,9 +217,8 @@ def programs_may_be_killed_meanwhile():
         with paused(*alive):
             check_whole(a["path"], a["cut_ns"], before)
     for p in alive:
-        stop(p, signal.SIGKILL)
+        p.end(signal.SIGKILL)
     stop(r)
-    is_(r.returncode, 0, "the recorder ends well")
 
 
 def the_newest_are_kept_within_bounds():
@@ -255,8 +248,8 @@ def the_newest_are_kept_within_bounds():
     m = re.search(r"(\d+) events of applications", out)
     is_(int(m.group(1)) if m else out, sum(map(len, numbers(events(work + "/there/it/is")).values())),
         "and how much it holds")
-    stop(p)
-    stop(r)
+    p.end(signal.SIGTERM)
+    stop(r, status=None)
 
 
 def both_halves_reach_the_moment(backend="ftrace"):
@@ -297,9 +290,8 @@ def both_halves_reach_the_moment(backend="ftrace"):
     # A packet of each half may not have fitted whole, and the kernel's pages become less than half when they are
     # converted, after they were measured.
     ok((300000 - 2 * PACKET_BYTES) // 3 < n <= 300000, "--max-size bounds both together", str(n))
-    stop(p)
+    p.end(signal.SIGTERM)
     stop(r, signal.SIGINT)
-    is_(r.returncode, 0, "the recorder ends well: " + r.stderr.read())
     calls = [e["fields"]["fildes"] for e in events(trace) if e["event"] == "syscall_entry_dup"]
     calls = [c for c in calls if c >= 1000000]
     is_([b for a_, b in zip(calls, calls[1:]) if b != a_ + 1], [], "nothing is lost for the snapshots")
@@ -319,7 +311,7 @@ def impossible_snapshots_are_refused_in_a_line():
     c = begins(start(duet, "collect", "-q", "-o", work + "/no-flight", "-e", "snap:*", "-s", "plain"), "plain")
     ok("flight recorder" in refused("no flight recorder"), "it names the missing flight recorder")
     refused("no such session", "-s", "other")
-    stop(c)
+    stop(c, status=None)
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     trace = work + "/errors"
@@ -347,8 +339,8 @@ def impossible_snapshots_are_refused_in_a_line():
     if not os.geteuid():
         requests_of_other_users_are_not_accepted()
     is_(r.poll(), None, "the recorder has survived it all")
-    stop(p)
-    stop(r)
+    p.end(signal.SIGTERM)
+    stop(r, status=None)
 
 
 def requests_of_other_users_are_not_accepted():
@@ -389,8 +381,8 @@ def several_ask_at_once():
     for _ in range(5):
         snapshot()
     until(lambda: len(fds(r.pid)) <= before, "descriptors of the recorder are as many as before")
-    stop(p)
-    stop(r)
+    p.end(signal.SIGTERM)
+    stop(r, status=None)
 
 
 run_cases(a_recording_at_full_speed_is_whole, snapshots_overlap_and_are_complete,
