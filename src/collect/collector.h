@@ -32,22 +32,20 @@
 #include "clock/clock.h"
 #include "collect/session/programs.h"
 #include "collect/session/filters.h"
-#include "collect/handover.h"
+#include "collect/handover/handover.h"
 #include "collect/drain/maps.h"
-#include "collect/recorder.h"
+#include "collect/options/options.h"
+#include "collect/options/result.h"
 #include "collect/session/session.h"
 #include "collect/drain/snapshot.h"
 #include "collect/drain/streams.h"
 #include "collect/request/enable.h"
 #include "collect/chunks/archiver.h"
-#include "collect/trigger/actions.h"
-#include "collect/trigger/hits.h"
-#include "collect/trigger/scan.h"
-#include "collect/trigger/engine.h"
+#include "collect/trigger/watch.h"
 #include "collect/session/default_events.h"
 #include "kernel/kernel.h"
 
-/* A transfer of data from the pools to the files.  Written by collector.c. */
+/* A transfer of data from the pools to the files.  Written by events.c. */
 struct collector_pass {
 	bool is_open; /* in progress: collector_work continues it */
 	bool includes_open_chunks;
@@ -56,14 +54,13 @@ struct collector_pass {
 	uint64_t open_chunks_read_ns; /* when open chunks were last read */
 };
 
-/* When the driver calls next.  Written by collector.c and trigger/lifecycle.c. */
+/* When the driver calls next; for collector_watch see triggers.period_ms.  Written by events.c. */
 struct collector_schedule {
-	uint32_t pass_ms;  /* until the next collector_pass */
-	uint32_t watch_ms; /* between two calls of collector_watch; 0: not needed */
+	uint32_t pass_ms; /* until the next collector_pass */
 };
 
 /*
- * Files besides the streams.  Written by start.c, and by chunks/rotate.c when a trace chunk begins.
+ * Files besides the streams.  Written by start.c, and by rotate.c when a trace chunk begins.
  */
 struct collector_output {
 	char recording[PATH_MAX]; /* its directory; trace chunks lie below it */
@@ -74,7 +71,7 @@ struct collector_output {
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
 };
 
-/* The trace chunks of the recording.  Written by chunks/rotate.c. */
+/* The trace chunks of the recording.  Written by rotate.c. */
 struct collector_rotation {
 	struct archiver *archiver;  /* borrowed, or NULL */
 	uint32_t trace_chunk;	    /* number of the one being written; 0: no trace chunks */
@@ -84,14 +81,6 @@ struct collector_rotation {
 	uint64_t unmarked_begin_ns; /* of the unmarked one; since the Epoch */
 	uint64_t bytes_before;	    /* size of the recording when this trace chunk began */
 	uint64_t retry_ns;	    /* earliest next attempt after a failure */
-};
-
-/* Written by the files of collect/trigger. */
-struct collector_triggers {
-	struct triggers set;
-	struct trigger_hits hits;
-	struct trigger_scan *scan; /* NULL: no pool for it */
-	struct trigger_runner runner;
 };
 
 /*
@@ -111,7 +100,7 @@ struct collector {
 	struct kernel *kernel;	  /* NULL: not recorded */
 	bool kernel_wakes_driver; /* when its buffers fill; the driver then calls collector_pass */
 	struct reaping reaping;
-	struct collector_triggers triggers;
+	struct trigger_watch triggers;
 	struct collector_output output;
 	struct collector_rotation rotation;
 	struct collector_pass pass;
@@ -149,7 +138,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d);
  */
 int collector_resume(struct collector *c, struct diag *d);
 
-/* ---------------------------------------------------------------- events: collector.c */
+/* ---------------------------------------------------------------- events: events.c */
 
 /*
  * collector_pass - the period is over, or a poll is needed.

@@ -11,8 +11,8 @@
 #include "base/atomic.h"
 #include "collect/session/programs.h"
 #include "collect/collector.h"
-#include "collect/chunks/rotate.h"
-#include "collect/files.h"
+#include "collect/rotate.h"
+#include "collect/drain/files.h"
 #include "collect/trigger/lifecycle.h"
 
 static int finish_apps(struct collector *c, struct diag *d)
@@ -102,7 +102,7 @@ static void close_all(struct collector *c)
 		fclose(c->output.trace_chunk_clock);
 	maps_close(c->maps);
 	free(c->output.kernel_modules);
-	trigger_watch_close(c);
+	trigger_watch_close(&c->triggers);
 	filters_fini(&c->filters);
 	default_events_close(&c->default_events);
 }

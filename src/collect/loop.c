@@ -211,7 +211,7 @@ static void set_timers(struct loop *l)
 	uint64_t now_ns = monotonic_ns();
 
 	set_period(&l->pass, l->collector->schedule.pass_ms, now_ns);
-	set_period(&l->watch, l->collector->schedule.watch_ms, now_ns);
+	set_period(&l->watch, l->collector->triggers.period_ms, now_ns);
 }
 
 static int timeout_ms(const struct loop *l)

@@ -5,5 +5,6 @@
 
 #include "collect/counters.h"
 #include "collect/recorder.h"
+#include "collect/request/stop.h"
 
 #endif

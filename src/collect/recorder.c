@@ -20,10 +20,11 @@
 #include "base/io.h"
 #include "collect/collector.h"
 #include "collect/command.h"
-#include "collect/files.h"
-#include "collect/handover.h"
+#include "collect/drain/files.h"
+#include "collect/handover/handover.h"
 #include "collect/loop.h"
 #include "collect/tenant/supervisor.h"
+#include "net/send/public.h"
 
 struct recorder {
 	struct recorder_options o;
@@ -120,9 +121,29 @@ static int own_directory(struct recorder *r, struct diag *d)
 	return err;
 }
 
+/* Records one tenant, in that tenant's collector. */
+static int record_tenant(const struct recorder_options *o, struct sender *s,
+			 struct recorder_result *result, struct diag *d)
+{
+	struct diag end = { "" };
+	struct recorder *r;
+	int err = recorder_open(&r, o, d), end_err;
+
+	if (err)
+		return err;
+	if (s)
+		sender_begin(s, 0, NULL);
+	err = recorder_run(r, d);
+	if (s)
+		sender_lift(s, recorder_may_write_anew(o));
+	end_err = recorder_finish(r, result, err ? &end : d);
+	return err ? err : end_err;
+}
+
 static int open_tenant_supervisor(struct recorder *r, struct diag *d)
 {
-	int err = tenant_supervisor_open(&r->tenant_supervisor, &r->o, r->handover, d);
+	int err =
+		tenant_supervisor_open(&r->tenant_supervisor, &r->o, r->handover, record_tenant, d);
 
 	if (!err)
 		r->o.clock = tenant_supervisor_clock(r->tenant_supervisor);

@@ -16,7 +16,7 @@
 
 #include "abi/ctf.h"
 #include "collect/drain/drain.h"
-#include "collect/files.h"
+#include "collect/drain/files.h"
 #include "collect/drain/procnames.h"
 #include "collect/chunks/chunks.h"
 #include "ctf/write/public.h"

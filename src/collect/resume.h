@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "collect/handover.h"
+#include "collect/handover/handover.h"
 #include "collect/session/session.h"
 
 /*

@@ -15,10 +15,10 @@
 #include "base/io.h"
 #include "collect/session/programs.h"
 #include "collect/collector.h"
-#include "collect/files.h"
-#include "collect/tenant/catch_up.h"
+#include "collect/drain/files.h"
+#include "collect/catch_up.h"
 #include "collect/resume.h"
-#include "collect/chunks/rotate.h"
+#include "collect/rotate.h"
 #include "collect/tenant/discover.h"
 #include "collect/trigger/lifecycle.h"
 #include "kernel/statedump/kallsyms.h"
@@ -165,6 +165,48 @@ static int open_streams(struct collector *c, uint32_t incarnation, struct diag *
 	return err;
 }
 
+static void note(void *arg, const struct diag *d)
+{
+	collector_note(arg, d);
+}
+
+static int rotate(void *arg, struct diag *d)
+{
+	return rotate_now(arg, d);
+}
+
+static void end(void *arg)
+{
+	struct collector *c = arg;
+
+	c->stop = true;
+}
+
+static const struct trigger_ops trigger_ops = { .note = note, .rotate = rotate, .end = end };
+
+static int open_triggers(struct collector *c, struct diag *d)
+{
+	int err;
+
+	c->triggers = (struct trigger_watch){ .ops = &trigger_ops,
+					      .ops_arg = c,
+					      .o = c->o,
+					      .saved = &c->handover->triggers,
+					      .session = &c->session,
+					      .filters = &c->filters,
+					      .default_events = &c->default_events,
+					      .enable_batch = &c->enable_batch,
+					      .snapshot = &c->snapshot,
+					      .streams = &c->streams,
+					      .kernel = c->kernel,
+					      .lost_outside = &c->handover->lost_outside };
+	err = trigger_watch_open(&c->triggers, d);
+	if (err)
+		return err;
+	return c->o->main_handover ? catch_up_run(c, d)
+				   : trigger_watch_add_options(&c->triggers, d);
+}
+
 int collector_open(struct collector *c, struct diag *d)
 {
 	const struct recorder_options *o = c->o;
@@ -173,6 +215,8 @@ int collector_open(struct collector *c, struct diag *d)
 	assert(c->o && c->handover && c->session.dir < 0);
 	c->schedule.pass_ms = FIRST_PERIOD_MS;
 	c->filters.saved = &c->handover->filters;
+	c->enable_batch.session = &c->session;
+	c->enable_batch.filters = &c->filters;
 	err = default_events_open(&c->default_events, o, &c->session, &c->filters, d);
 	if (!err)
 		err = open_session(c, d);
@@ -189,7 +233,7 @@ int collector_open(struct collector *c, struct diag *d)
 	if (!err && o->wants_kernel)
 		err = open_kernel_if_possible(c, d);
 	if (!err)
-		err = trigger_watch_open(c, d);
+		err = open_triggers(c, d);
 	c->snapshot = (struct snapshot_maker){ .session = &c->session,
 					       .names = c->streams,
 					       .maps = c->maps,
@@ -251,12 +295,13 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 	if (err)
 		return err;
 	c->begin_ns = c->pass.open_chunks_read_ns = collector_now_ns(c);
+	c->triggers.has_started = true;
 	if (c->o->main_handover)
 		err = catch_up_run(c, d); /* once more, now that requests can reach this
 					   * collector */
 	check_filters(c, 0);
 	collector_record_clocks(c, 0);
-	return err ? err : trigger_watch_start(c, d);
+	return err ? err : trigger_watch_start(&c->triggers, d);
 }
 
 /* ---------------------------------------------------------------- resuming */
@@ -322,6 +367,6 @@ int collector_resume(struct collector *c, struct diag *d)
 	if (!err)
 		collector_note_programs(c);
 	if (!err)
-		err = trigger_watch_resume(c, d);
+		err = trigger_watch_resume(&c->triggers, d);
 	return err ? err : resume_kernel(c, incarnation, d);
 }

@@ -63,7 +63,15 @@ LAYERS = [
     [("trace/filter", "a filter over the events of recordings"),
      ("trace/repair", "a sound recording out of a damaged one")],
     [("read", "libduet-read: the same for other programs")],
-    [("collect", "the collector: sessions, draining, requests, trace chunks, tenants, triggers")],
+    [("collect/options", "what a recording is asked for, and what it returns: data of every room of collect")],
+    [("collect/session", "a session: its memory, files, slots, rules, filters, connections and programs")],
+    [("collect/drain", "pools into stream files; snapshots; the layout of a recording")],
+    [("collect/chunks", "finished trace chunks on disk: marked, synced, compressed, removed"),
+     ("collect/request", "the requests enable, disable and stop")],
+    [("collect/trigger", "triggers: armed, evaluated, and their actions")],
+    [("collect/handover", "what a killed collector leaves to its successor")],
+    [("collect/tenant", "other users and containers: found, confined, one collector for each")],
+    [("collect", "the collector: started, driven by events, rotated, resumed, finished; the recorder")],
     [("control", "libduet-control: programs that steer recordings")],
     [("analysis", "a pass over a recording: event tables, threads, samples")],
     [("analysis/stacks", "call stacks as trees"),
@@ -74,7 +82,7 @@ LAYERS = [
     [("cmd", "the command: one file per verb; only cmd prints and exits")],
 ]
 # Rooms of a family that still include each other: they count as one room of the family's name.
-TOGETHER = {"collect", "cmd"}
+TOGETHER = {"cmd"}
 # (4): these rooms, and the headers they never include.
 NEVER = {"collect": ("ctf/meta", "ctf/decode", "trace", "analysis"), "kernel": ("ctf/meta", "ctf/decode"),
          "net": ("ctf/meta", "ctf/decode")}

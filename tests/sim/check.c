@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/files.h"
+#include "collect/drain/files.h"
 #include "sim.h"
 #include "trace/trace.h"
 

@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/files.h"
+#include "collect/request/stop.h"
+#include "collect/drain/files.h"
 #include "collect/trigger/lifecycle.h"
 #include "sim.h"
 
@@ -206,7 +207,7 @@ static void forget(void)
 	filters_fini(&collector.filters);
 	if (collector.output.trace_chunk_clock)
 		fclose(collector.output.trace_chunk_clock);
-	trigger_watch_close(&collector);
+	trigger_watch_close(&collector.triggers);
 	collector = as_kept;
 	collector.output.trace_chunk_clock = NULL; /* of the same process as the one just closed */
 	collector.streams = streams;

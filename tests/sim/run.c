@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/files.h"
+#include "collect/drain/files.h"
 #include "sim.h"
 
 enum { MEMORY_SLACK = 512 << 10 };

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/pool.h"
+
 enum { BLOCK_TIMEOUT_US = 100000 };
 
 void cmd_channels_begin(struct cmd_channels *c)

@@ -2,7 +2,7 @@
 /*
  * cmd/session/enable.c - duet enable and duet disable: change the events of running programs.
  *
- * The programs need not cooperate.  The collector does it (collect/request/dispatch.h).  Where
+ * The programs need not cooperate.  The collector does it (collect/dispatch.h).  Where
  * nothing records, duet disable itself switches off the events that a dead session left enabled.
  */
 #include <errno.h>

@@ -23,7 +23,7 @@ const char *tenant_session_label(const char *session);
  * tenant_sessions_each_other - only for the parts.
  *
  * A failure stops neither.  Both return the worst status.  The main collector is asked first: a
- * tenant collector that starts later takes over its state (collect/tenant/catch_up.h), so none is
+ * tenant collector that starts later takes over its state (collect/catch_up.h), so none is
  * missed.
  */
 int tenant_sessions_each(int dir, const char *session, int (*call)(void *arg, const char *part),

@@ -24,19 +24,7 @@
 
 #include "base/diag.h"
 #include "collect/chunks/chunks.h"
-
-/* Its results, in memory that the collectors and their supervisor share. */
-struct archiver_status {
-	uint64_t removed_bytes, plain_bytes,
-		compressed_bytes;     /* on disk: removed; before and after compression */
-	uint64_t cpu_ns;	      /* spent on compression */
-	uint32_t n_removed, n_packed; /* trace chunks */
-	uint32_t synced;	      /* finished trace chunks up to this number are synced */
-	uint32_t n_waiting;	      /* finished trace chunks not yet compressed */
-	uint32_t n_held; /* trace chunks above the limit that are kept until they have been sent */
-	uint32_t n_failures;
-	char text[256]; /* the first failure */
-};
+#include "collect/options/result.h"
 
 struct archiver {
 	const char *path;		      /* borrowed; of the recording */

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "collect/files.h"
+#include "collect/drain/files.h"
 #include "ctf/compressed/compressed.h"
 
 #define PREFIX "piece-"

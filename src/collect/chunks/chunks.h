@@ -18,22 +18,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-
-/* From the command line; zero means no. */
-struct trace_chunks_options {
-	bool rotate; /* divide the recording; without limits below only on request */
-	uint64_t rotate_bytes,
-		rotate_ns;	      /* begin a new trace chunk at this size or after this time */
-	uint64_t keep_bytes, keep_ns; /* remove finished trace chunks beyond these limits, the
-				       * oldest first */
-	uint32_t keep_count;
-	bool remove_all;	   /* remove them as soon as possible */
-	int pack_level;		   /* compress finished trace chunks: 1 .. 19 */
-	bool sync_trace_chunks;	   /* sync finished trace chunks */
-	uint64_t sync_ns;	   /* sync the whole recording at this interval */
-	const uint32_t *n_arrived; /* trace chunks up to this number have been sent; NULL: none
-				    * are sent */
-};
+#include "collect/options/options.h"
 
 /* trace_chunks_path - the path of trace chunk @n.  0 or -ENAMETOOLONG. */
 int trace_chunks_path(char *to, size_t size, const char *path, uint32_t n, struct diag *d);

@@ -23,7 +23,7 @@
 
 #include "base/io.h"
 #include "collect/chunks/background.h"
-#include "collect/files.h"
+#include "collect/drain/files.h"
 
 /*
  * Scans use at most 1/SCAN_SHARE of a CPU.  The priority is low but not the lowest, because the

@@ -17,10 +17,10 @@
  * The way of a packet, from the timer to the file.  A pass has two halves, because it describes all
  * classes that it found before it writes (invariant 2) and because a slow disk may interrupt it:
  *
- *   collector_pass            collector.c      the period is over: begin a pass, continue it
+ *   collector_pass            events.c         the period is over: begin a pass, continue it
  *     streams_scan            streams.c        for each channel:
  *       drain_scan            drain.c            list the chunks with data, describe their classes
- *     continue_pass           collector.c      continue it for a slice of 10 ms; collector_work too
+ *     continue_pass           events.c         continue it for a slice of 10 ms; collector_work too
  *       streams_write         streams.c        for each channel, until the slice is over:
  *         drain_write         drain.c            write and free the listed chunks
  *           write_cpu         drain.c              the chunks of one CPU, in order

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collect/tenant/tenant.h"
+#include "collect/session/tenant.h"
 #include "kernel/kernel.h"
 
 enum { MAPS_BYTES_MAX = 16 << 20, MAPS_PROCESSES_MAX = 256 };

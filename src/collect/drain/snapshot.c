@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/files.h"
+#include "collect/drain/files.h"
 #include "collect/drain/maps.h"
 
 enum { STEP_BYTES = 4 << 20 };

@@ -32,7 +32,7 @@ struct streams_options {
 	uint32_t n_channels;	  /* 1..ABI_CHANNELS */
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
 	bool resume; /* the pools were drained into another trace before: collect/resume.h,
-		      * collect/chunks/rotate.h */
+		      * collect/rotate.h */
 	uint64_t bytes_before,
 		lost_before; /* of earlier traces: bytes; losses that they reported */
 };

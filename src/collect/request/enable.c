@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "collect/session/selectors.h"
-#include "collect/collector.h"
 
 /* ---------------------------------------------------------------- parsing */
 
@@ -119,16 +118,16 @@ static int change_rules(struct abi_session *fresh, const struct session *s,
  * Changes the rules for programs that start later.  Returns the filter's number, 0 for none, or
  * -errno.
  */
-static int change_rules_for_later_programs(struct collector *c, const struct enable_item *w,
+static int change_rules_for_later_programs(struct enable_batch *b, const struct enable_item *w,
 					   struct abi_session *fresh, struct diag *d)
 {
-	int filter = *w->filter ? filters_add(&c->filters, &c->session, w->filter, d) : 0, err;
+	int filter = *w->filter ? filters_add(b->filters, b->session, w->filter, d) : 0, err;
 
 	if (filter < 0)
 		return filter;
-	err = change_rules(fresh, &c->session, w, (uint32_t)filter, d);
+	err = change_rules(fresh, b->session, w, (uint32_t)filter, d);
 	if (!err && !w->pid)
-		err = session_change(&c->session, fresh, d);
+		err = session_change(b->session, fresh, d);
 	return err ? err : filter;
 }
 
@@ -140,12 +139,12 @@ struct answer {
 	struct diag why;
 };
 
-static struct answer answer_for(struct collector *c, pid_t pid, const struct enable_request *w)
+static struct answer answer_for(struct enable_batch *b, pid_t pid, const struct enable_request *w)
 {
 	struct answer a = { .done = w->done, .why = { "" } };
 
 	a.is_filter_mismatch =
-		w->filter && filters_check(&c->filters, &c->session, pid, w->filter, &a.why);
+		w->filter && filters_check(b->filters, b->session, pid, w->filter, &a.why);
 	return a;
 }
 
@@ -202,69 +201,66 @@ static int keep_request(struct enable_batch *s, const struct enable_request *w)
 	return (int)s->n_requests++;
 }
 
-static void answer_all(struct collector *c, uint32_t request)
+static void answer_all(struct enable_batch *b, uint32_t request)
 {
-	const struct enable_batch *s = &c->enable_batch;
-	struct answer answer = answer_for(c, 0, &s->requests[request]);
+	struct answer answer = answer_for(b, 0, &b->requests[request]);
 
-	for (uint32_t i = 0; i < s->n_askers; i++)
-		if (s->askers[i].request == request) {
-			send_answer(s->askers[i].fd, &answer);
-			close(s->askers[i].fd);
+	for (uint32_t i = 0; i < b->n_askers; i++)
+		if (b->askers[i].request == request) {
+			send_answer(b->askers[i].fd, &answer);
+			close(b->askers[i].fd);
 		}
 }
 
-void enable_flush_batch(struct collector *c)
+void enable_flush_batch(struct enable_batch *b)
 {
-	struct enable_batch *s = &c->enable_batch;
 
-	assert(s->n_requests <= PROGRAMS_REQUESTS && s->n_askers <= SWITCHES_ASKERS);
-	if (!s->n_requests)
+	assert(b->n_requests <= PROGRAMS_REQUESTS && b->n_askers <= SWITCHES_ASKERS);
+	if (!b->n_requests)
 		return;
-	programs_switch_all(c->session.dir, 0, s->requests, s->n_requests, &c->session.file);
-	for (uint32_t i = 0; i < s->n_requests; i++) {
-		answer_all(c, i);
-		free(s->texts[i]);
+	programs_switch_all(b->session->dir, 0, b->requests, b->n_requests, &b->session->file);
+	for (uint32_t i = 0; i < b->n_requests; i++) {
+		answer_all(b, i);
+		free(b->texts[i]);
 	}
-	s->n_requests = s->n_askers = 0;
+	b->n_requests = b->n_askers = 0;
 }
 
 /* ---------------------------------------------------------------- the request */
 
-static void switch_one(struct collector *c, pid_t pid, struct enable_request *w,
+static void switch_one(struct enable_batch *b, pid_t pid, struct enable_request *w,
 		       const struct abi_session *fresh, int fd)
 {
 	struct answer answer;
 
-	enable_flush_batch(c); /* earlier requests come first */
-	programs_switch_all(c->session.dir, pid, w, 1, fresh);
-	answer = answer_for(c, pid, w);
+	enable_flush_batch(b); /* earlier requests come first */
+	programs_switch_all(b->session->dir, pid, w, 1, fresh);
+	answer = answer_for(b, pid, w);
 	send_answer(fd, &answer);
 }
 
 /* False: no memory. */
-static bool switch_later(struct collector *c, const struct enable_request *w, int fd)
+static bool switch_later(struct enable_batch *b, const struct enable_request *w, int fd)
 {
-	struct enable_batch *s = &c->enable_batch;
 	int request;
 
-	if (s->n_requests == PROGRAMS_REQUESTS || s->n_askers == SWITCHES_ASKERS)
-		enable_flush_batch(c);
-	request = keep_request(s, w);
+	if (b->n_requests == PROGRAMS_REQUESTS || b->n_askers == SWITCHES_ASKERS)
+		enable_flush_batch(b);
+	request = keep_request(b, w);
 	if (request < 0)
 		return false;
-	s->askers[s->n_askers].fd = fd;
-	s->askers[s->n_askers++].request = (uint32_t)request;
+	b->askers[b->n_askers].fd = fd;
+	b->askers[b->n_askers++].request = (uint32_t)request;
 	return true;
 }
 
-bool enable_request_read(struct collector *c, const struct json_line *l, bool enable, int fd)
+bool enable_request_read(struct enable_batch *b, const struct json_line *l, bool enable, int fd)
 {
 	struct enable_item asked = { .enable = enable };
 	struct abi_session fresh;
 	struct diag d = { "" };
 	const char *why = read_request(l, &asked, &d);
-	int filter = why ? -EINVAL : change_rules_for_later_programs(c, &asked, &fresh, &d);
+	int filter = why ? -EINVAL : change_rules_for_later_programs(b, &asked, &fresh, &d);
 	struct enable_request w = { .selector = asked.selector,
 				    .pattern = asked.pattern,
 				    .filter = (uint32_t)filter,
@@ -274,8 +270,8 @@ bool enable_request_read(struct collector *c, const struct json_line *l, bool en
 		json_line_refuse(fd, false, why ? why : d.text);
 		return false;
 	}
-	if (!asked.pid && switch_later(c, &w, fd))
+	if (!asked.pid && switch_later(b, &w, fd))
 		return true;
-	switch_one(c, (pid_t)asked.pid, &w, &fresh, fd);
+	switch_one(b, (pid_t)asked.pid, &w, &fresh, fd);
 	return false;
 }

@@ -15,15 +15,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/session/programs.h"
 #include "base/json_line.h"
-
-struct collector;
+#include "collect/session/filters.h"
+#include "collect/session/programs.h"
 
 enum { SWITCHES_ASKERS = 64 };
 
-/* Requests not carried out yet.  Initially zero. */
+/* Requests not carried out yet.  Initially zero after the pointers. */
 struct enable_batch {
+	struct session *session; /* borrowed, as the next */
+	struct filters *filters;
 	struct enable_request requests[PROGRAMS_REQUESTS]; /* in the order of arrival */
 	char *texts[PROGRAMS_REQUESTS];			   /* owns their strings */
 	uint32_t n_requests, n_askers;
@@ -38,13 +39,13 @@ struct enable_batch {
  *
  * True: it took @fd, and enable_flush_batch answers it.  False: it is answered.
  */
-bool enable_request_read(struct collector *c, const struct json_line *l, bool enable, int fd);
+bool enable_request_read(struct enable_batch *b, const struct json_line *l, bool enable, int fd);
 
 /*
  * enable_flush_batch - carry out and answer the collected requests.
  *
  * Call it at the end of a turn, and before anything else is written into programs.
  */
-void enable_flush_batch(struct collector *c);
+void enable_flush_batch(struct enable_batch *b);
 
 #endif

@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/files.h"
-#include "collect/recorder.h"
+#include "collect/drain/files.h"
 
 /* The counts of a result, as members of the answer. */
 static const struct {

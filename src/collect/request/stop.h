@@ -14,16 +14,8 @@
 #include "abi/session.h"
 #include "base/diag.h"
 #include "base/json_line.h"
-
-struct recorder_options;
-struct recorder_result;
-
-enum { STOPPING_MAX = 8 };
-
-struct stopping {
-	int fds[STOPPING_MAX];
-	int n;
-};
+#include "collect/options/options.h"
+#include "collect/options/result.h"
 
 /* stopping_add - answer and close @fd at the end.  False: too many clients. */
 bool stopping_add(struct stopping *s, int fd);

@@ -15,7 +15,7 @@
 #include "base/diag.h"
 #include "base/text.h"
 #include "collect/session/filters.h"
-#include "collect/recorder.h"
+#include "collect/options/options.h"
 #include "collect/session/session.h"
 
 struct default_events {

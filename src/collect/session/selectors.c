@@ -19,7 +19,7 @@
 
 #include "base/cgroup.h"
 #include "base/io.h"
-#include "collect/tenant/container.h"
+#include "collect/session/container.h"
 
 enum { ITEM_BYTES = 256, CONTAINERS_MAX = 16 };
 

@@ -34,7 +34,7 @@ extern const char *const selector_keys[N_SELECTOR_KINDS];
  *
  *   program     a glob on its name
  *   uid         a number, or a user's name
- *   container   its name now (collect/tenant/container.h), or its host name later; or the number of a
+ *   container   its name now (session/container.h), or its host name later; or the number of a
  *               namespace
  *   cgroup      of the unified hierarchy, by path or directory: processes in it and below
  *   level       one name or number: this important, or more

@@ -20,7 +20,8 @@
 #include "abi/session.h"
 #include "abi/control.h"
 #include "base/diag.h"
-#include "collect/tenant/tenant.h"
+#include "collect/options/options.h"
+#include "collect/session/tenant.h"
 #include "collect/session/memory.h"
 #include "ring/pool.h"
 
@@ -37,16 +38,6 @@ struct connection {
 	pid_t client;  /* the process that connected */
 	uint64_t since_ns;
 	uint64_t round, order; /* place in the queue: collect/session/accept.c */
-};
-
-struct session_channel {
-	char name[ABI_CHANNEL_NAME_BYTES];
-	uint64_t bytes;		   /* of all its chunks, at most; 0: a default */
-	uint32_t chunk_bytes;	   /* 4 KiB..1 MiB, a power of two; 0: 64 KiB */
-	uint32_t block_timeout_us; /* how long a writer waits for a free chunk before the event
-				    * is lost; 0: it does not */
-	bool flight_recorder;
-	uint64_t contexts; /* abi/context.h */
 };
 
 /* A pattern for running and future programs. */

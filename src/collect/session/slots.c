@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "collect/session/session.h"
-#include "collect/tenant/tenant.h"
+#include "collect/session/tenant.h"
 
 /* The file may be anything, including a FIFO without a writer. */
 static int open_session_slots(int dir, int flags)

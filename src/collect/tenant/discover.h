@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "collect/tenant/tenant.h"
+#include "collect/session/tenant.h"
 
 struct tenants_cache;
 struct tenants_cache *tenants_cache_new(void); /* NULL: no cache; release with free(3) */

@@ -5,6 +5,6 @@
 
 #include "collect/tenant/discover.h"
 #include "collect/tenant/supervisor.h"
-#include "collect/tenant/tenant.h"
+#include "collect/session/tenant.h"
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/sandbox.h - limit a tenant's collector (collect/tenant/tenant.h) to the rights
+ * collect/tenant/sandbox.h - limit a tenant's collector (collect/session/tenant.h) to the rights
  * that it needs.
  *
  * The collector reads memory that an untrusted user writes.  An attacker who made it run foreign
@@ -20,7 +20,7 @@
 #define COLLECT_TENANT_SANDBOX_H
 
 #include "base/diag.h"
-#include "collect/tenant/tenant.h"
+#include "collect/session/tenant.h"
 
 /* sandbox_files - from here on this process opens and creates files as @t. */
 int sandbox_files(const struct tenant *t, struct diag *d);

@@ -54,6 +54,7 @@ struct tenant_supervisor_results {
 struct tenant_supervisor {
 	const struct recorder_options *o;
 	struct handover *handover; /* the recorder's: the current state of the main session */
+	tenant_record *record;
 	struct recorder_clock clock;
 	struct tenant_supervisor_results *results;
 	int orders; /* this process's end of the pipe: the recorder writes, the supervisor reads */
@@ -205,7 +206,8 @@ static void close_others(struct watch *all, const struct tenant_collector *mine)
  */
 static pid_t fork_collector(struct watch *all, struct tenant_collector *w, int directory)
 {
-	struct tenant_worker p = { .o = all->w->o,
+	struct tenant_worker p = { .record = all->w->record,
+				   .o = all->w->o,
 				   .clock = &all->w->clock,
 				   .tenant = &w->tenant,
 				   .number = (unsigned)(w - all->tenant_collectors),
@@ -517,7 +519,7 @@ static int make_shared(struct tenant_supervisor *w, int orders[2], int done[2], 
 }
 
 int tenant_supervisor_open(struct tenant_supervisor **out, const struct recorder_options *o,
-			   struct handover *handover, struct diag *d)
+			   struct handover *handover, tenant_record *record, struct diag *d)
 {
 	struct tenant_supervisor *w = calloc(1, sizeof *w);
 	int orders[2] = { -1, -1 }, done[2] = { -1, -1 }, err;
@@ -534,6 +536,7 @@ int tenant_supervisor_open(struct tenant_supervisor **out, const struct recorder
 		return diag_fail(d, -ENOMEM, "no memory");
 	w->o = o;
 	w->handover = handover;
+	w->record = record;
 	err = make_shared(w, orders, done, d);
 	if (err) {
 		free(w);

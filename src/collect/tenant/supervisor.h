@@ -14,7 +14,7 @@
  *   both of them                     the pipe reports EOF: the tenant supervisor ends all collectors
  *   tenant supervisor                its collectors end as on request; the recorder goes on and
  *                                    reports it
- *   tenant collector or supervisor   replaced, as collect/handover.h describes
+ *   tenant collector or supervisor   replaced, as collect/handover/handover.h describes
  *   both of them                     started anew after some seconds, and reported
  *
  * Limits: TENANTS_MAX tenants; TENANTS_OF_MAKER containers in user namespaces made by one user.
@@ -23,20 +23,22 @@
 #define COLLECT_TENANT_SUPERVISOR_H
 
 #include "base/diag.h"
-#include "collect/recorder.h"
+#include "collect/options/options.h"
+#include "collect/options/result.h"
+#include "collect/tenant/worker.h"
 
-enum { TENANTS_MAX = 512, TENANTS_OF_MAKER = 32 };
+enum { TENANTS_OF_MAKER = 32 };
 
 struct tenant_supervisor;
 
 /*
  * tenant_supervisor_open - fork the tenant supervisor; it waits for tenant_supervisor_start.
  *
- * @o, @handover: of the recording, borrowed.  Call it before any memory is shared with programs.
- *   -EPERM: not root.
+ * @o, @handover: of the recording, borrowed.  @record: records one tenant: collect/tenant/worker.h.
+ *   Call it before any memory is shared with programs.  -EPERM: not root.
  */
 int tenant_supervisor_open(struct tenant_supervisor **w, const struct recorder_options *o,
-			   struct handover *handover, struct diag *d);
+			   struct handover *handover, tenant_record *record, struct diag *d);
 
 /* tenant_supervisor_clock - the clock that all collectors of this recording use. */
 const struct recorder_clock *tenant_supervisor_clock(const struct tenant_supervisor *w);

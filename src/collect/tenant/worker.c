@@ -15,8 +15,7 @@
 
 #include "base/atomic.h"
 #include "collect/tenant/sandbox.h"
-#include "collect/handover.h"
-#include "collect/tenant/supervisor.h"
+#include "collect/handover/handover.h"
 #include "net/send/public.h"
 
 bool tenant_worker_path(char path[PATH_MAX], const char *recording, const struct tenant *t)
@@ -95,10 +94,7 @@ static int run_recorder(struct tenant_worker *p, struct sender *s, struct record
 			struct diag *d)
 {
 	struct recorder_options o = *p->o;
-	struct diag end = { "" };
-	struct recorder *r;
 	char path[64];
-	int err, end_err;
 
 	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
 	o.path = path;
@@ -112,16 +108,7 @@ static int run_recorder(struct tenant_worker *p, struct sender *s, struct record
 	o.on_ready = enter_sandbox;
 	o.on_ready_arg = p;
 	o.keep = true;
-	err = recorder_open(&r, &o, d);
-	if (err)
-		return err;
-	if (s)
-		sender_begin(s, 0, NULL);
-	err = recorder_run(r, d);
-	if (s)
-		sender_lift(s, recorder_may_write_anew(&o));
-	end_err = recorder_finish(r, result, err ? &end : d);
-	return err ? err : end_err;
+	return p->record(&o, s, result, d);
 }
 
 int tenant_worker_record(struct tenant_worker *p)

@@ -11,8 +11,11 @@
 #include <limits.h>
 
 #include "clock/clock.h"
-#include "collect/recorder.h"
+#include "collect/options/options.h"
+#include "collect/options/result.h"
 #include "collect/tenant/discover.h"
+
+enum { TENANTS_MAX = 512 };
 
 /*
  * Results of one tenant collector, in memory that it shares with the tenant supervisor.  A tenant
@@ -25,7 +28,20 @@ struct tenant_worker_results {
 	struct diag trouble;
 };
 
+struct handover;
+struct sender;
+
+/*
+ * Records in this process, as @o says, until SIGTERM.  The recorder passes this function down,
+ * because it lies above this room.
+ *
+ * @s: sends the trace; NULL: it is not sent.  Returns 0 or -errno.
+ */
+typedef int tenant_record(const struct recorder_options *o, struct sender *s,
+			  struct recorder_result *result, struct diag *d);
+
 struct tenant_worker {
+	tenant_record *record;
 	const struct recorder_options *o; /* of the whole recording */
 	const struct recorder_clock *clock;
 	const struct tenant *tenant;

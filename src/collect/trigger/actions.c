@@ -23,10 +23,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/collector.h"
+#include "collect/trigger/watch.h"
 #include "base/json_line.h"
-#include "collect/files.h"
-#include "collect/chunks/rotate.h"
+#include "collect/drain/files.h"
 #include "collect/trigger/rules.h"
 
 enum { ENVIRONMENT = 12, VARIABLE_BYTES = TRIGGER_TEXT_BYTES + 64, SNAPSHOT_BYTES = PATH_MAX + 16 };
@@ -34,22 +33,22 @@ enum { USUAL_N_FILES = 1024 };
 
 extern char **environ;
 
-static const char *text_of(const struct collector *c, const struct firing *f)
+static const char *text_of(const struct trigger_watch *w, const struct firing *f)
 {
-	return c->triggers.set.at[f->slot]->trigger.text;
+	return w->set.at[f->slot]->trigger.text;
 }
 
 /* Time since the Epoch, as in the recording's events. */
-static uint64_t time_of(const struct collector *c, const struct firing *f)
+static uint64_t time_of(const struct trigger_watch *w, const struct firing *f)
 {
-	return f->facts.time_ns + c->output.clock_offset_ns;
+	return f->facts.time_ns + w->snapshot->clock_offset_ns;
 }
 
 /* Notes the error with the trigger and with the session, because the trigger may be removed. */
-static void note_error(struct collector *c, uint32_t number, const struct diag *d)
+static void note_error(struct trigger_watch *w, uint32_t number, const struct diag *d)
 {
-	triggers_note(&c->triggers.set, number, d->text);
-	collector_note(c, d);
+	triggers_note(&w->set, number, d->text);
+	w->ops->note(w->ops_arg, d);
 }
 
 /* ---------------------------------------------------------------- commands */
@@ -62,7 +61,7 @@ static void reap(struct trigger_runner *a)
 }
 
 /* The collector's environment and the facts, in one allocation.  NULL without memory. */
-static char **make_environment(const struct collector *c, const struct firing *f)
+static char **make_environment(const struct trigger_watch *w, const struct firing *f)
 {
 	char *variable, **env, whole[PATH_MAX];
 	size_t n = 0, room = (ENVIRONMENT - 1) * VARIABLE_BYTES + SNAPSHOT_BYTES;
@@ -81,16 +80,16 @@ static char **make_environment(const struct collector *c, const struct firing *f
 		variable += used_ < VARIABLE_BYTES ? used_ + 1 : VARIABLE_BYTES;                   \
 	} while (0)
 	ADD("DUET_TRIGGER=%u", f->number);
-	ADD("DUET_TRIGGER_TEXT=%s", text_of(c, f));
+	ADD("DUET_TRIGGER_TEXT=%s", text_of(w, f));
 	ADD("DUET_FIRED=%" PRIu64, f->fired);
-	ADD("DUET_TIME_NS=%" PRIu64, time_of(c, f));
+	ADD("DUET_TIME_NS=%" PRIu64, time_of(w, f));
 	ADD("DUET_VALUE=%" PRIu64, f->facts.value);
 	ADD("DUET_EVENT=%s", f->facts.event ? f->facts.event : "");
 	ADD("DUET_PID=%u", f->facts.vpid);
 	ADD("DUET_TID=%u", f->facts.vtid);
 	ADD("DUET_PROGRAM=%s", f->facts.program);
-	ADD("DUET_RECORDED_SESSION=%s", c->session.asked_as);
-	ADD("DUET_RECORDING=%s", files_whole(c->o->path, whole));
+	ADD("DUET_RECORDED_SESSION=%s", w->session->asked_as);
+	ADD("DUET_RECORDING=%s", files_whole(w->o->path, whole));
 #undef ADD
 	if (f->snapshot) {
 		snprintf(variable, SNAPSHOT_BYTES, "DUET_SNAPSHOT=%s", f->snapshot);
@@ -135,9 +134,9 @@ static int spawn(pid_t *pid, char *const *argv, char **env)
 }
 
 /* False: all slots for commands are in use. */
-static bool run(struct collector *c, struct firing *f, const struct trigger_action *action)
+static bool run(struct trigger_watch *w, struct firing *f, const struct trigger_action *action)
 {
-	struct trigger_runner *a = &c->triggers.runner;
+	struct trigger_runner *a = &w->runner;
 	struct diag d = { "" };
 	char **env;
 	int i = 0, err;
@@ -147,14 +146,14 @@ static bool run(struct collector *c, struct firing *f, const struct trigger_acti
 		i++;
 	if (i == TRIGGER_COMMANDS)
 		return false;
-	env = make_environment(c, f);
+	env = make_environment(w, f);
 	err = env ? spawn(&a->commands[i], action->argv, env) : -ENOMEM;
 	free(env);
 	if (err) {
 		a->commands[i] = 0;
 		diag_fail(&d, err, "trigger %u: cannot run %s: %s", f->number, action->argv[0],
 			  strerror(-err));
-		note_error(c, f->number, &d);
+		note_error(w, f->number, &d);
 	}
 	return true;
 }
@@ -164,37 +163,36 @@ static bool run(struct collector *c, struct firing *f, const struct trigger_acti
 /* Finds the firing by its flag: the queue may have moved and the trigger may be removed. */
 static void snapshot_ended(void *arg, const char *path, const char *why)
 {
-	struct collector *c = arg;
+	struct trigger_watch *w = arg;
 	struct diag d = { "" };
 
 	if (!path)
 		diag_fail(&d, -EIO, "a trigger's snapshot failed: %s", why);
-	for (struct firing *f = c->triggers.set.firings;
-	     f < c->triggers.set.firings + c->triggers.set.n_firings; f++) {
+	for (struct firing *f = w->set.firings; f < w->set.firings + w->set.n_firings; f++) {
 		if (!f->waits)
 			continue;
 		f->waits = false;
 		f->snapshot = path ? strdup(path) : NULL;
 		if (!path)
-			note_error(c, f->number, &d);
+			note_error(w, f->number, &d);
 	}
 }
 
 /* False: another snapshot is being written. */
-static bool snapshot(struct collector *c, struct firing *f, const struct trigger_action *action)
+static bool snapshot(struct trigger_watch *w, struct firing *f, const struct trigger_action *action)
 {
 	struct json_line line = { .n = 0 };
 	char text[64];
 
-	if (snapshot_is_open(&c->snapshot))
+	if (snapshot_is_open(w->snapshot))
 		return false;
 	snprintf(text, sizeof text, "{\"last_ns\":%" PRIu64 "}", action->last_ns);
 	if (action->last_ns)
 		json_line_parse(&line, text, strlen(text));
 	f->waits = true;
-	c->snapshot.ended = snapshot_ended;
-	c->snapshot.ended_arg = c;
-	snapshot_begin(&c->snapshot, &line, -1, -1);
+	w->snapshot->ended = snapshot_ended;
+	w->snapshot->ended_arg = w;
+	snapshot_begin(w->snapshot, &line, -1, -1);
 	return true;
 }
 
@@ -234,18 +232,18 @@ void trigger_actions_end(struct trigger_runner *a)
 		disconnect(a, 0);
 }
 
-static void notify(struct collector *c, const struct firing *f)
+static void notify(struct trigger_watch *w, const struct firing *f)
 {
-	struct trigger_runner *a = &c->triggers.runner;
+	struct trigger_runner *a = &w->runner;
 
 	for (int i = a->n_watchers - 1; i >= 0; i--) {
 		struct text t = { 0 };
 		int err;
 
-		json_line_add_text(&t, "session", c->session.asked_as);
+		json_line_add_text(&t, "session", w->session->asked_as);
 		json_line_add_number(&t, "trigger", f->number);
 		json_line_add_number(&t, "fired", f->fired);
-		json_line_add_number(&t, "time_ns", time_of(c, f));
+		json_line_add_number(&t, "time_ns", time_of(w, f));
 		json_line_add_number(&t, "value", f->facts.value);
 		if (f->facts.event) {
 			json_line_add_text(&t, "event", f->facts.event);
@@ -257,7 +255,7 @@ static void notify(struct collector *c, const struct firing *f)
 			json_line_add_text(&t, "snapshot", f->snapshot);
 		if (a->watchers[i].missed)
 			json_line_add_number(&t, "missed", a->watchers[i].missed);
-		json_line_add_text(&t, "text", text_of(c, f));
+		json_line_add_text(&t, "text", text_of(w, f));
 		err = json_line_send(a->watchers[i].fd, &t, -1);
 		text_fini(&t);
 		if (!err)
@@ -272,68 +270,68 @@ static void notify(struct collector *c, const struct firing *f)
 /* ---------------------------------------------------------------- all actions */
 
 /* False: a snapshot is being written. */
-static bool rotate(struct collector *c, const struct firing *f)
+static bool rotate(struct trigger_watch *w, const struct firing *f)
 {
 	struct diag d = { "" };
-	int err = rotate_now(c, &d);
+	int err = w->ops->rotate(w->ops_arg, &d);
 
 	if (err && err != -EBUSY)
-		note_error(c, f->number, &d);
+		note_error(w, f->number, &d);
 	return err != -EBUSY;
 }
 
 /* False: try it again later. */
-static bool act(struct collector *c, struct firing *f, const struct trigger_action *action)
+static bool act(struct trigger_watch *w, struct firing *f, const struct trigger_action *action)
 {
 	switch (action->act) {
 	case TRIGGER_START:
-		trigger_rules_pause(c, false);
+		trigger_rules_pause(w, false);
 		return true;
 	case TRIGGER_STOP:
-		trigger_rules_pause(c, true);
+		trigger_rules_pause(w, true);
 		return true;
 	case TRIGGER_END:
-		c->stop = true;
+		w->ops->end(w->ops_arg);
 		return true;
 	case TRIGGER_SNAPSHOT:
-		return snapshot(c, f, action);
+		return snapshot(w, f, action);
 	case TRIGGER_RUN:
-		return run(c, f, action);
+		return run(w, f, action);
 	case TRIGGER_NOTIFY:
-		notify(c, f);
+		notify(w, f);
 		return true;
 	case TRIGGER_ROTATE:
-		return rotate(c, f);
+		return rotate(w, f);
 	}
 	return true;
 }
 
 /* Records the firing first, so that a snapshot that it takes includes it. */
-static void note(struct collector *c, struct firing *f)
+static void note(struct trigger_watch *w, struct firing *f)
 {
 	const struct procnames_firing event = { .number = f->number,
 						.vpid = f->facts.vpid,
 						.vtid = f->facts.vtid,
 						.fired = f->fired,
 						.value = f->facts.value,
-						.text = text_of(c, f) };
+						.text = text_of(w, f) };
 
-	streams_fired(c->streams, collector_now_ns(c), &event);
+	streams_fired(*w->streams, clock_now_ns(&w->session->clock), &event);
 	f->is_noted = true;
 }
 
-void trigger_actions_step(struct collector *c)
+void trigger_actions_step(struct trigger_watch *w)
 {
-	struct triggers *t = &c->triggers.set;
+	struct triggers *t = &w->set;
 
 	for (int i = 0; i < t->n_firings;) {
 		struct firing *f = &t->firings[i];
 		const struct trigger *trigger = &t->at[f->slot]->trigger;
 
 		if (!f->is_noted)
-			note(c, f);
+			note(w, f);
 		while (f->next < trigger->n_actions && !f->waits &&
-		       act(c, f, &trigger->actions[f->next]))
+		       act(w, f, &trigger->actions[f->next]))
 			f->next++;
 		if (f->next == trigger->n_actions && !f->waits)
 			triggers_done(t, i);

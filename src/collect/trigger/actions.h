@@ -17,24 +17,11 @@
 #define COLLECT_TRIGGER_ACTIONS_H
 
 #include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
 
-enum { TRIGGER_COMMANDS = 4, TRIGGER_WATCHERS = 16 };
+#include "collect/trigger/watch.h"
 
-struct collector;
-
-struct trigger_runner {
-	pid_t commands[TRIGGER_COMMANDS]; /* 0: free slot */
-	struct {
-		int fd;
-		uint64_t missed;
-	} watchers[TRIGGER_WATCHERS];
-	int n_watchers;
-};
-
-/* trigger_actions_step - continue all firings of @c. */
-void trigger_actions_step(struct collector *c);
+/* trigger_actions_step - continue all firings of @w. */
+void trigger_actions_step(struct trigger_watch *w);
 /*
  * trigger_actions_watch - send a message to @fd for each firing with the action notify.
  *

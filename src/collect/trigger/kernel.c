@@ -15,8 +15,8 @@
 
 static void on_match(void *arg, const struct kernel_seen *seen)
 {
-	struct collector *c = arg;
-	struct triggers *t = &c->triggers.set;
+	struct trigger_watch *w = arg;
+	struct triggers *t = &w->set;
 	int slot = (int)(seen->tag >> 1);
 	const struct trigger_hit hit = {
 		.slot = slot,
@@ -27,12 +27,12 @@ static void on_match(void *arg, const struct kernel_seen *seen)
 	};
 
 	assert(slot >= 0 && slot < TRIGGERS_MAX);
-	trigger_hits_add(&c->triggers.hits, t, &hit, collector_now_ns(c));
+	trigger_hits_add(&w->hits, t, &hit, clock_now_ns(&w->session->clock));
 }
 
-static int watch_event(struct collector *c, int slot, bool is_second, struct diag *d)
+static int watch_event(struct trigger_watch *w, int slot, bool is_second, struct diag *d)
 {
-	const struct armed *a = c->triggers.set.at[slot];
+	const struct armed *a = w->set.at[slot];
 	const char *pattern =
 		trigger_kernel_pattern(is_second ? a->trigger.second : a->trigger.first);
 	const struct kernel_watch_request request = { .pattern = pattern,
@@ -46,40 +46,40 @@ static int watch_event(struct collector *c, int slot, bool is_second, struct dia
 
 	if (!pattern)
 		return 0;
-	if (!c->kernel)
+	if (!w->kernel)
 		return diag_fail(d, -EINVAL, "trigger: this recording has no kernel events");
-	err = kernel_wait_for(c->kernel, &request, on_match, c, &why);
+	err = kernel_wait_for(w->kernel, &request, on_match, w, &why);
 	return err ? diag_fail(d, err, "trigger: %s", why.text) : 0;
 }
 
-int trigger_kernel_follow(struct collector *c, struct diag *d)
+int trigger_kernel_follow(struct trigger_watch *w, struct diag *d)
 {
 	int err = 0;
 
-	if (c->kernel)
-		kernel_wait_for_none(c->kernel);
+	if (w->kernel)
+		kernel_wait_for_none(w->kernel);
 	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
-		if (c->triggers.set.at[i]) {
-			err = watch_event(c, i, false, d);
+		if (w->set.at[i]) {
+			err = watch_event(w, i, false, d);
 			if (!err)
-				err = watch_event(c, i, true, d);
+				err = watch_event(w, i, true, d);
 		}
 	return err;
 }
 
-void trigger_kernel_poll(struct collector *c)
+void trigger_kernel_poll(struct trigger_watch *w)
 {
-	struct triggers *t = &c->triggers.set;
-	uint64_t now_ns = collector_now_ns(c);
+	struct triggers *t = &w->set;
+	uint64_t now_ns = clock_now_ns(&w->session->clock);
 	struct diag d = { "" };
 	int more;
 
 	if (!t->n_kernel || now_ns - t->kernel_scanned_ns < PERIOD_NS ||
-	    snapshot_is_open(&c->snapshot)) /* the snapshot reads pages that a poll would consume */
+	    snapshot_is_open(w->snapshot)) /* the snapshot reads pages that a poll would consume */
 		return;
-	more = kernel_poll(c->kernel, now_ns, &d);
+	more = kernel_poll(w->kernel, now_ns, &d);
 	if (d.text[0])
-		collector_note(c, &d);
+		w->ops->note(w->ops_arg, &d);
 	if (more <= 0)
 		t->kernel_scanned_ns = now_ns;
 }

@@ -10,7 +10,7 @@
 #ifndef COLLECT_TRIGGER_KERNEL_H
 #define COLLECT_TRIGGER_KERNEL_H
 
-#include "collect/collector.h"
+#include "collect/trigger/watch.h"
 
 /*
  * Interval, in ms, between reads of the kernel's buffers while a trigger waits for kernel events.
@@ -18,8 +18,8 @@
 enum { TRIGGER_KERNEL_MS = 20 };
 
 /* trigger_kernel_follow - pass changed triggers on to kernel/watch/watch.h.  0 or -errno. */
-int trigger_kernel_follow(struct collector *c, struct diag *d);
+int trigger_kernel_follow(struct trigger_watch *w, struct diag *d);
 /* trigger_kernel_poll - if the interval has passed, read all kernel events recorded so far. */
-void trigger_kernel_poll(struct collector *c);
+void trigger_kernel_poll(struct trigger_watch *w);
 
 #endif

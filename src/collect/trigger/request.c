@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collect/session/programs.h"
+#include "collect/trigger/actions.h"
 #include "collect/trigger/class.h"
 #include "collect/trigger/kernel.h"
 #include "collect/trigger/rules.h"
@@ -25,18 +26,18 @@ static bool is_flight_recorder(const struct session *s)
 }
 
 /* Reports an action that this session cannot do when the trigger is added, not when it fires. */
-static int check(const struct collector *c, const struct trigger *t, struct diag *d)
+static int check(const struct trigger_watch *w, const struct trigger *t, struct diag *d)
 {
-	if (trigger_does(t, TRIGGER_SNAPSHOT) && !is_flight_recorder(&c->session))
+	if (trigger_does(t, TRIGGER_SNAPSHOT) && !is_flight_recorder(w->session))
 		return diag_fail(
 			d, -EINVAL,
 			"trigger: a snapshot is of a flight recorder: of a recording begun "
 			"with --overwrite");
-	if (trigger_does(t, TRIGGER_ROTATE) && !c->o->trace_chunks.rotate)
+	if (trigger_does(t, TRIGGER_ROTATE) && !w->o->trace_chunks.rotate)
 		return diag_fail(
 			d, -EINVAL,
 			"trigger: this recording is not in pieces: begin it with --rotate");
-	if (trigger_has_events(t) && !c->triggers.scan)
+	if (trigger_has_events(t) && !w->scan)
 		return diag_fail(
 			d, -E2BIG,
 			"trigger: all channels of the session are in use: none is left for "
@@ -65,38 +66,38 @@ static int check_program(void *arg, struct program *a)
 /*
  * Refuses a trigger that fits none of the existing events.  One that fits some of them is accepted.
  */
-static int check_fields(const struct collector *c, const struct armed *a, struct diag *d)
+static int check_fields(const struct trigger_watch *w, const struct armed *a, struct diag *d)
 {
 	struct matching_events k = { .armed = a };
 
 	if (!trigger_has_events(&a->trigger) || (!a->trigger.by && !a->trigger.filter))
 		return 0;
-	programs_each(c->session.dir, 0, check_program, &k);
+	programs_each(w->session->dir, 0, check_program, &k);
 	return k.mismatch.text[0] && !k.n_fit
 		       ? diag_fail(d, -EINVAL, "trigger: %s", k.mismatch.text)
 		       : 0;
 }
 
-int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct diag *d)
+int trigger_add(struct trigger_watch *w, const char *text, uint32_t wanted, struct diag *d)
 {
-	uint32_t next = c->handover->triggers.next_number;
-	int n = c->triggers.set.n, number = triggers_add(&c->triggers.set, text, wanted, d), err;
+	uint32_t next = w->saved->next_number;
+	int n = w->set.n, number = triggers_add(&w->set, text, wanted, d), err;
 	const struct armed *armed;
 
-	if (number < 0 || c->triggers.set.n == n)
+	if (number < 0 || w->set.n == n)
 		return number;
-	armed = c->triggers.set.at[triggers_find(&c->triggers.set, (uint32_t)number)];
-	err = check(c, &armed->trigger, d);
+	armed = w->set.at[triggers_find(&w->set, (uint32_t)number)];
+	err = check(w, &armed->trigger, d);
 	if (!err)
-		err = check_fields(c, armed, d);
+		err = check_fields(w, armed, d);
 	if (!err)
-		err = trigger_kernel_follow(c, d);
+		err = trigger_kernel_follow(w, d);
 	if (!err)
-		err = trigger_rules_follow(c, false, d);
+		err = trigger_rules_follow(w, false, d);
 	if (err) {
-		triggers_remove(&c->triggers.set, (uint32_t)number);
-		trigger_kernel_follow(c, NULL);
-		c->handover->triggers.next_number = next; /* undo the addition */
+		triggers_remove(&w->set, (uint32_t)number);
+		trigger_kernel_follow(w, NULL);
+		w->saved->next_number = next; /* undo the addition */
 	}
 	return err ? err : number;
 }
@@ -107,7 +108,7 @@ static void send_answer(int fd, struct text *t)
 	text_fini(t);
 }
 
-static void add(struct collector *c, const struct json_line *l, int fd)
+static void add(struct trigger_watch *w, const struct json_line *l, int fd)
 {
 	char text[TRIGGER_TEXT_BYTES];
 	struct text t = { 0 };
@@ -124,7 +125,7 @@ static void add(struct collector *c, const struct json_line *l, int fd)
 		json_line_refuse(fd, false, "\"number\" is not a trigger's number");
 		return;
 	}
-	number = trigger_add(c, text, (uint32_t)wanted, &d);
+	number = trigger_add(w, text, (uint32_t)wanted, &d);
 	if (number < 0) {
 		json_line_refuse(fd, false, d.text);
 		return;
@@ -134,18 +135,18 @@ static void add(struct collector *c, const struct json_line *l, int fd)
 	send_answer(fd, &t);
 }
 
-static void remove_one(struct collector *c, const struct json_line *l, int fd)
+static void remove_one(struct trigger_watch *w, const struct json_line *l, int fd)
 {
 	struct text t = { 0 };
 	struct diag d = { "" };
 	uint64_t number;
 
 	if (!json_line_number(l, "remove", &number) || number > UINT32_MAX ||
-	    triggers_remove(&c->triggers.set, (uint32_t)number)) {
+	    triggers_remove(&w->set, (uint32_t)number)) {
 		json_line_refuse(fd, false, "it has no trigger of that number");
 		return;
 	}
-	if (trigger_kernel_follow(c, &d) || trigger_rules_follow(c, false, &d)) {
+	if (trigger_kernel_follow(w, &d) || trigger_rules_follow(w, false, &d)) {
 		json_line_refuse(fd, false, d.text);
 		return;
 	}
@@ -175,9 +176,9 @@ static const char *state_of(const struct triggers *t, int slot)
 	return t->at[slot]->trigger.once && t->saved->at[slot].fired ? "over" : "waits";
 }
 
-static void report(struct collector *c, const struct json_line *l, int fd)
+static void report(struct trigger_watch *w, const struct json_line *l, int fd)
 {
-	const struct triggers *all = &c->triggers.set;
+	const struct triggers *all = &w->set;
 	struct text t = { 0 };
 	uint64_t after;
 	int i;
@@ -198,34 +199,35 @@ static void report(struct collector *c, const struct json_line *l, int fd)
 		json_line_add_text(&t, "state", state_of(all, i));
 		if (all->saved->at[i].fired)
 			json_line_add_number(&t, "last_ns",
-					     all->saved->at[i].last_ns + c->output.clock_offset_ns);
+					     all->saved->at[i].last_ns +
+						     w->snapshot->clock_offset_ns);
 		if (all->saved->at[i].error[0])
 			json_line_add_text(&t, "error", all->saved->at[i].error);
 	}
-	if (c->triggers.scan)
-		json_line_add_number(&t, "missed", trigger_scan_missed(c->triggers.scan));
+	if (w->scan)
+		json_line_add_number(&t, "missed", trigger_scan_missed(w->scan));
 	send_answer(fd, &t);
 }
 
-void trigger_request(struct collector *c, const struct json_line *l, int fd)
+void trigger_request(struct trigger_watch *w, const struct json_line *l, int fd)
 {
 	if (json_line_has(l, "add"))
-		add(c, l, fd);
+		add(w, l, fd);
 	else if (json_line_has(l, "remove"))
-		remove_one(c, l, fd);
+		remove_one(w, l, fd);
 	else
-		report(c, l, fd);
+		report(w, l, fd);
 }
 
-bool watch_request(struct collector *c, int fd)
+bool watch_request(struct trigger_watch *w, int fd)
 {
 	struct text t = { 0 };
 
-	if (c->triggers.runner.n_watchers == TRIGGER_WATCHERS) {
+	if (w->runner.n_watchers == TRIGGER_WATCHERS) {
 		json_line_refuse(fd, true, "many watch already");
 		return false;
 	}
 	text_addf(&t, "{\"ok\":true");
 	send_answer(fd, &t);
-	return trigger_actions_watch(&c->triggers.runner, fd);
+	return trigger_actions_watch(&w->runner, fd);
 }

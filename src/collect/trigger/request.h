@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "collect/collector.h"
+#include "collect/trigger/watch.h"
 #include "base/json_line.h"
 
 /*
@@ -17,14 +17,14 @@
  *
  * @number: as for triggers_add.
  */
-int trigger_add(struct collector *c, const char *text, uint32_t number, struct diag *d);
+int trigger_add(struct trigger_watch *w, const char *text, uint32_t number, struct diag *d);
 
 /*
  * trigger_request - answer the request on @fd.
  *
  * watch_request - the same; true: it took @fd.
  */
-void trigger_request(struct collector *c, const struct json_line *l, int fd);
-bool watch_request(struct collector *c, int fd);
+void trigger_request(struct trigger_watch *w, const struct json_line *l, int fd);
+bool watch_request(struct trigger_watch *w, int fd);
 
 #endif

@@ -10,19 +10,19 @@
 
 #include <stdbool.h>
 
-#include "collect/collector.h"
+#include "collect/trigger/watch.h"
 
 /*
  * trigger_rules_follow - the triggers have changed: update the session's file and running programs.
  *
  * @all: other rules have changed too.  0 or -errno.
  */
-int trigger_rules_follow(struct collector *c, bool all, struct diag *d);
+int trigger_rules_follow(struct trigger_watch *w, bool all, struct diag *d);
 
 /*
  * trigger_rules_pause - pause recording of all events except those that triggers wait for, or
  * resume it.  Errors are noted in the result.
  */
-void trigger_rules_pause(struct collector *c, bool pause);
+void trigger_rules_pause(struct trigger_watch *w, bool pause);
 
 #endif

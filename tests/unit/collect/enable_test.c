@@ -8,14 +8,15 @@
 #include <unistd.h>
 
 #include "base/runtime.h"
-#include "collect/collector.h"
 #include "collect/request/enable.h"
 #include "test.h"
 
 enum { N_EVENTS = 3 };
 static const char *const schemas[N_EVENTS] = { "13 a:x", "13 a:y", "13 b:x" };
 
-static struct collector c;
+static struct session session;
+static struct filters filters;
+static struct enable_batch batch;
 static int page_fd; /* of a program: we are it */
 static void *mapped;
 static char page_name[ABI_PAGE_NAME_BYTES];
@@ -49,7 +50,7 @@ static void make_page(void)
 		at += page.events[i].schema_size;
 	}
 	snprintf(page_name, sizeof page_name, "app-%d-%u", (int)getpid(), runtime_self().proc);
-	page_fd = openat(c.session.dir, page_name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	page_fd = openat(session.dir, page_name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	is(write(page_fd, &page, sizeof page), (ssize_t)sizeof page);
 	is(fcntl(page_fd, F_OFD_SETLK, &whole), 0);
 	mapped = mmap(NULL, sizeof page, PROT_READ, MAP_SHARED, page_fd, 0);
@@ -58,15 +59,16 @@ static void make_page(void)
 
 static void begin(void)
 {
-	static const struct recorder_options none;
 	static const struct session_channel channel = { .name = "ring", .bytes = 1 << 20 };
 	const struct session_options o = { .name = "switches",
 					   .channels = &channel,
 					   .n_channels = 1 };
 	struct diag d = { "" };
 
-	c = COLLECTOR_NONE(&none, NULL);
-	if (session_open(&c.session, &o, &d)) {
+	session = (struct session)SESSION_NONE;
+	filters = (struct filters){ 0 };
+	batch = (struct enable_batch){ .session = &session, .filters = &filters };
+	if (session_open(&session, &o, &d)) {
 		fprintf(stderr, "%s\n", d.text);
 		exit(1);
 	}
@@ -77,8 +79,8 @@ static void end(void)
 {
 	munmap(mapped, sizeof(struct abi_control));
 	close(page_fd);
-	unlinkat(c.session.dir, page_name, 0);
-	session_close(&c.session);
+	unlinkat(session.dir, page_name, 0);
+	session_close(&session);
 }
 
 /* Sends a request; returns the socket that receives the answer. */
@@ -91,7 +93,7 @@ static int ask(bool enable, const char *members)
 	snprintf(text, sizeof text, "{%s}", members);
 	is(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
 	is(json_line_parse(&line, text, strlen(text)), 0);
-	if (!enable_request_read(&c, &line, enable, fds[0]))
+	if (!enable_request_read(&batch, &line, enable, fds[0]))
 		close(fds[0]);
 	return fds[1];
 }
@@ -112,8 +114,8 @@ static bool is_on(int event)
 	struct abi_control page;
 
 	is(pread(page_fd, &page, sizeof page, 0), (ssize_t)sizeof page);
-	return ABI_ENABLED(page.events[event].enabled, c.session.file.session_slot) ==
-	       ABI_GENERATION(c.session.file.epoch);
+	return ABI_ENABLED(page.events[event].enabled, session.file.session_slot) ==
+	       ABI_GENERATION(session.file.epoch);
 }
 
 static void a_crowd_of_requests_costs_one_walk(void)
@@ -126,7 +128,7 @@ static void a_crowd_of_requests_costs_one_walk(void)
 		crowd[i] = ask(true, i % 2 ? "\"pattern\":\"a:*\"" : "\"pattern\":\"b:*\"");
 	is(n_walks, 0);
 	ok(!is_answered(crowd[0], ""));
-	enable_flush_batch(&c);
+	enable_flush_batch(&batch);
 	is(n_walks, 1);
 	for (int i = 0; i < SWITCHES_ASKERS; i++) {
 		ok(is_answered(crowd[i], i % 2 ? "\"events\":2,\"programs\":1"
@@ -134,7 +136,7 @@ static void a_crowd_of_requests_costs_one_walk(void)
 		close(crowd[i]);
 	}
 	ok(is_on(0) && is_on(1) && is_on(2));
-	enable_flush_batch(&c);
+	enable_flush_batch(&batch);
 	is(n_walks, 1);
 	end();
 }
@@ -152,7 +154,7 @@ static void a_full_batch_is_done_before_more_requests_are_taken(void)
 		crowd[i] = ask(true, members);
 	}
 	is(n_walks, 2);
-	enable_flush_batch(&c);
+	enable_flush_batch(&batch);
 	is(n_walks, 3);
 	for (int i = 0; i < CROWD; i++) {
 		ok(is_answered(crowd[i], "\"events\":0"));
@@ -172,7 +174,7 @@ static void the_later_request_decides(void)
 	asked[3] = ask(true, "\"pattern\":\"*:x\"");
 	asked[4] = ask(false, "\"pattern\":\"a:x\"");
 	n_walks = 0;
-	enable_flush_batch(&c);
+	enable_flush_batch(&batch);
 	is(n_walks, 1);
 	ok(!is_on(0) && is_on(1) && is_on(2));
 	for (int i = 0; i < 5; i++) {
@@ -208,7 +210,7 @@ static void malformed_requests_are_refused_at_once(void)
 	ok(is_answered(fd, "\"ok\":false"));
 	close(fd);
 	n_walks = 0;
-	enable_flush_batch(&c);
+	enable_flush_batch(&batch);
 	is(n_walks, 0);
 	end();
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/container.h - names of containers, derived from /proc.
+ * collect/session/container.h - names of containers, derived from /proc.
  *
  * No container runtime is asked: there may be several, or none.  The path of a process's cgroup is
  * chosen by the container runtime, not by the process.  The mount namespace always has a number.
  */
-#ifndef COLLECT_TENANT_CONTAINER_H
-#define COLLECT_TENANT_CONTAINER_H
+#ifndef COLLECT_SESSION_CONTAINER_H
+#define COLLECT_SESSION_CONTAINER_H
 
 #include <stdbool.h>
 #include <sys/types.h>

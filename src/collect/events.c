@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/collector.c - a running collector's reactions to events: time, messages, signals.
+ * collect/events.c - a running collector's reactions to events: time, messages, signals.
  *
  * A pass moves data from the pools to the files (collect/drain/drain.h has the call chain).  It is
  * divided into slices, so that connections and requests are served in between.
@@ -12,11 +12,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "collect/files.h"
+#include "collect/drain/files.h"
 #include "collect/drain/interval.h"
-#include "collect/request/dispatch.h"
-#include "collect/chunks/rotate.h"
+#include "collect/dispatch.h"
+#include "collect/rotate.h"
 #include "collect/session/slots.h"
+#include "collect/trigger/actions.h"
 #include "collect/trigger/lifecycle.h"
 
 enum {
@@ -173,11 +174,16 @@ static void begin_pass(struct collector *c)
 void collector_pass(struct collector *c)
 {
 	session_expire(&c->session, monotonic_ns());
-	trigger_watch_pass(c);
+	trigger_watch_pass(&c->triggers);
 	if (c->pass.is_open)
 		session_adjust_memory(&c->session, false);
 	else
 		begin_pass(c);
+}
+
+void collector_watch(struct collector *c)
+{
+	trigger_watch_step(&c->triggers);
 }
 
 /* ---------------------------------------------------------------- programs and requests */
@@ -185,7 +191,7 @@ void collector_pass(struct collector *c)
 static void answer_request(struct collector *c, const struct session_message *m)
 {
 	dispatch_request(c, m);
-	trigger_watch_go_on(c);
+	trigger_watch_go_on(&c->triggers);
 }
 
 int collector_accept(struct collector *c)
@@ -228,7 +234,7 @@ void collector_read(struct collector *c, int i)
 
 void collector_end_turn(struct collector *c)
 {
-	enable_flush_batch(c);
+	enable_flush_batch(&c->enable_batch);
 }
 
 /* ---------------------------------------------------------------- the rest */
@@ -237,7 +243,7 @@ void collector_signal(struct collector *c, int signal, bool command)
 {
 	if (signal == SIGUSR1 || signal == SIGUSR2) {
 		triggers_signal(&c->triggers.set, signal, collector_now_ns(c));
-		trigger_watch_go_on(c);
+		trigger_watch_go_on(&c->triggers);
 		return;
 	}
 	/* A terminal sends the first SIGINT to the command as well: the command decides. */
@@ -261,6 +267,6 @@ void collector_work(struct collector *c)
 		continue_pass(c);
 	if (snapshot_is_open(&c->snapshot)) {
 		snapshot_step(&c->snapshot);
-		trigger_watch_go_on(c);
+		trigger_watch_go_on(&c->triggers);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/handover.h - state that outlives a killed collector.
+ * collect/handover/handover.h - state that outlives a killed collector.
  *
  * `duet collect` is two processes (base/supervise.h).  The supervisor created buffers, socket and
  * the kernel's instance, and then only holds them; its child, the worker, collects.  If the worker
@@ -11,16 +11,15 @@
  * If the supervisor is killed, the worker takes its role: it forks the next worker, which continues
  * in the same way.
  */
-#ifndef COLLECT_HANDOVER_H
-#define COLLECT_HANDOVER_H
+#ifndef COLLECT_HANDOVER_HANDOVER_H
+#define COLLECT_HANDOVER_HANDOVER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/supervise.h"
 #include "collect/session/filters.h"
-#include "collect/recorder.h"
-#include "collect/chunks/archiver.h"
+#include "collect/options/result.h"
 #include "collect/trigger/engine.h"
 
 /* What a worker leaves to its successor, in memory that it shares with the supervisor. */

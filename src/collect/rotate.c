@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/chunks/rotate.c - move a running collector from one trace chunk to the next, and keep
+ * collect/rotate.c - move a running collector from one trace chunk to the next, and keep
  * track of which are finished.
  */
-#include "collect/chunks/rotate.h"
+#include "collect/rotate.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include <time.h>
 
 #include "base/io.h"
-#include "collect/files.h"
+#include "collect/drain/files.h"
 #include "collect/chunks/chunks.h"
 #include "collect/resume.h"
-#include "collect/tenant/tenant.h"
+#include "collect/session/tenant.h"
 
 #define AGAIN_NS 100000000ull /* next attempt after a failure */
 

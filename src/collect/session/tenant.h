@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/tenant.h - a tenant: another user, on this machine or in a container, whose
+ * collect/session/tenant.h - a tenant: another user, on this machine or in a container, whose
  * programs our session records through that user's own runtime directory.
  *
  * The tenant may change that directory at any time.  Therefore, always:
@@ -11,14 +11,14 @@
  *
  * docs/design/tenants.md
  */
-#ifndef COLLECT_TENANT_TENANT_H
-#define COLLECT_TENANT_TENANT_H
+#ifndef COLLECT_SESSION_TENANT_H
+#define COLLECT_SESSION_TENANT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "collect/tenant/container.h"
+#include "collect/session/container.h"
 
 enum { TENANT_LABEL_BYTES = CONTAINER_BYTES + 17 };
 

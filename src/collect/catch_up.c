@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/catch_up.c - copy filters, rules and triggers from the main collector into a
+ * collect/catch_up.c - copy filters, rules and triggers from the main collector into a
  * tenant collector that starts later.
  *
  * Filters are copied first: rules name filters by number, so every filter that a copied rule names
  * exists.  All copies read shared state once; a change after that arrives as a request.
  */
-#include "collect/tenant/catch_up.h"
+#include "collect/catch_up.h"
 
 #include <errno.h>
 #include <string.h>
@@ -68,7 +68,8 @@ static void copy_triggers(struct collector *c)
 	for (int i = 0; i < TRIGGERS_MAX; i++) {
 		uint32_t number = triggers_copy(of, i, text);
 
-		if (number && is_for_tenants(text) && trigger_add(c, text, number, &d) < 0)
+		if (number && is_for_tenants(text) &&
+		    trigger_add(&c->triggers, text, number, &d) < 0)
 			collector_note(c, &d);
 	}
 	c->handover->triggers.is_paused = of->is_paused;
@@ -90,5 +91,5 @@ int catch_up_run(struct collector *c, struct diag *d)
 	memcpy(own->rules, whole.rules, whole.rules_size);
 	own->rules_size = whole.rules_size;
 	copy_triggers(c);
-	return trigger_rules_follow(c, true, d);
+	return trigger_rules_follow(&c->triggers, true, d);
 }

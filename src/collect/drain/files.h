@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/files.h - the layout of a recording's directory.
+ * collect/drain/files.h - the layout of a recording's directory.
  *
  * 	PATH/ust/uid/UID/BITS-bit                   application traces
  * 	PATH/ust/container/NAME/uid/UID/BITS-bit    the same of a container; PATH is tenant-LABEL
@@ -9,8 +9,8 @@
  * 	PATH/.duet/maps              mappings of programs: collect/drain/maps.h
  * 	PATH/.duet/kallsyms          kernel symbols, if code addresses are recorded
  */
-#ifndef COLLECT_FILES_H
-#define COLLECT_FILES_H
+#ifndef COLLECT_DRAIN_FILES_H
+#define COLLECT_DRAIN_FILES_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/tenant.c - labels of tenants, and the file system identity with which this thread
+ * collect/session/tenant.c - labels of tenants, and the file system identity with which this thread
  * opens and creates files.
  */
-#include "collect/tenant/tenant.h"
+#include "collect/session/tenant.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/catch_up.h - give a tenant collector that starts later than the session all
+ * collect/catch_up.h - give a tenant collector that starts later than the session all
  * changes made to the session so far.
  *
  * A command sends its request to the main collector first, and lists the tenant collectors then.  A
@@ -15,8 +15,8 @@
  *
  * One thread.  Must run before the collector enters its sandbox (collect/tenant/sandbox.h).
  */
-#ifndef COLLECT_TENANT_CATCH_UP_H
-#define COLLECT_TENANT_CATCH_UP_H
+#ifndef COLLECT_CATCH_UP_H
+#define COLLECT_CATCH_UP_H
 
 #include "collect/collector.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/request/dispatch.c - parse a request, find its verb in a table, carry it out and answer.
+ * collect/dispatch.c - parse a request, find its verb in a table, carry it out and answer.
  *
  * Handlers return true if they keep the descriptors to answer later.
  */
-#include "collect/request/dispatch.h"
+#include "collect/dispatch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,9 +17,10 @@
 #include "collect/session/programs.h"
 #include "collect/collector.h"
 #include "base/json_line.h"
-#include "collect/files.h"
+#include "collect/request/stop.h"
+#include "collect/drain/files.h"
 #include "collect/chunks/chunks.h"
-#include "collect/chunks/rotate.h"
+#include "collect/rotate.h"
 #include "collect/request/enable.h"
 #include "collect/trigger/request.h"
 #include "ctf/write/public.h"
@@ -77,7 +78,7 @@ static bool snapshot(const struct request *a)
 
 static bool switch_events(const struct request *a, bool enable)
 {
-	if (!enable_request_read(a->collector, a->line, enable, a->fd))
+	if (!enable_request_read(&a->collector->enable_batch, a->line, enable, a->fd))
 		return false;
 	if (a->passed >= 0)
 		close(a->passed);
@@ -305,13 +306,13 @@ static bool status(const struct request *a)
 
 static bool trigger(const struct request *a)
 {
-	trigger_request(a->collector, a->line, a->fd);
+	trigger_request(&a->collector->triggers, a->line, a->fd);
 	return false;
 }
 
 static bool watch(const struct request *a)
 {
-	if (!watch_request(a->collector, a->fd))
+	if (!watch_request(&a->collector->triggers, a->fd))
 		return false;
 	if (a->passed >= 0)
 		close(a->passed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/chunks/rotate.h - a running collector finishes one trace chunk and continues in the next
+ * collect/rotate.h - a running collector finishes one trace chunk and continues in the next
  * one.
  *
  * The pools stay as they are.  Data read from them before is in the old trace chunk, the rest goes
@@ -15,8 +15,8 @@
  * A collector that dies in between leaves at most a new trace chunk without packets, which its
  * successor removes.
  */
-#ifndef COLLECT_CHUNKS_ROTATE_H
-#define COLLECT_CHUNKS_ROTATE_H
+#ifndef COLLECT_ROTATE_H
+#define COLLECT_ROTATE_H
 
 #include "collect/collector.h"
 

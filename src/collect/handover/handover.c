@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/handover.c - allocate and release the memory that collectors of one recording share. */
-#include "collect/handover.h"
+/*
+ * collect/handover/handover.c - allocate and release the memory that collectors of one recording
+ * share.
+ */
+#include "collect/handover/handover.h"
 
 #include <sys/mman.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/container.c - derive a container's name from the cgroup path and the mount
+ * collect/session/container.c - derive a container's name from the cgroup path and the mount
  * namespace of one of its processes.
  */
-#include "collect/tenant/container.h"
+#include "collect/session/container.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/request/dispatch.h - the requests that clients send to a running collector, by verb.
+ * collect/dispatch.h - the requests that clients send to a running collector, by verb.
  *
  * 	snapshot          collect/drain/snapshot.h
  * 	enable, disable   events of running and future programs, with a filter and a channel
  * 	flush             write everything recorded before the request to the files
- * 	rotate            collect/chunks/rotate.h
+ * 	rotate            collect/rotate.h
  * 	stop              end the session; answered when the trace is complete, collect/request/stop.h
  * 	trigger, watch    collect/trigger/request.h
  * 	status            activity and memory of the session, or of one of its channels
@@ -15,8 +15,8 @@
  *
  * One thread.
  */
-#ifndef COLLECT_REQUEST_DISPATCH_H
-#define COLLECT_REQUEST_DISPATCH_H
+#ifndef COLLECT_DISPATCH_H
+#define COLLECT_DISPATCH_H
 
 #include <stdint.h>
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/files.c - paths of the traces in a recording, and the files in its .duet directory. */
-#include "collect/files.h"
+/*
+ * collect/drain/files.c - paths of the traces in a recording, and the files in its .duet
+ * directory.
+ */
+#include "collect/drain/files.h"
 
 #include <dirent.h>
 #include <errno.h>

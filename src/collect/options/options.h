@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/options/options.h - what the caller asks of a recording.
+ *
+ * Plain data that every room of collect may read, so that no room needs the recorder for it.
+ * Everything is borrowed: it stays valid and unchanged until recorder_finish.
+ */
+#ifndef COLLECT_OPTIONS_OPTIONS_H
+#define COLLECT_OPTIONS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/session.h"
+#include "base/diag.h"
+#include "kernel/kernel.h"
+
+struct handover;
+struct quota;
+struct sender;
+struct sender_options;
+struct tenant;
+
+struct session_channel {
+	char name[ABI_CHANNEL_NAME_BYTES];
+	uint64_t bytes;		   /* of all its chunks, at most; 0: a default */
+	uint32_t chunk_bytes;	   /* 4 KiB..1 MiB, a power of two; 0: 64 KiB */
+	uint32_t block_timeout_us; /* how long a writer waits for a free chunk before the event
+				    * is lost; 0: it does not */
+	bool flight_recorder;
+	uint64_t contexts; /* abi/context.h */
+};
+
+/* Trace chunks (collect/chunks/chunks.h), from the command line; zero means no. */
+struct trace_chunks_options {
+	bool rotate; /* divide the recording; without limits below only on request */
+	uint64_t rotate_bytes,
+		rotate_ns;	      /* begin a new trace chunk at this size or after this time */
+	uint64_t keep_bytes, keep_ns; /* remove finished trace chunks beyond these limits, the
+				       * oldest first */
+	uint32_t keep_count;
+	bool remove_all;	   /* remove them as soon as possible */
+	int pack_level;		   /* compress finished trace chunks: 1 .. 19 */
+	bool sync_trace_chunks;	   /* sync finished trace chunks */
+	uint64_t sync_ns;	   /* sync the whole recording at this interval */
+	const uint32_t *n_arrived; /* trace chunks up to this number have been sent; NULL: none
+				    * are sent */
+};
+
+struct recorder_event {
+	const char *pattern; /* "!pattern" excludes */
+	const char *filter;  /* an expression over its fields, or NULL */
+	const char *level;   /* only events at least this important, collect/session/selectors.h;
+			      * or NULL */
+};
+
+struct recorder_channel {
+	struct session_channel channel;
+	const char *const *patterns; /* of the events written to it */
+	int n_patterns;
+};
+
+struct recorder_options {
+	const char *path;		     /* of the recording; created; must not hold one yet */
+	const char *session;		     /* the name by which programs join */
+	const struct recorder_event *events; /* none: all */
+	int n_events;
+	bool no_default_events; /* an empty list means none */
+	const char *selector;	/* conditions for all events: rules/selector.h; or NULL */
+	const pid_t *pids;	/* only these programs */
+	int n_pids;
+	char *const *command; /* NULL-terminated; only this command and its children; or NULL */
+	const char *library;  /* libduet, for the command's programs; or NULL */
+	const char *preload;  /* a library to preload into the command; or NULL */
+	const struct recorder_channel *channels; /* the first takes events that match no other */
+	int n_channels;				 /* 1..ABI_CHANNELS */
+	bool flight_recorder; /* overwrite mode for kernel events; application channels have
+			       * their own mode */
+	uint32_t clock_kind;  /* ABI_CLOCK_...; 0: the best one */
+	struct trace_chunks_options
+		trace_chunks;	     /* a recording in trace chunks: collect/chunks/chunks.h */
+	const char *const *triggers; /* collect/trigger/trigger.h */
+	int n_triggers;
+	struct quota *quota; /* packets are written only while it has space; borrowed; NULL: no
+			      * limit */
+
+	const struct recorder_sending *sends_tenants; /* each tenant's trace is sent by its own
+						       * sender; or NULL */
+	const struct sender *sent;		      /* sends to another host; borrowed; NULL:
+						       * none */
+	const char *sent_to;			      /* the host, as the user named it */
+	bool leaves; /* data is removed as it is sent: nothing remains to read here */
+	/*
+	 * Called once when recording has started, before the supervisor is forked; a result other
+	 * than 0 ends the recording.  Or NULL.
+	 */
+	int (*on_ready)(void *arg, struct diag *d);
+	void *on_ready_arg;
+	pid_t *command_pid; /* receives the command's pid before on_ready is called; or NULL */
+	/*
+	 * Record other users' programs, each user in separate memory: collect/tenant/supervisor.h.
+	 * Root only.
+	 */
+	bool all_users;
+	bool containers;
+	/*
+	 * The tenant that this process records; NULL: not a tenant collector.  Borrowed, as the
+	 * next two.
+	 */
+	const struct tenant *tenant;
+	const struct recorder_clock *clock;   /* of the whole recording; NULL: our own */
+	const struct handover *main_handover; /* of the main collector, valid until on_ready:
+					     * collect/catch_up.h; NULL: this is the main
+					     * collector */
+
+	bool keep; /* a second process continues if this one is killed: collect/handover/handover.h */
+	bool wants_kernel; /* record the kernel if this process may */
+	/* Which kernel events are recorded, and how.  The collector sets path, clock, quota,
+	 * overwrite and callbacks. */
+	struct kernel_options kernel;
+};
+
+/* Where the traces of tenants are sent.  Borrowed. */
+struct recorder_sending {
+	const struct sender_options *options; /* for all; path and session are set for each
+					       * tenant */
+	uint64_t spool_bytes;		      /* for each tenant */
+};
+
+/* The clock that all collectors of a recording share. */
+struct recorder_clock {
+	struct abi_clock map;
+	uint64_t offset_ns; /* from the Epoch to the clock's zero */
+};
+
+#endif
