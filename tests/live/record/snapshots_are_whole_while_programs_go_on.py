@@ -309,7 +309,7 @@ def impossible_snapshots_are_refused_in_a_line():
     refused("nothing records")
     p = start_program(1, 1000)
     c = begins(start(duet, "collect", "-q", "-o", work + "/no-flight", "-e", "snap:*", "-s", "plain"), "plain")
-    ok("flight recorder" in refused("no flight recorder"), "it names the missing flight recorder")
+    ok("--overwrite" in refused("no flight recorder"), "it names the option that is missing")
     refused("no such session", "-s", "other")
     stop(c, status=None)
 
