@@ -11,7 +11,7 @@ import tempfile
 
 from world import World, enter  # first: it finds tests/lib
 import proc
-from trial import duet, is_, ok, paths, run, run_cases, skip, start, until, worker_of
+from trial import duet, is_, ok, paths, run, run_cases, skip, until, worker_of
 
 program, library = paths(2)
 ALICE = 65530
@@ -21,13 +21,9 @@ def directory(uid):
     return "/dev/shm/duet-%d" % uid
 
 
-def collect(name, *options):
-    trace = tempfile.mkdtemp(dir=world.work)
-    c = start(duet, "collect", "-s", name, "-e", "tenants:*", "-o", trace, *options, env=world.env())
-    until(lambda: os.path.exists(directory(0) + "/session-" + name) or c.poll() is not None, "it records")
-    is_(c.poll(), None, "it goes on")
-    c.trace = trace
-    return c
+def collect_anew(session, *options):
+    """-> a collector that records into a new directory"""
+    return world.collect(tempfile.mkdtemp(dir=world.work), "-e", "tenants:*", *options, session=session)
 
 
 def counts(c):
@@ -72,7 +68,7 @@ def is_sound(where):
 
 def the_file_is_made_again_and_all_are_recorded():
     for how in "removed", "cut", "scribbled over":
-        c = collect("one")
+        c = collect_anew("one")
         before = world.spawn([world.program])
         before.record(5)
         with Locked(directory(0)):
@@ -91,13 +87,13 @@ def the_file_is_made_again_and_all_are_recorded():
 
 
 def another_session_that_begins_then_sits_elsewhere():
-    c = collect("one")
+    c = collect_anew("one")
     p = world.spawn([world.program])
     p.record(5)
     worker = worker_of(c)
     os.kill(worker, signal.SIGSTOP) # so that it does not repair it first
     spoil(directory(0), "removed")
-    other = collect("two")
+    other = collect_anew("two")
     os.kill(worker, signal.SIGCONT)
     is_(p.record(5), 10, "the program goes on")
     later = world.spawn([world.program, "4"])
@@ -110,7 +106,7 @@ def another_session_that_begins_then_sits_elsewhere():
 
 def a_users_session_file_is_made_again_as_the_users():
     alice = world.user(ALICE)
-    c = collect("one", "--all-users")
+    c = collect_anew("one", "--all-users")
     until(lambda: os.path.exists(directory(0) + "/session-one@%d" % ALICE), "she is served")
     alice.record(5)
     with Locked(directory(ALICE)):

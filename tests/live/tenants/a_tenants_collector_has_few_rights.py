@@ -4,24 +4,14 @@
 import os
 import socket
 
-from world import World, enter  # first: it finds tests/lib
+from world import World, enter, has  # first: it finds tests/lib
 import proc
-from trial import duet, is_, ok, paths, run_cases, skip, start, until
+from trial import is_, ok, paths, run_cases, skip, until
 
 program, rights, library = paths(3)
 ALICE, BOB = 65530, 65531
 CHECKPOINT_RESTORE, SYS_PTRACE = 1 << 40, 1 << 19
 SO_PASSRIGHTS = 83  # Linux 6.16
-
-
-def has(session):
-    return os.path.exists("/dev/shm/duet-0/session-" + session)
-
-
-def collect(*options):
-    c = start(duet, "collect", "-e", "tenants:*", *options, env=world.env())
-    until(lambda: has("default") or c.poll() is not None, "it records")
-    return c
 
 
 def pool_of(pid):
@@ -63,7 +53,7 @@ def a_users_collector_has_one_capability_and_a_containers_two():
     alice, bob = world.user(ALICE), world.user(BOB)
     inside, his = world.container("inside"), world.container("his", user=ALICE)
     mine = numbers(os.getpid(), "CapPrm", 16)[0]
-    c = collect("--all-users", "--containers", "-o", trace)
+    c = world.collect(trace, "-e", "tenants:*", "--all-users", "--containers")
     seen = []
     for p, owner, what in (alice, ALICE, "alice"), (bob, BOB, "bob"), (inside, 0, "container"), (his, ALICE, "her container"):
         pid = p.pid if owner and p in (alice, bob) else proc.descendants(p.p.pid)[-1]
@@ -93,7 +83,7 @@ def its_rights_permit_nothing_else():
     alice, bob = world.user(ALICE), world.user(BOB)
     tried = [world.copy(rights, "rights"), place + "/out", os.getpid(), alice.pid, secret, trace, "/dev/shm/duet-0",
              "/dev/shm/duet-%d" % BOB]
-    c = collect("--all-users", "-o", trace, "--trigger", "event tenants:tick if uid == %d -> once, run %s" % (
+    c = world.collect(trace, "-e", "tenants:*", "--all-users", "--trigger", "event tenants:tick if uid == %d -> once, run %s" % (
         ALICE, " ".join(map(str, tried))))
     until(lambda: has("default@%d" % ALICE), "she is served")
     alice.record(1)
@@ -135,7 +125,7 @@ def a_tenant_passes_no_descriptor_to_its_collector():
     if not has_passrights():
         return print("not tried: before Linux 6.16 a socket cannot refuse descriptors")
     alice = world.user(ALICE)
-    c = collect("--all-users", "-o", world.work + "/passed")
+    c = world.collect("passed", "-e", "tenants:*", "--all-users")
     until(lambda: has("default@%d" % ALICE), "she is served")
     door = "/dev/shm/duet-%d/sock-default.root" % ALICE
     is_(until(lambda: pass_one(door), "an answer"), "refused", "a descriptor on the tenant's socket")

@@ -11,10 +11,10 @@ import os
 import re
 import shutil
 
-from world import World, end_session, enter  # first: it finds tests/lib
+from world import World, enter, has  # first: it finds tests/lib
 import proc
 from relaying import KEY, Relay, make_key
-from trial import duet, is_, ok, paths, run, run_cases, skip, start, until
+from trial import duet, is_, ok, paths, run, run_cases, skip, until
 
 program, library = paths(2)
 ALICE, BOB = 65530, 65531
@@ -27,11 +27,11 @@ def cmd(*args, status=0):
     return out, err
 
 
-def collect(trace, port, *options):
-    c = start(duet, "collect", "-e", "tenants:*", "--all-users", "-o", trace, "--to", "127.0.0.1:%d" % port, *KEY, *options,
-              env=world.env())
-    for name in "default", "default@%d" % ALICE, "default@%d" % BOB:
-        until(lambda: os.path.exists("/dev/shm/duet-0/session-" + name) or c.poll() is not None, name + " records")
+def collect_and_send(trace, port, *options):
+    """-> a collector, once it and those of both users record"""
+    c = world.collect(trace, "-e", "tenants:*", "--all-users", "--to", "127.0.0.1:%d" % port, *KEY, *options)
+    for name in "default@%d" % ALICE, "default@%d" % BOB:
+        until(lambda: has(name) or c.poll() is not None, name + " records")
     return c
 
 
@@ -41,10 +41,6 @@ def joined(*programs):
         n = p.record(1)
         return n * ("memfd:duet-pool" in proc.read(p.pid, "maps"))
     return [until(lambda: count(p), "it has joined") for p in programs]
-
-
-def end(c, *programs):
-    end_session(c, programs)
 
 
 def begin():
@@ -100,7 +96,7 @@ def of_a_tenant(pid):
 def each_users_part_arrives_as_a_recording_of_its_own():
     relay = Relay("out")
     programs = begin()
-    c = collect("here", relay.port)
+    c = collect_and_send("here", relay.port)
     until(lambda: len(senders(c)) == 3 and sum(of_a_tenant(s) for _, s in senders(c)) == 2, "each has a sender")
     tenants = [s for _, s in senders(c) if of_a_tenant(s)]
     is_(len({proc.field(s, "Uid") for s in tenants}), 2, "each a number of its own")
@@ -112,7 +108,7 @@ def each_users_part_arrives_as_a_recording_of_its_own():
         ok(not [f for f in proc.fds(s) if "memfd" in f or "/dev/shm/duet" in f], "nor any user's memory: %s" % proc.fds(s))
     before = joined(*programs)
     least = [p.record(1000) - n for p, n in zip(programs, before)]
-    end(c, *programs)
+    world.end(c, *programs)
     ok(not os.path.exists("here"), "all is sent, and gone from here")
     are_apart(relay, least)
     relay.stop()
@@ -122,7 +118,7 @@ def each_users_part_arrives_as_a_recording_of_its_own():
 def a_killed_sender_is_replaced():
     relay = Relay("killed")
     programs = begin()
-    c = collect("here", relay.port, "--rotate", "20K")
+    c = collect_and_send("here", relay.port, "--rotate", "20K")
     before = joined(*programs)
     for which in 0, 1, 0, 1:
         for keeper, sender in until(lambda: [p for p in senders(c) if of_a_tenant(p[1])] * (len(senders(c)) == 3), "all are there"):
@@ -130,7 +126,7 @@ def a_killed_sender_is_replaced():
             victim.kill()
             proc.wait_for_end([victim])
         least = [p.record(500) - n for p, n in zip(programs, before)]
-    end(c, *programs)
+    world.end(c, *programs)
     ok(not os.path.exists("here"), "all is sent, and gone from here")
     are_apart(relay, least)
     relay.stop()
@@ -140,7 +136,7 @@ def a_killed_sender_is_replaced():
 def unsent_parts_are_sent_later():
     relay = Relay("later")
     programs = begin()
-    c = collect("here", relay.port, "--flush-timeout", "1s")
+    c = collect_and_send("here", relay.port, "--flush-timeout", "1s")
     before = joined(*programs)
     # Killed while it makes a directory it makes another one later.
     until(lambda: len([r for r in relay.recordings() if begin_of(r)]) == 3, "all have begun")

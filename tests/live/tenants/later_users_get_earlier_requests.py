@@ -7,7 +7,7 @@ import json
 import os
 import signal
 
-from world import World, end_session, enter  # first: it finds tests/lib
+from world import World, enter, has  # first: it finds tests/lib
 import proc
 from trial import duet, is_, ok, paths, run, run_cases, skip, start, until, worker_of
 
@@ -16,22 +16,10 @@ ALICE, BOB, CAROL = 65530, 65531, 65532
 TRIGGER = "event tenants:tick if n % 5 == 3 -> notify, every 0s"
 
 
-def has(session):
-    return os.path.exists("/dev/shm/duet-0/session-" + session)
-
-
 def cmd(*args, status=0):
     got, out, err = run(duet, *args, env=world.env())
     is_(got, status, "duet %s: %s" % (" ".join(args), err))
     return out
-
-
-def collect(name, *options):
-    c = start(duet, "collect", "-o", world.work + "/" + name, "--all-users", *options, env=world.env())
-    until(lambda: has("default") or c.poll() is not None, lambda: "it records: " + c.stderr.so_far())
-    is_(c.poll(), None, "it goes on: " + c.stderr.so_far())
-    c.trace = world.work + "/" + name
-    return c
 
 
 def comes(uid, *args):
@@ -39,10 +27,6 @@ def comes(uid, *args):
     p = world.user(uid, *args)
     until(lambda: has("default@%d" % uid), "user %d is served" % uid)
     return p
-
-
-def end(c, *programs):
-    end_session(c, programs, (ALICE, BOB, CAROL))
 
 
 def recorded(c):
@@ -67,7 +51,7 @@ def goes_on(p):
 
 
 def disabled_events_stay_so_for_later_users():
-    c = collect("disabled", "-e", "tenants:*")
+    c = world.collect("disabled", "--all-users", "-e", "tenants:*")
     own, alice = world.spawn([world.program]), comes(ALICE)
     cmd("disable", "tenants:*")
     bob = comes(BOB)
@@ -76,7 +60,7 @@ def disabled_events_stay_so_for_later_users():
     cmd("enable", "tenants:*")
     carol = comes(CAROL)
     wanted = {0: goes_on(own), ALICE: goes_on(alice), BOB: goes_on(bob), CAROL: goes_on(carol)}
-    end(c, own, alice, bob, second, carol)
+    world.end(c, own, alice, bob, second, carol)
     got = recorded(c)
     is_({uid: sorted(n - set(got.get(uid, []))) for uid, n in wanted.items()}, {uid: [] for uid in wanted}, "missing events")
     is_([(uid, n) for uid in before for n in got.get(uid, []) if n < before[uid]], [], "disabled events")
@@ -84,7 +68,7 @@ def disabled_events_stay_so_for_later_users():
 
 def enabled_events_keep_filter_and_channel_for_later_users():
     """Also when root's collector was killed meanwhile: its state is kept."""
-    c = collect("enabled", "-e", "other:*", "--channel", "rare:events=other:rare")
+    c = world.collect("enabled", "--all-users", "-e", "other:*", "--channel", "rare:events=other:rare")
     own = world.spawn([world.program])
     cmd("enable", "-f", "n > 90", "nobody:*", status=2)  # no program has it yet
     cmd("enable", "-f", "n % 2 == 1", "--channel", "rare", "tenants:tick")
@@ -95,7 +79,7 @@ def enabled_events_keep_filter_and_channel_for_later_users():
     cmd("enable", "-f", "n > 6", "--program", "nobody", "tenants:tick", status=2)
     alice = comes(ALICE)
     wanted = {0: goes_on(own), ALICE: goes_on(alice)}
-    end(c, own, alice)
+    world.end(c, own, alice)
     got = recorded(c)
     files = [os.path.join(at, n) for at, _, names in os.walk(c.trace) for n in names]
     for uid, n in wanted.items():
@@ -117,7 +101,7 @@ def receives(listener, programs, labels):
 
 
 def triggers_hold_for_later_users_and_all_firings_are_received():
-    c = collect("triggers", "-e", "tenants:*")
+    c = world.collect("triggers", "--all-users", "-e", "tenants:*")
     own, alice = world.spawn([world.program]), comes(ALICE)
     cmd("trigger", "add", "event tenants:tick if n > 1000000 -> notify")
     cmd("trigger", "add", TRIGGER)
@@ -131,12 +115,12 @@ def triggers_hold_for_later_users_and_all_firings_are_received():
     receives(listener, (carol,), (0, ALICE, BOB, CAROL))
     cmd("trigger", "remove", "2")
     is_(cmd("trigger", "list").count("no triggers"), 4, "gone from all")
-    end(c, own, alice, bob, carol)
+    world.end(c, own, alice, bob, carol)
     is_(listener.wait(), 0, "it ends with the session")
 
 
 def a_listener_receives_from_the_successor_of_a_killed_collector():
-    c = collect("successor", "-e", "tenants:*", "--trigger", TRIGGER)
+    c = world.collect("successor", "--all-users", "-e", "tenants:*", "--trigger", TRIGGER)
     alice = comes(ALICE)
     listener = start(duet, "trigger", "watch", env=world.env())
     receives(listener, (alice,), (ALICE,))
@@ -146,26 +130,27 @@ def a_listener_receives_from_the_successor_of_a_killed_collector():
     os.kill(worker, signal.SIGKILL)
     until(lambda: [p for p in proc.children(part) if p != worker], "it has a successor")
     until(lambda: alice.record(5) and len(listener.stdout.so_far()) > n + 2000, "and continues")
-    end(c, alice)
+    world.end(c, alice)
     is_(listener.wait(), 0, "it ends with the session")
 
 
 def a_trigger_about_the_kernel_is_of_the_whole_session_alone():
     if run(duet, "record", "-q", "-k", "sched_switch", "-o", world.work + "/try", "true", env=world.env())[0]:
         return print("not tried: the kernel cannot be recorded here")
-    c = collect("kernel", "-e", "tenants:*", "-k", "sched_switch", "--trigger", "event kernel:sched_switch -> notify")
+    c = world.collect("kernel", "--all-users", "-e", "tenants:*", "-k", "sched_switch",
+                      "--trigger", "event kernel:sched_switch -> notify")
     own, alice = world.spawn([world.program]), comes(ALICE)
     cmd("trigger", "add", "event kernel:sched_switch if next_tid == 999999999 -> notify")
     is_(cmd("trigger", "list").count("no triggers"), 1, "her part has none")
     wanted = {0: goes_on(own), ALICE: goes_on(alice)}
-    end(c, own, alice)
+    world.end(c, own, alice)
     got = recorded(c)
     is_({uid: sorted(n - set(got.get(uid, []))) for uid, n in wanted.items()}, {0: [], ALICE: []}, "missing events")
 
 
 if not enter():
     skip("no right to make namespaces")
-world = World(program, library)
+world = World(program, library, users=(ALICE, BOB, CAROL))
 run_cases(disabled_events_stay_so_for_later_users, enabled_events_keep_filter_and_channel_for_later_users,
           triggers_hold_for_later_users_and_all_firings_are_received, a_listener_receives_from_the_successor_of_a_killed_collector,
           a_trigger_about_the_kernel_is_of_the_whole_session_alone)

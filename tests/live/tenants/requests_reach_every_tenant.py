@@ -7,7 +7,7 @@ import os
 import re
 import signal
 
-from world import World, end_session, enter  # first: it finds tests/lib
+from world import World, enter, has  # first: it finds tests/lib
 import proc
 from trial import duet, is_, ok, paths, run, run_cases, skip, start, until
 
@@ -15,20 +15,10 @@ program, library = paths(2)
 ALICE, BOB = 65530, 65531
 
 
-def has(session):
-    return os.path.exists("/dev/shm/duet-0/session-" + session)
-
-
 def cmd(*args, status=0):
     got, out, err = run(duet, *args, env=world.env())
     is_(got, status, "duet %s: %s" % (" ".join(args), err))
     return out, err
-
-
-def collect(trace, *options):
-    c = start(duet, "collect", "-e", "tenants:*", "-o", trace, *options, env=world.env())
-    until(lambda: has("default") or c.poll() is not None, "it records")
-    return c
 
 
 def serves(*labels):
@@ -41,10 +31,6 @@ def joined(*programs, inside=lambda p: p.pid):
         until(lambda: p.record(1) and "memfd:duet-pool" in proc.read(inside(p), "maps"), "it has joined")
 
 
-def end(c, *programs):
-    end_session(c, programs, (ALICE, BOB))
-
-
 def counts(where):
     out, _ = cmd("view", "--json", "-e", "tenants:*", where)
     return collections.Counter(e["fields"]["uid"] for e in map(json.loads, out.splitlines()) if "fields" in e)
@@ -52,7 +38,7 @@ def counts(where):
 
 def status_shows_all_parts_in_one_table():
     alice, bob, own = world.user(ALICE), world.user(BOB), world.spawn([world.program])
-    c = collect(world.work + "/status", "--all-users")
+    c = world.collect("status", "-e", "tenants:*", "--all-users")
     serves(ALICE, BOB)
     joined(alice, bob, own)
     out, _ = cmd("status")
@@ -72,12 +58,12 @@ def status_shows_all_parts_in_one_table():
     out, _ = cmd("list", "--all-users")
     for p in alice, bob, own:
         ok(re.search("^%d " % p.pid, out, re.M), "list has it", out)
-    end(c, alice, bob, own)
+    world.end(c, alice, bob, own)
 
 
 def a_part_that_does_not_answer_is_named():
     alice, bob = world.user(ALICE), world.user(BOB)
-    c = collect(world.work + "/silent", "--all-users")
+    c = world.collect("silent", "-e", "tenants:*", "--all-users")
     serves(ALICE, BOB)
     joined(alice, bob)
     told = json.loads(cmd("status", "--json")[0])["sessions"][0]
@@ -89,13 +75,13 @@ def a_part_that_does_not_answer_is_named():
     ok("session default@%d: its collector does not answer" % ALICE in err, "and as an error", err)
     ok(re.search("^  default@%d .* 1 " % BOB, out, re.M), "the others are reported", out)
     os.kill(worker, signal.SIGCONT)
-    end(c, alice, bob)
+    world.end(c, alice, bob)
 
 
 def enable_disable_and_triggers_reach_all():
     alice, own = world.user(ALICE), world.spawn([world.program])
     trace = world.work + "/switched"
-    c = collect(trace, "--all-users")
+    c = world.collect(trace, "-e", "tenants:*", "--all-users")
     serves(ALICE)
     joined(alice, own)
     ok("disabled 2 events in 2 programs" in cmd("disable", "tenants:*")[0], "disable")
@@ -107,14 +93,14 @@ def enable_disable_and_triggers_reach_all():
     is_(len(re.findall("fired 0", cmd("trigger", "list")[0])), 2, "reported for each")
     cmd("trigger", "remove", "1")
     is_(len(re.findall("no triggers", cmd("trigger", "list")[0])), 2, "gone from each")
-    end(c, alice, own)
+    world.end(c, alice, own)
     is_({k: v < 10 for k, v in counts(trace).items()}, {ALICE: True, 0: True}, "disabled events were so for both")
 
 
 def a_snapshot_and_a_rotation_are_of_all():
     alice, bob, own = world.user(ALICE), world.user(BOB), world.spawn([world.program])
     trace, given = world.work + "/flight", world.work + "/given"
-    c = collect(trace, "--all-users", "--overwrite")
+    c = world.collect(trace, "-e", "tenants:*", "--all-users", "--overwrite")
     serves(ALICE, BOB)
     joined(alice, bob, own)
     for p in alice, bob, own:
@@ -125,10 +111,10 @@ def a_snapshot_and_a_rotation_are_of_all():
         is_({uid: n >= 20 for uid, n in counts(where).items()}, {ALICE: True, BOB: True, 0: True}, "the events in it")
         is_([n for n in os.listdir(os.path.dirname(where)) if n.startswith(".%s." % os.path.basename(where))], [],
             "nothing beside it")
-    end(c, alice, bob, own)
+    world.end(c, alice, bob, own)
     alice, own = world.user(ALICE), world.spawn([world.program])
     trace = world.work + "/pieces"
-    c = collect(trace, "--all-users", "--rotate", "1G")
+    c = world.collect(trace, "-e", "tenants:*", "--all-users", "--rotate", "1G")
     serves(ALICE)
     joined(alice, own)
     for p in alice, own:
@@ -136,14 +122,14 @@ def a_snapshot_and_a_rotation_are_of_all():
     found = cmd("rotate")[0].split()
     is_(found, [trace + "/piece-000001", trace + "/tenant-%d/piece-000001" % ALICE], "a piece of each")
     is_([{k: v >= 20 for k, v in counts(p).items()} for p in found], [{0: True}, {ALICE: True}], "the events in them")
-    end(c, alice, own)
+    world.end(c, alice, own)
 
 
 def a_container_is_called_as_its_part_is():
     one, other = world.container("one"), world.container("other")
     trace = world.work + "/called"
     label = lambda p: "mnt-%d" % os.stat("/proc/%d/ns/mnt" % proc.descendants(p.p.pid)[-1]).st_ino
-    c = collect(trace, "--containers", "--container", label(one))
+    c = world.collect(trace, "-e", "tenants:*", "--containers", "--container", label(one))
     serves(label(one) + ":0", label(other) + ":0")
     joined(one, inside=lambda p: proc.descendants(p.p.pid)[-1])
     n = one.record(5)
@@ -151,7 +137,7 @@ def a_container_is_called_as_its_part_is():
     out, _ = cmd("disable", "--container", label(one) + ":0", "tenants:*")
     ok("disabled 1 event in 1 program" in out, "by its part's name", out)
     one.record(5)
-    end(c, one, other)
+    world.end(c, one, other)
     out, _ = cmd("view", "--json", "-e", "tenants:*", trace)
     where = collections.Counter(e["fields"]["n"] for e in map(json.loads, out.splitlines()) if "fields" in e)
     ok(len(where) and set(where.values()) == {1} and max(where) == n - 1, "of that one alone, until then", str(where))
@@ -159,7 +145,7 @@ def a_container_is_called_as_its_part_is():
 
 def live_shows_all():
     alice, own = world.user(ALICE), world.spawn([world.program])
-    c = collect(world.work + "/live", "--all-users")
+    c = world.collect("live", "-e", "tenants:*", "--all-users")
     serves(ALICE)
     joined(alice, own)
     follower = start(duet, "live", "--begin", "--json", "-e", "tenants:*", env=world.env())
@@ -167,12 +153,12 @@ def live_shows_all():
         p.record(5)
     seen = lambda: {uid for uid in (ALICE, 0) if '"uid":%d,' % uid in follower.stdout.so_far().replace(" ", "")}
     until(lambda: seen() == {ALICE, 0}, lambda: "it shows both: %r" % follower.stdout.so_far()[:300])
-    end(c, alice, own)
+    world.end(c, alice, own)
     is_(follower.wait(), 0, "it ends with the recording")
 
 
 if not enter():
     skip("no right to make namespaces")
-world = World(program, library)
+world = World(program, library, users=(ALICE, BOB))
 run_cases(status_shows_all_parts_in_one_table, a_part_that_does_not_answer_is_named, enable_disable_and_triggers_reach_all,
           a_snapshot_and_a_rotation_are_of_all, a_container_is_called_as_its_part_is, live_shows_all)

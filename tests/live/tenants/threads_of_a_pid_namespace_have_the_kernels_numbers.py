@@ -6,7 +6,6 @@ Its threads but the first are found by the running thread in sched_switch, and s
 thread has a number above all of the host's, or seldom that of the thread before. So the measure is not that stream
 but /proc, and the test requires that many are found, and most of these rightly.
 """
-import json
 import os
 import re
 import signal
@@ -15,6 +14,7 @@ import sys
 
 from world import Program  # first: it finds tests/lib
 from proc import children, read, threads
+from recorder import view
 from trial import cmd, duet, has_session, ok, paths, run_cases, skip, start, until, work
 
 program, library = paths(2)
@@ -26,12 +26,6 @@ if os.geteuid() or subprocess.run(["unshare", "-p", "-f", "true"], stderr=subpro
     skip("no right to make namespaces: nothing is tried")
 if os.stat("/proc/self/ns/pid").st_ino != 0xeffffffc:
     skip("not in the first pid namespace: the kernel's numbers are not ours")
-
-
-def view(*args):
-    status, out, err = cmd("view", "--json", *args, trace)
-    ok(status == 0, "view", err)
-    return [json.loads(line) for line in out.splitlines()]
 
 
 def threads_of(pid):
@@ -57,7 +51,7 @@ def the_kernel_uses_the_same_numbers():
     truth = threads_of(pid)
     inside.end()
     collector.end(signal.SIGTERM)
-    events = [e for e in view("-e", "tenants:*") if "fields" in e]
+    events = [e for e in view(trace, "-e", "tenants:*", may_be_empty=False) if "fields" in e]
     ok(len(events) == 6 * THREADS, "all is recorded: %d" % len(events))
     ok({(e["vpid"], e["vtid"]) for e in events} == {(1, e["fields"]["tid"]) for e in events}, "its own numbers are recorded")
     ok({e["pid"] for e in events} == {pid}, "its pid is the host's")

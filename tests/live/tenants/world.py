@@ -7,7 +7,10 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from trial import is_, start, work  # noqa: E402
+import recorder  # noqa: E402
+from trial import has_session, start, work  # noqa: E402
+
+ROOTS = "/dev/shm/duet-0"  # the runtime directory of root
 
 
 def enter():
@@ -23,10 +26,14 @@ def enter():
     sys.exit(r.returncode)
 
 
+def has(session):
+    return has_session(session, ROOTS)
+
+
 class World:
     """A place for files that all may read, with copies of the programs."""
-    def __init__(self, program, library):
-        self.work = work
+    def __init__(self, program, library, users=()):
+        self.work, self.users = work, users
         os.chmod(work, 0o755)
         self.program = self.copy(program, "program")
         self.library = self.copy(library, "libduet.so.0")
@@ -63,6 +70,19 @@ class World:
             os.chown(root, user, user)
         return self.spawn(unshare + ["--kill-child", "sh", "-c", script, root] + list(args), **more)
 
+    def collect(self, trace, *options, session="default"):
+        """-> a collector of root's, which records into @trace, a path below @work"""
+        trace = os.path.join(self.work, trace)
+        return recorder.collect(trace, *options, session=session, directory=ROOTS, env=self.env())
+
+    def end(self, collector, *programs):
+        """Ends the programs, then their collector, and removes the runtime directories of @users."""
+        for p in programs:
+            p.end()
+        recorder.stop(collector)
+        for uid in self.users:
+            shutil.rmtree("/dev/shm/duet-%d" % uid, ignore_errors=True)
+
 
 class Program:
     def __init__(self, popen):
@@ -82,13 +102,3 @@ class Program:
 
     def end(self):
         return self.p.end()[0]
-
-
-def end_session(collector, programs, users=()):
-    """Ends the programs, then their collector, and removes the runtime directories of @users."""
-    for p in programs:
-        p.end()
-    collector.terminate()
-    is_(collector.wait(), 0, "it ends well: " + collector.stderr.so_far())
-    for uid in users:
-        shutil.rmtree("/dev/shm/duet-%d" % uid, ignore_errors=True)
