@@ -15,6 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
+from recorder import record  # noqa: E402
 from trial import begins, cmd, duet, is_, ok, run, run_cases, skip, start, until, work, worker_of  # noqa: E402
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs/contexts.py")
@@ -46,24 +47,23 @@ def are_recorded(got, want):
         is_({k: g.get(k) for k in w}, w, "its values")
 
 
-def record(name, *args, steps=("mark",), program=True, kernel="syscalls", names=ALL):
+def record_contexts(name, *args, steps=("mark",), program=True, kernel="syscalls", names=ALL):
     path = work + "/" + name
     what = (sys.executable, PROGRAM) + steps if program else steps
-    status, out, err = cmd("record", "-q", "-k", kernel, "--kernel-context", names, "-o", path, *args, "--", *what)
-    is_(status, 0, "it is recorded: " + err)
+    out, _ = record(path, "-q", "-k", kernel, "--kernel-context", names, *args, "--", *what)
     return path, said(out)
 
 
 # ---------------------------------------------------------------- cases
 
 def each_event_has_the_contexts_of_its_thread():
-    path, want = record("all", steps=("mark", "fork", "thread", "name", "exec", "mark"))
+    path, want = record_contexts("all", steps=("mark", "fork", "thread", "name", "exec", "mark"))
     are_recorded(contexts(path), want)
 
 
 def a_new_user_id_counts_from_the_call_on():
     """Also if it is gone before the recorder could read /proc."""
-    path, want = record("users", steps=("user", "plain", "regain", "mark"))
+    path, want = record_contexts("users", steps=("user", "plain", "regain", "mark"))
     for w in want:
         for name in [n for n in w if n.endswith("_ns")]:
             del w[name]
@@ -84,8 +84,8 @@ def values_in_proc_are_recorded_from_the_call_on():
 
 
 def processes_that_live_for_a_moment_are_known():
-    path, _ = record("short", steps=("sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done"), program=False,
-                     kernel="sched,syscalls", names="pid,ppid,uid,procname")
+    path, _ = record_contexts("short", steps=("sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done"),
+                              program=False, kernel="sched,syscalls", names="pid,ppid,uid,procname")
     found = events(path, "*")
     execs = [e for e in found if e["event"] == "sched_process_exec"]
     ok(len(execs) > 300, "all are there", len(execs))
@@ -97,7 +97,7 @@ def processes_that_live_for_a_moment_are_known():
 
 
 def contexts_are_in_the_files_and_in_filters():
-    path, want = record("files", steps=("user", "mark"), names="uid,comm")
+    path, want = record_contexts("files", steps=("user", "mark"), names="uid,comm")
     is_(len(events(path, MARK, "-f", "$ctx.uid == 1003")), 1, "a filter")
     if not shutil.which("babeltrace2"):
         return
@@ -108,22 +108,23 @@ def contexts_are_in_the_files_and_in_filters():
 
 
 def so_do_samples_and_stacks():
-    path, _ = record("samples", steps=("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; /bin/true"), program=False,
-                     kernel="profile:499,stack:sched_process_exec", names="ppid,uid,cgroup")
+    path, _ = record_contexts("samples", steps=("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; /bin/true"),
+                              program=False, kernel="profile:499,stack:sched_process_exec", names="ppid,uid,cgroup")
     found = events(path, "*")
     ok({"profile", "sched_process_exec"} <= {e["event"] for e in found}, "they are there", {e["event"] for e in found})
     is_({(e["context"]["uid"], e["context"]["ppid"] > 0) for e in found}, {(os.getuid(), True)}, "with contexts")
 
 
 def a_flight_recorder_and_its_snapshots_have_them():
-    path, want = record("flight", "--overwrite", steps=("mark", "user", "fork", "mark"), names="pid,ppid,uid,euid,procname")
+    path, want = record_contexts("flight", "--overwrite", steps=("mark", "user", "fork", "mark"),
+                                 names="pid,ppid,uid,euid,procname")
     are_recorded(contexts(path), [{k: w[k] for k in ("tid", "pid", "ppid", "uid", "euid", "procname")} for w in want])
 
 
 def programs_of_bpf_have_them():
     if cmd("record", "-q", "--kernel-backend=bpf", "-k", "syscalls", "-o", work + "/probe", "--", "true")[0]:
         return
-    path, want = record("bpf", "--kernel-backend=bpf", steps=("mark", "thread", "mark"))
+    path, want = record_contexts("bpf", "--kernel-backend=bpf", steps=("mark", "thread", "mark"))
     are_recorded(contexts(path), want)
 
 
@@ -179,7 +180,7 @@ def a_new_cgroup_counts_from_the_change_on():
     except OSError as e:
         return print("  not tried: " + str(e))
     try:
-        path, want = record("cgroup", steps=("sh", "-c", "%s %s mark; echo $$ >%s/cgroup.procs; %s %s mark thread fork" % (
+        path, want = record_contexts("cgroup", steps=("sh", "-c", "%s %s mark; echo $$ >%s/cgroup.procs; %s %s mark thread fork" % (
             sys.executable, PROGRAM, where, sys.executable, PROGRAM)), program=False, names="pid,cgroup")
     finally:
         os.rmdir(where)

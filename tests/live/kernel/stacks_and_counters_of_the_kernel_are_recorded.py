@@ -34,7 +34,7 @@ def kill_worker(name):
     until(lambda: worker_of(keeper) not in (0, None, first) and cmd("status", name)[0] == 0, "another worker")
 
 
-def record(name, kernel, *more, is_killed=False):
+def record_running(name, kernel, *more, is_killed=False):
     """-> the number of the program, where its pages are, its events by name"""
     p = start(program, N)
     is_(p.stdout.readline(), "ready\n", "the program runs")
@@ -80,7 +80,7 @@ def may_sample():
 # ---------------------------------------------------------------- cases
 
 def switches_have_stacks_and_times_off_the_cpu():
-    pid, _, found = record("switches", "stack:sched_switch")
+    pid, _, found = record_running("switches", "stack:sched_switch")
     # This machine's kernel does not report every switch: docs/design/analysis.md.
     away = [e for e in found["sched_switch"] if e["fields"]["prev_tid"] == pid]
     ok(len(away) > N / 10, "the program's switches", len(away))
@@ -97,7 +97,7 @@ def switches_have_stacks_and_times_off_the_cpu():
 
 
 def some_system_calls_have_stacks_and_the_others_none():
-    _, _, found = record("calls", "syscall_*_getppid,stack:syscall_entry_getppid")
+    _, _, found = record_running("calls", "syscall_*_getppid,stack:syscall_entry_getppid")
     is_((len(found["syscall_entry_getppid"]), len(found["syscall_exit_getppid"])), (N, N), "each once")
     ok(all(e["fields"]["callstack_user"] for e in found["syscall_entry_getppid"]), "the one with stacks")
     ok(not any("callstack_user" in e["fields"] for e in found["syscall_exit_getppid"]), "the other without")
@@ -116,13 +116,13 @@ def calls_without_a_name_have_stacks_too():
 
 
 def filters_hold_for_events_with_stacks():
-    _, _, found = record("filtered", "stack:syscall_exit_close", "-f", "ret == -9")
+    _, _, found = record_running("filtered", "stack:syscall_exit_close", "-f", "ret == -9")
     is_(len(found["syscall_exit_close"]), N, "those that failed alone")
     is_(within(folded("filtered"), "main", "fail_here"), N, "in its functions")
 
 
 def each_page_fault_is_counted_with_its_place():
-    pid, pages, found = record("faults", "counter:page-faults")
+    pid, pages, found = record_running("faults", "counter:page-faults")
     counted = found["counter_page_faults"]
     is_({e["fields"]["pid"] for e in counted}, {pid}, "the program's alone")
     is_({e["fields"]["count"] for e in counted}, {1}, "one by one")
@@ -152,7 +152,7 @@ def sessions_that_count_at_once_get_each_page_fault():
 
 
 def chrome_draws_how_they_add_up():
-    pid, _, found = record("drawn", "counter:page-faults")
+    pid, _, found = record_running("drawn", "counter:page-faults")
     status, out, err = cmd("export", "chrome", work + "/drawn")
     is_(status, 0, "export chrome: " + err)
     drawn = [e["args"]["value"] for e in json.loads(out)["traceEvents"] if e["ph"] == "C"]
@@ -160,7 +160,7 @@ def chrome_draws_how_they_add_up():
 
 
 def a_period_counts_for_those_between():
-    _, _, found = record("some", "counter:page-faults:10,counter:context-switches,counter:cpu-clock:1000000")
+    _, _, found = record_running("some", "counter:page-faults:10,counter:context-switches,counter:cpu-clock:1000000")
     is_({e["fields"]["count"] for e in found["counter_page_faults"]}, {10}, "each tenth")
     ok(found["counter_context_switches"], "switches")
     ok("sched_switch" not in found, "which are no events for that")
@@ -195,7 +195,7 @@ def babeltrace_reads_them_without_a_warning():
 
 
 def the_successor_of_a_killed_collector_goes_on():
-    _, pages, found = record("kept", "stack:syscall_entry_getppid,counter:page-faults", is_killed=True)
+    _, pages, found = record_running("kept", "stack:syscall_entry_getppid,counter:page-faults", is_killed=True)
     is_(len(found["syscall_entry_getppid"]), N, "calls after the kill")
     is_(len({e["fields"]["address"] for e in found["counter_page_faults"] if 0 <= e["fields"]["address"] - pages < N * PAGE}), N,
         "faults after the kill")

@@ -57,7 +57,7 @@ def mappings(pid):
     return got
 
 
-def record():
+def record_dump():
     p = start(sys.executable, "-c", PROGRAM, work + "/a file")
     is_(p.stdout.readline(), "ready\n", "the program runs")
     before, maps = look(), mappings(p.pid)
@@ -153,6 +153,6 @@ def babeltrace_reads_it_without_a_warning():
 
 
 if __name__ == "__main__":
-    record()
+    record_dump()
     run_cases(processes_threads_files_and_mappings, the_parts_of_the_machine_have_names,
               each_chunk_and_each_snapshot_has_a_whole_dump, babeltrace_reads_it_without_a_warning)

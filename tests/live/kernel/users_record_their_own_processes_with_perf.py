@@ -25,7 +25,7 @@ def as_user(*args):
     return run("setpriv", "--reuid", UID, "--regid", UID, "--clear-groups", *env, *args)
 
 
-def record(name, kernel, *command):
+def record_as_user(name, kernel, *command):
     status, out, err = as_user(duet, "record", "-k", kernel, "-o", work + "/user/" + name, "--", *command)
     is_(status, 0, "duet record: " + err)
     found = collections.defaultdict(list)
@@ -37,7 +37,7 @@ def record(name, kernel, *command):
 # ---------------------------------------------------------------- cases
 
 def each_time_a_thread_leaves_its_cpu_is_there():
-    out, err, found = record("switches", "sched", program, WAITS)
+    out, err, found = record_as_user("switches", "sched", program, WAITS)
     pid, voluntary, forced, _ = map(int, out.split())
     ok("duet-lend" in err, "and that a capability would give more", err)
     mine = [e["fields"]["preempted"] for e in found["thread_switched_out"] if e["tid"] == pid]
@@ -52,7 +52,7 @@ def each_time_a_thread_leaves_its_cpu_is_there():
 
 
 def samples_and_counters_are_of_ones_own():
-    out, _, found = record("samples", "profile:997,counter:page-faults", program, WAITS)
+    out, _, found = record_as_user("samples", "profile:997,counter:page-faults", program, WAITS)
     pid, _, _, faults = map(int, out.split())
     is_({e["fields"]["pid"] for e in found["counter_page_faults"]}, {pid}, "its faults, no others'")
     # Those in the kernel are not reported.

@@ -19,7 +19,7 @@ crowd, library = paths(2)
 n_threads, n_processes, n_collectors = map(int, sys.argv[4:7])
 
 
-def record(what, n, events, *more):
+def record_crowd(what, n, events, *more):
     trace = work + "/" + what
     begin = time.monotonic()
     p = start(duet, "record", "--no-kernel", "-o", trace, "-e", "crowd:*", "--", crowd, what, n, events, *more)
@@ -54,16 +54,16 @@ def record(what, n, events, *more):
 
 
 def threads_are_recorded_or_counted():
-    record("threads", n_threads, 10)
+    record_crowd("threads", n_threads, 10)
 
 
 def processes_are_recorded_or_counted():
-    record("processes", n_processes, 10)
+    record_crowd("processes", n_processes, 10)
 
 
 def short_lives_lose_nothing():
     for width in ("1", "8"):
-        is_(record("lives", n_collectors, 100, width), 0, "short lives lose nothing")
+        is_(record_crowd("lives", n_collectors, 100, width), 0, "short lives lose nothing")
 
 
 run_cases(threads_are_recorded_or_counted, processes_are_recorded_or_counted, short_lives_lose_nothing)

@@ -21,7 +21,7 @@ MEMORY_MAX_KIB = 96 << 10
 os.chmod(work, 0o755)
 
 
-def view(trace, uid, limit=PATIENCE):
+def view_as(trace, uid, limit=PATIENCE):
     """-> status, the honest program's numbers"""
     p = subprocess.run([duet, "view", trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit,
                        preexec_fn=become(uid))
@@ -69,13 +69,13 @@ def the_others_record_on():
     if most > MEMORY_MAX_KIB:
         fail("the collector took %d KiB" % most)
     size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(mine + "/trace") for f in files)
-    status, numbers = view(mine + "/trace", USER)
+    status, numbers = view_as(mine + "/trace", USER)
     if status < 0:
         fail("duet view: signal %d" % -status)
     out, said = neighbour.communicate()
     if neighbour.returncode or "none lost" not in said:
         fail("the other user's recording: status %d: %s" % (neighbour.returncode, said))
-    other_status, other_numbers = view(others + "/trace", OTHER)
+    other_status, other_numbers = view_as(others + "/trace", OTHER)
     if (other_status, other_numbers) != (0, list(range(int(out)))):
         fail("the other user's events: status %d, %d of %s" % (other_status, len(other_numbers), out))
     print("%.0f s: the collector took %d KiB of its own, ended in %.1f s with %d; %d MiB of trace, %d of them honest "
