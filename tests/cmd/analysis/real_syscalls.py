@@ -41,7 +41,7 @@ def made_before_exec(duet, trace, pid):
 def counts_are_those_of_strace_in_the_same_run(duet, where):
     out = os.path.join(where, "strace")
     trace, _ = real.record_all(duet, where, ["-k", "syscalls", "-k", "sched"],
-                           ["strace", "-f", "-c", "-U", "name,calls,errors", "-o", out, PROGRAM, "calls"])
+                               ["strace", "-f", "-c", "-U", "name,calls,errors", "-o", out, PROGRAM, "calls"])
     strace_counts, ours, pids = counted_by_strace(out), {}, set()
     for r in duet.json("report", "syscalls", "--by", "process", trace)["syscalls"]:
         if r["process"].split(":")[0] == os.path.basename(PROGRAM)[:15]:

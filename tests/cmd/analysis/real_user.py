@@ -62,7 +62,7 @@ def leaks_are_those_of_the_programs_functions(duet, where):
         with tempfile.TemporaryDirectory(dir=where) as here:
             # The program lives until its maps are recorded: they could not be read after its end.
             trace, output = real.record_all(duet, here, ["--no-kernel", "-c", contexts, "-e", "lttng_ust_libc"],
-                                      [PROGRAM, "leaks", here + "/trace/.duet/maps"])
+                                            [PROGRAM, "leaks", here + "/trace/.duet/maps"])
             r = duet.json("report", "heap", "--limit", "1000", trace)
         found = {}
         for s in r["sites"]:

@@ -139,8 +139,8 @@ def all_are_stopped(*commands):
 
 def statistics_and_reports_are_stopped():
     all_are_stopped(Stopped(["stats", "kernel"]), Stopped(["diff", "kernel", "kernel"]),
-         Stopped(["report", "latency", "syscall_entry_read", "syscall_exit_read", "kernel"]),
-         *(Stopped(["report", q, "kernel"]) for q in ("syscalls", "io", "why")))
+                    Stopped(["report", "latency", "syscall_entry_read", "syscall_exit_read", "kernel"]),
+                    *(Stopped(["report", q, "kernel"]) for q in ("syscalls", "io", "why")))
 
 
 def lines_before_the_stop_are_complete():
@@ -156,8 +156,8 @@ def lines_before_the_stop_are_complete():
 def no_half_written_file_is_left():
     before = sorted(os.listdir("."))
     all_are_stopped(*(Stopped(["export", form, "-o", "out-" + form, "kernel"]) for form in ("perfetto", "chrome", "csv", "ctf")),
-         *(Stopped(["export", form, "-o", "out-" + form, "ust"]) for form in ("speedscope", "firefox", "folded", "svg")),
-         Stopped(["repair", "kernel", "new"]))
+                    *(Stopped(["export", form, "-o", "out-" + form, "ust"]) for form in ("speedscope", "firefox", "folded", "svg")),
+                    Stopped(["repair", "kernel", "new"]))
     is_(sorted(os.listdir(".")), before, "the files left")
 
 

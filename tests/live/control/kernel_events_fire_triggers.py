@@ -45,7 +45,7 @@ class Shell:
 def a_flight_recorders_kernel_events_fire():
     sh = Shell()
     c = collect_session("flight", "--overwrite", "-k", "sched", "-k", "syscall_*_chdir,syscall_*_umask", "--trigger",
-                "event kernel:syscall_entry_umask if mask == 23 && $vtid == %d -> snapshot, once" % sh.pid)
+                        "event kernel:syscall_entry_umask if mask == 23 && $vtid == %d -> snapshot, once" % sh.pid)
     w = start(duet, "trigger", "watch", "-s", "flight")
     texts = ["rate kernel:syscall_entry_umask > 3 per 1h if $vtid == %d -> notify, every 0s" % sh.pid,
              "time kernel:syscall_exit_umask to kernel:syscall_entry_chdir > 1ns if $vtid == %d -> notify, once" % sh.pid,
@@ -108,9 +108,9 @@ def a_paused_recording_starts_with_a_kernel_event():
     go, halt = work + "/go", work + "/halt"  # no other process on the machine executes these
     shutil.copy("/bin/true", go)
     shutil.copy("/bin/true", halt)
-    c = collect_session("armed", "-k", "syscall_entry_chdir,syscall_entry_umask,sched_process_exec,sched_process_exit", "--trigger",
-                "event kernel:sched_process_exec if filename == \"%s\" -> start" % go, "--trigger",
-                "event kernel:sched_process_exec if filename == \"%s\" -> stop" % halt)
+    c = collect_session("armed", "-k", "syscall_entry_chdir,syscall_entry_umask,sched_process_exec,sched_process_exit",
+                        "--trigger", "event kernel:sched_process_exec if filename == \"%s\" -> start" % go, "--trigger",
+                        "event kernel:sched_process_exec if filename == \"%s\" -> stop" % halt)
     for number, line in ((1, go), (2, halt)):
         sh.do("umask %d0; cd /" % number)
         sh.do(line)

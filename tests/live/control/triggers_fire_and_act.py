@@ -145,7 +145,7 @@ def conditions_hold_and_are_reported_to_listeners():
 
 def recording_starts_and_stops():
     c = collect_session("armed", "-e", "shop:*", "--trigger", "event shop:order if id == 1 -> start", "--trigger",
-                "event shop:order if id == 2 -> stop", "--trigger", "signal USR2 -> end")
+                        "event shop:order if id == 2 -> stop", "--trigger", "signal USR2 -> end")
     p = Program()
     p.do("noise 1")
     p.do("order 1")
@@ -170,8 +170,8 @@ def recording_starts_and_stops():
 
 
 def a_switch_that_is_held_back_is_made_up_for():
-    c = collect_session("late", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 1s", "--trigger",
-                "event shop:order if id == 2 -> stop")
+    c = collect_session("late", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 1s",
+                        "--trigger", "event shop:order if id == 2 -> stop")
     p = Program()
     for number, times, line in (1, 1, "order 1"), (2, 1, "order 2"), (1, 2, "order 1"):
         p.do(line)
@@ -190,8 +190,8 @@ def status_of(session):
 
 
 def a_killed_collectors_successor_makes_up_for_a_switch():
-    c = collect_session("owed", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 4s", "--trigger",
-                "event shop:order if id == 2 -> stop")
+    c = collect_session("owed", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 4s",
+                        "--trigger", "event shop:order if id == 2 -> stop")
     p = Program()
     p.do("order 1")
     until(lambda: has_fired("owed", 1), "start")
@@ -212,8 +212,8 @@ def a_killed_collectors_successor_makes_up_for_a_switch():
 
 def triggers_that_do_not_fit_are_reported():
     c = collect_session("wrong", "-e", "none:*", "--trigger", "time shop:order to shop:paid > 1s by item -> notify",
-                "--trigger", "event shop:noise if nunber == 3 -> notify", "--trigger", "signal USR1 -> run /nonexistent/x",
-                "--trigger", "event shop:noise -> notify, once")
+                        "--trigger", "event shop:noise if nunber == 3 -> notify", "--trigger", "signal USR1 -> run /nonexistent/x",
+                        "--trigger", "event shop:noise -> notify, once")
     p = Program()
     for line in "order 1", "paid 1", "noise 1":
         p.do(line)
