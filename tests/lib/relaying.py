@@ -18,6 +18,11 @@ def make_key(name):
         f.write(os.urandom(32).hex() + "\n")
 
 
+def start_sending(port, *args, keys=KEY, to="127.0.0.1", **more):
+    """-> a `duet record` that sends its recording to a relay"""
+    return start(duet, "record", "--no-kernel", "--to", "%s:%d" % (to, port), *keys, *args, **more)
+
+
 def free_port():
     """A port that the kernel gives to no process unless it requests this number: a killed relay can use it again."""
     while True:

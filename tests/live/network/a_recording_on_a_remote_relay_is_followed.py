@@ -49,10 +49,6 @@ def nothing_is_left():
     until(lambda: not os.listdir(COPIES), lambda: "the copies are gone: %r" % os.listdir(COPIES))
 
 
-def view(trace, *options):
-    return cmd("view", *options, trace)[1].splitlines()
-
-
 def same(name, want, what):
     got = lines(name)
     for i, (a, b) in enumerate(zip(got, want)):
@@ -69,20 +65,20 @@ def a_recording_on_a_remote_relay_is_shown():
     """From its beginning, and from now; pieces as well."""
     for options in [], ["--rotate", "20K"]:
         r = Relay(work + "/all%d" % len(options), "--watch")
-        c = collect(work + "/c%d" % len(options), "--to", r.at, *KEY, *options)
+        c = collect(work + "/c%d" % len(options), "-e", "follow:*", "--to", r.at, *KEY, *options)
         p = run_program()
         there = until(r.has, "it arrives")[0]
         f = to_file(work + "/f", duet, "live", "--begin", "--at", r.at, *KEY)
         g = to_file(work + "/g", duet, "live", "--at=" + r.at, *KEY, "-f", "thread == 1")
         until(lambda: len(lines(work + "/f")) > 100 and len(lines(work + "/g")) > 10, "events are shown while it records")
-        counts = [int(n) for n in stop(p).split()]
-        stop(c, signal.SIGINT)
+        counts = [int(n) for n in end_program(p).split()]
+        stop(c, signal.SIGINT, status=None)
         is_((f.wait(), g.wait()), (0, 0), "it ends with the recording: %r" % lines(work + "/f.err"))
         ok(any("has ended" in t for t in lines(work + "/f.err")), "it says so: %r" % lines(work + "/f.err"))
-        same(work + "/f", view(there), "live --at")
+        same(work + "/f", view_lines(there), "live --at")
         is_(sum("follow:number" in line for line in lines(work + "/f")), sum(counts), "all of them")
         got, want = ([without_pause(line) for line in some] for some in
-                     (lines(work + "/g"), view(there, "-f", "thread == 1")))
+                     (lines(work + "/g"), view_lines(there, "-f", "thread == 1")))
         end = want[-len(got):] if got else []
         differ = next(((i, pair) for i, pair in enumerate(zip(got, end)) if pair[0] != pair[1]), None)
         ok(got and not differ, "from now on it is the end of it: %d of %d, line %r" % (len(got), len(want), differ))
@@ -92,7 +88,7 @@ def a_recording_on_a_remote_relay_is_shown():
 
 def a_cut_link_is_made_again():
     r = Relay(work + "/cut", "--watch")
-    c = collect(work + "/cut_c", "--to", r.at, *KEY)
+    c = collect(work + "/cut_c", "-e", "follow:*", "--to", r.at, *KEY)
     p = run_program()
     there = until(r.has, "it arrives")[0]
     f = to_file(work + "/h", duet, "live", "--begin", "--at", r.at, *KEY)
@@ -103,10 +99,10 @@ def a_cut_link_is_made_again():
         until(lambda: sum("cut" in t for t in lines(work + "/h.err")) > i, "the cut link is reported")
         r.begin()
         until(lambda: sum("goes on" in t for t in lines(work + "/h.err")) > i, "its return is reported")
-    stop(p)
-    stop(c, signal.SIGINT)
+    end_program(p)
+    stop(c, signal.SIGINT, status=None)
     is_(f.wait(), 0, "it ends with the recording: %r" % lines(work + "/h.err"))
-    same(work + "/h", view(there), "over four links")
+    same(work + "/h", view_lines(there), "over four links")
     r.p.end(signal.SIGTERM)
     nothing_is_left()
 
@@ -128,9 +124,9 @@ def one_of_several_recordings_must_be_named():
     until(lambda: len(lines(work + "/t")) > 10 and len(lines(work + "/b")) > 10, "events are shown")
     f.send_signal(signal.SIGINT)
     is_(f.wait(), 0, "Ctrl-C ends it")
-    n = sum(int(n) for n in stop(p).split())
-    stop(a, signal.SIGINT)
-    stop(b, signal.SIGINT)
+    n = sum(int(n) for n in end_program(p).split())
+    stop(a, signal.SIGINT, status=None)
+    stop(b, signal.SIGINT, status=None)
     is_(g.wait(), 0, "it ends when both have")
     is_(sum("follow:number" in line for line in lines(work + "/b")), 2 * n, "both are shown as one")
     r.p.end(signal.SIGTERM)

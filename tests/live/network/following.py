@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import field, kill  # noqa: E402, F401
-import recorder  # noqa: E402
+from recorder import collect, stop  # noqa: E402, F401
 from trial import PATIENCE, begins, cmd, command_of, duet, is_, ok, paths  # noqa: E402, F401
 from trial import run, run_cases, skip, start, until, work, worker_of  # noqa: E402, F401
 
@@ -24,10 +24,6 @@ def lines(name):
         return f.read().splitlines()
 
 
-def collect(trace, *options):
-    return recorder.collect(trace, "-e", "follow:*", *options)
-
-
 def run_program(first=0):
     """Its threads are numbered from there."""
     p = start(program, str(first))
@@ -35,9 +31,13 @@ def run_program(first=0):
     return p
 
 
-def stop(p, how=signal.SIGTERM):
-    """Its output."""
-    return p.end(how)[1]
+def end_program(p):
+    """-> its output"""
+    return p.end(signal.SIGTERM)[1]
+
+
+def view_lines(trace, *options):
+    return cmd("view", *options, trace)[1].splitlines()
 
 
 def is_written_on(trace):

@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import fds, field  # noqa: E402
+from relaying import start_sending  # noqa: E402
 from trial import PATIENCE, cmd, dice, duet, fail, paths, run_cases, start, until, work  # noqa: E402
 
 program, library = paths(2)
@@ -123,10 +124,9 @@ def numbers_in(trace):
     return len(cmd("view", "-e", "relay:number", trace)[1].splitlines())
 
 
-def record(port, name):
+def send_numbers(port, name):
     """-> a recording being sent"""
-    return start(duet, "record", "--no-kernel", "-o", work + "/" + name, "--to", "127.0.0.1:%d" % port, "--plain",
-                 "--", program, N_NUMBERS)
+    return start_sending(port, "-o", work + "/" + name, "--", program, N_NUMBERS, keys=["--plain"])
 
 
 def the_relay_goes_on():
@@ -136,7 +136,7 @@ def the_relay_goes_on():
     while said < min(count, 1000):
         said += converse(port)
     before, begin = (descriptors(relay.pid), field(relay.pid, "RssAnon")), time.monotonic()
-    said, proper, n_proper = 0, record(port, "proper-0"), 0
+    said, proper, n_proper = 0, send_numbers(port, "proper-0"), 0
     while said < count or proper:
         said += converse(port) if said < count else 0
         if proper and proper.poll() is not None:
@@ -144,7 +144,7 @@ def the_relay_goes_on():
             n_proper += 1
             if proper.returncode:
                 fail("a proper sender: status %d: %s" % (proper.returncode, err))
-            proper = record(port, "proper-%d" % n_proper) if said < count else None
+            proper = send_numbers(port, "proper-%d" % n_proper) if said < count else None
         if relay.poll() is not None:
             return fail("the relay ended with %d" % relay.returncode)
         if said >= count:

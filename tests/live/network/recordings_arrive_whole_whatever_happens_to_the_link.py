@@ -21,7 +21,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import descendants, exe, is_dead, kill_all, kill_tree  # noqa: E402
-from relaying import KEY, Link, Relay, make_key  # noqa: E402
+from relaying import KEY, Link, Relay, make_key, start_sending  # noqa: E402
 from trial import cmd, command_of, duet, is_, ok, paths, run_cases, start, until, work  # noqa: E402
 
 program, library, clock = paths(3, library=False)
@@ -64,10 +64,6 @@ def has_events(path):
                if re.match(r"cpu_\d+\.idx", f))
 
 
-def record(port, *args, keys=KEY, to="127.0.0.1", **more):
-    return start(duet, "record", "--no-kernel", "--to", "%s:%d" % (to, port), *keys, *args, **more)
-
-
 def refused(text, *args, **more):
     status, out, err = cmd(*args, **more)
     ok(status == 2 and not out and re.search(text, err) and len(re.findall("^duet", err, re.M)) == 1
@@ -94,7 +90,7 @@ def a_recording_streams_and_is_the_same():
                     for r in ("kept", there))
             is_((b.returncode, b.stderr, a.stdout == b.stdout), (0, b"", True), "babeltrace2 reads the same in " + part)
     # It is readable while it grows; without --keep nothing stays here.
-    p = record(relay.port, "-o", "gone", "--", program, 6000, 1500)
+    p = start_sending(relay.port, "-o", "gone", "--", program, 6000, 1500)
     until(lambda: [r for r in relay.recordings() if r != there and has_events(r)], "events arrive while it records")
     growing = [r for r in relay.recordings() if r != there]
     got, lost = numbers(growing[0])
@@ -109,13 +105,13 @@ def a_recording_streams_and_is_the_same():
 def a_cut_link_costs_nothing():
     relay = Relay("cut_out")
     link = Link(relay.port, cut=lambda: random.randint(3000, 120000))
-    p = record(link.port, "-o", "cut_kept", "--keep", "--flush-timeout", "50s", "--", program, 12000, 12000)
+    p = start_sending(link.port, "-o", "cut_kept", "--keep", "--flush-timeout", "50s", "--", program, 12000, 12000)
     status, out, err = p.end()
     is_(status, 0, "sent in the end: " + err)
     ok(link.n_cuts >= 5, "the link was cut often", str(link.n_cuts))
     same_files("cut_kept", relay.only())
     all_numbers(relay.only(), 12000)
-    p = record(link.port, "-o", "cut_gone", "--flush-timeout", "50s", "--", program, 8000, 12000)
+    p = start_sending(link.port, "-o", "cut_gone", "--flush-timeout", "50s", "--", program, 8000, 12000)
     status, out, err = p.end()
     is_((status, os.path.exists("cut_gone")), (0, False), "and files with holes, too: " + err)
     all_numbers(relay.recordings()[-1], 8000)
@@ -129,7 +125,8 @@ def data_on_the_link_may_be_compressed():
         return
     relay = Relay("pressed_out")
     link = Link(relay.port, cut=lambda: random.randint(8000, 30000))
-    p = record(link.port, "-o", "pressed", "--keep", "--compress", "zstd:3", "--flush-timeout", "50s", "--", program, 60000, 30000)
+    p = start_sending(link.port, "-o", "pressed", "--keep", "--compress", "zstd:3", "--flush-timeout", "50s",
+                      "--", program, 60000, 30000)
     status, out, err = p.end()
     is_(status, 0, "sent in the end: " + err)
     ok(link.n_cuts >= 3, "the link was cut often", str(link.n_cuts))
@@ -139,7 +136,7 @@ def data_on_the_link_may_be_compressed():
     # Later, too; and in pieces, which lie there as they were.
     status, out, err = cmd("send", "--compress", "zstd", *KEY, "pressed", "127.0.0.1:%d" % relay.port)
     is_((status, len(relay.recordings())), (0, 1), "files already there are not sent again: " + err)
-    p = record(relay.port, "-o", "pressed_pieces", "--rotate", "100K", "--compress", "zstd", "--", program, 20000, 20000)
+    p = start_sending(relay.port, "-o", "pressed_pieces", "--rotate", "100K", "--compress", "zstd", "--", program, 20000, 20000)
     status, out, err = p.end()
     is_((status, os.path.exists("pressed_pieces")), (0, False), "in pieces: " + err)
     m, unit = re.search(r"([\d.]+) (\wB) sent to .*, as ([\d.]+) (\wB)\b", err), {"kB": 1e3, "MB": 1e6}
@@ -153,7 +150,7 @@ def data_on_the_link_may_be_compressed():
 def a_killed_relay_goes_on_where_it_was():
     relay = Relay("killed_out")
     relay.kill()
-    p = record(relay.port, "-o", "killed", "--", program, 24000, 12000)
+    p = start_sending(relay.port, "-o", "killed", "--", program, 24000, 12000)
     until(lambda: "it is sent when the relay answers" in p.stderr.so_far(), "a missing relay is reported")
     relay.begin()
     for _ in range(3):
@@ -171,7 +168,7 @@ def a_killed_relay_goes_on_where_it_was():
 def recordings_of_killed_senders_are_sent_later():
     """One of both is replaced (kills.py); if both are killed at once the recording goes on alone."""
     relay = Relay("sender_out")
-    p = record(relay.port, "-o", "left", "--", program, 8000, 4000, work + "/go_on", 4000)
+    p = start_sending(relay.port, "-o", "left", "--", program, 8000, 4000, work + "/go_on", 4000)
     until(lambda: [r for r in relay.recordings() if has_events(r)], "it arrives")
     command_of(p, program)
     is_(len(kill_all(c for c in descendants(p.pid) if exe(c) == os.path.realpath(duet))), 2, "a sender and its keeper")
@@ -184,7 +181,7 @@ def recordings_of_killed_senders_are_sent_later():
         is_((status, os.path.exists("left")), (0, False), "the rest is sent: " + err)
     all_numbers(relay.only(), 8000)
     # The recorder is killed with all its processes: the data that it wrote arrives.
-    p = record(relay.port, "--keep", "-o", "left2", "--", program, 100000, 2000)
+    p = start_sending(relay.port, "--keep", "-o", "left2", "--", program, 100000, 2000)
     until(lambda: has_events("left2"), "it is written")
     relay.kill()
     kill_tree(p.pid)
@@ -203,7 +200,7 @@ def a_slow_link_loses_nothing_until_spool_and_buffers_are_full():
     relay = Relay("slow_out")
     link = Link(relay.port, rate=64000)
     n = 10000  # 0.8 MB: the spool takes it
-    p = record(link.port, "-o", "slow", "--spool", "1M", "--flush-timeout", "50s", "--", program, n, 0)
+    p = start_sending(link.port, "-o", "slow", "--spool", "1M", "--flush-timeout", "50s", "--", program, n, 0)
     time.sleep(1.5)
     link.rate = None
     status, out, err = p.end()
@@ -212,7 +209,7 @@ def a_slow_link_loses_nothing_until_spool_and_buffers_are_full():
     all_numbers(relay.only(), n)
     link.rate = 64000
     n = 400000  # 26 MB: neither spool nor buffers do
-    p = record(link.port, "-o", "full", "--spool", "1M", "-b", "2M", "--flush-timeout", "50s", "--", program, n, 200000)
+    p = start_sending(link.port, "-o", "full", "--spool", "1M", "-b", "2M", "--flush-timeout", "50s", "--", program, n, 200000)
     command = command_of(p, program)
     until(lambda: is_dead(command), "the program ends")
     link.rate = None
@@ -234,7 +231,7 @@ def a_full_disk_makes_it_wait():
     os.mkdir("disk")
     relay = Relay("disk/out", before=["unshare", "-m", "sh", "-c",
                                       'mount -t tmpfs -o size=600k none disk && exec "$@"', "sh"])
-    p = record(relay.port, "-o", "waits", "--", program, 40000, 20000)
+    p = start_sending(relay.port, "-o", "waits", "--", program, 40000, 20000)
     time.sleep(3.5)
     ok(p.poll() is None, "it waits for room")
     subprocess.run(["nsenter", "-t", str(relay.p.pid), "-m", "mount", "-o", "remount,size=64m", work + "/disk"], check=True,
@@ -254,11 +251,11 @@ def pieces_of(there):
 def the_newest_finished_recordings_are_kept():
     relay = Relay("newest_out", more=["--keep-last", "3"])
     # The oldest of all, but it is being received.
-    old = record(relay.port, "-o", "old", "--", program, 2000, 0, work + "/old_go", 1000)
+    old = start_sending(relay.port, "-o", "old", "--", program, 2000, 0, work + "/old_go", 1000)
     until(lambda: [r for r in relay.recordings() if has_events(r)], "the oldest arrives")
     oldest = relay.only()
-    p = record(relay.port, "-o", "pieces", "--rotate", "request", "--flush-timeout", "50s", "--", program, 40000,
-               20000, work + "/pieces_go", 39000)
+    p = start_sending(relay.port, "-o", "pieces", "--rotate", "request", "--flush-timeout", "50s", "--", program, 40000,
+                      20000, work + "/pieces_go", 39000)
     until(lambda: len(relay.recordings()) == 2, "another is begun")
     there = [r for r in relay.recordings() if r != oldest][0]
     for n in range(1, 7):
@@ -281,7 +278,7 @@ def the_newest_finished_recordings_are_kept():
     is_(status, 0, "it goes on: " + err)
     all_numbers(oldest, 2000)
     for n in range(3):
-        is_(record(relay.port, "--", program, 100 + n, 0).end()[0], 0, "another recording")
+        is_(start_sending(relay.port, "--", program, 100 + n, 0).end()[0], 0, "another recording")
     until(lambda: not os.path.exists(oldest), "it goes when it is complete, and the oldest")
     until(lambda: not os.path.exists(there), "the rest of the one in chunks is removed as well")
     is_(sorted(len(numbers(r)[0]) for r in relay.recordings()), [100, 101, 102], "the newest stay")
@@ -312,8 +309,8 @@ def the_newest_piece_has_the_highest_number():
 
 def a_piece_that_was_removed_is_not_sent_again():
     relay = Relay("again_out")
-    p = record(relay.port, "-o", "again", "--keep", "--rotate", "request", "--", program, 4000, 2000,
-               work + "/again_go", 3500)
+    p = start_sending(relay.port, "-o", "again", "--keep", "--rotate", "request", "--", program, 4000, 2000,
+                      work + "/again_go", 3500)
     for n in 1, 2:
         until(lambda: [r for r in relay.recordings() if "piece-%06d" % n in pieces_of(r) and (n > 1 or has_events(r))],
               "piece %d arrives" % n)
@@ -378,7 +375,7 @@ def only_senders_with_the_key_get_in():
     refused(r"its certificate is not accepted: .*(issuer|self)", *to(relay, *certificates("ca", "host", "foreign")))
     refused(r"--cert, --key and --ca go together", *to(relay, "--cert", "cahost.pem"))
     is_(os.listdir("cert_out"), [], "nothing came of it")
-    status, out, err = record(relay.port, "--", program, 1000, 0, keys=certificates("ca", "host")).end()
+    status, out, err = start_sending(relay.port, "--", program, 1000, 0, keys=certificates("ca", "host")).end()
     is_(status, 0, err)
     all_numbers(relay.only(), 1000)
     relay.stop()
@@ -386,7 +383,7 @@ def only_senders_with_the_key_get_in():
     refused(r"its certificate is not accepted: IP address mismatch", *to(relay, *certificates("ca", "host")))
     relay.stop()
     relay = Relay("loop_out", ["--plain"])
-    status, out, err = record(relay.port, "--", program, 1000, 0, keys=["--plain"]).end()
+    status, out, err = start_sending(relay.port, "--", program, 1000, 0, keys=["--plain"]).end()
     is_(status, 0, err)
     all_numbers(relay.only(), 1000)
     relay.stop()
@@ -409,7 +406,7 @@ def hostile_bytes_and_crowds_disturb_no_sender():
             except OSError:
                 pass
         begin = time.monotonic()
-        status, out, err = record(relay.port, "--", program, 5000, 0, keys=keys).end()
+        status, out, err = start_sending(relay.port, "--", program, 5000, 0, keys=keys).end()
         is_(status, 0, "served in a crowd: " + err)
         print("# served beside 1500 others within %.2f s" % (time.monotonic() - begin))
         all_numbers(relay.only(), 5000)
@@ -491,13 +488,13 @@ def a_relay_goes_on_if_its_output_is_not_read():
         except ConnectionResetError:
             pass
         s.close()
-    is_(record(port, "-o", "unread", "--", program, "2000", "0").end()[0], 0, "it is sent")
+    is_(start_sending(port, "-o", "unread", "--", program, "2000", "0").end()[0], 0, "it is sent")
     said = os.read(from_it, 1 << 20)
 
     def another_is_sent_and_reported():
         """Its end is not reported: the pipe of one page then contains its beginning."""
         nonlocal said
-        is_(record(port, "--", program, "10", "0").end()[0], 0, "another is sent")
+        is_(start_sending(port, "--", program, "10", "0").end()[0], 0, "another is sent")
         while select.select([from_it], [], [], 0)[0]:
             said += os.read(from_it, 1 << 16)
         return re.search(rb"\d+ lines are missing here: nobody read them\n\S+ begins", said)

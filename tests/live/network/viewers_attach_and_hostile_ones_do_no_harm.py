@@ -39,7 +39,7 @@ def events(name):
 
 def babeltrace_attaches():
     trace = work + "/shown"
-    c = collect(trace)
+    c = collect(trace, "-e", "follow:*")
     first = run_program()
     s, port = serve("--begin", trace)
     listed = run("babeltrace2", "-i", "lttng-live", "net://localhost:%d" % port)[1]
@@ -52,8 +52,8 @@ def babeltrace_attaches():
     recorder_says_how_far(trace, 2)
     late_one = babeltrace("late", url)
     until(lambda: len(events("late")) > 100, "a viewer that comes late sees it too")
-    counts = sum(int(n) for n in (stop(first) + stop(late)).split())
-    stop(c, signal.SIGINT)
+    counts = sum(int(n) for n in (end_program(first) + end_program(late)).split())
+    stop(c, signal.SIGINT, status=None)
     whole = run("babeltrace2", trace)[1]
     ok(whole.count("follow:number") == counts, "the recording is whole")
     for p, name in (one, "one"), (two, "two"), (late_one, "late"):
@@ -129,7 +129,7 @@ def converse(port, rng, stay):
 
 def hostile_viewers_do_no_harm():
     trace = work + "/hostile"
-    c = collect(trace)
+    c = collect(trace, "-e", "follow:*")
     p = run_program()
     s, port = serve("--begin", trace)
     url = "net://localhost:%d/host/%s/hostile" % (port, socket.gethostname())
@@ -143,8 +143,8 @@ def hostile_viewers_do_no_harm():
     ok(peak and peak < 200 << 10, "its memory is bounded: %s KiB" % peak)
     for k in stay:
         k.close()
-    counts = sum(int(n) for n in stop(p).split())
-    stop(c, signal.SIGINT)
+    counts = sum(int(n) for n in end_program(p).split())
+    stop(c, signal.SIGINT, status=None)
     ok(viewer.wait() == 0, "the viewer ends with the session: %r" % lines(work + "/viewer.err")[-3:])
     ok(len(events("viewer")) == counts, "%d events of %d (seed %d)" % (len(events("viewer")), counts, seed))
     ok(s.wait() == 0, "the server ends: %r" % s.stderr.read())

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from counting import (all_are_there, kill_worker, numbers_of, start_counting, stop_counting,  # noqa: E402
                       the_newest_are_there)
 from proc import children, kill  # noqa: E402
-import recorder  # noqa: E402
+from recorder import collect, stop  # noqa: E402
 from trial import cmd, command_of, dice, duet, ok, paths, run, run_cases, start, until, work  # noqa: E402
 from trial import worker_of  # noqa: E402
 
@@ -26,20 +26,10 @@ program, library = paths(2)
 kills = int(sys.argv[4]) if len(sys.argv) > 4 else 25
 rng = dice()
 PATIENCE_S = 300 + 5 * kills  # millions of events are read
+PACKED_S = 120 + 2 * kills  # at its end a collector packs all pieces first
 
 
-def collect(trace, *options):
-    return recorder.collect(trace, "-e", "counting:*", *options)
-
-
-def end(c):
-    c.send_signal(signal.SIGINT)
-    told = c.communicate(timeout=120 + 2 * kills)[1]  # all pieces are packed first
-    ok(c.returncode == 0, "it ends as ever: %r %s" % (c.returncode, told))
-    return told
-
-
-def view(trace):
+def numbers_in(trace):
     status, out, err = cmd("view", "-e", "counting:number", trace, timeout=PATIENCE_S)
     is_empty = status == 2 and "nothing recorded is called so" in err  # a short piece may have no event
     ok(is_empty or status == 0 and "lost" not in err, "%s: %s" % (trace, err[:300]))
@@ -69,7 +59,7 @@ def all_alone(trace, counts, reader):
 
 
 def asked_for(trace):
-    c = collect(trace, "--rotate", "request")
+    c = collect(trace, "-e", "counting:*", "--rotate", "request")
     p = start_counting(program)
     for i in range(1, 6):
         time.sleep(0.05)
@@ -77,11 +67,11 @@ def asked_for(trace):
         ok(out == "%s/piece-%06d\n" % (os.path.realpath(trace), i), "it says where: %r %s" % (out, err))
         ok(os.path.exists(out.strip() + "/.duet/finished"), "and that is finished")
     counts = stop_counting(p)
-    told = end(c)
+    told = stop(c, signal.SIGINT, timeout=PACKED_S)
     ok("none lost" in told and re.search(r"pieces +6\n", told), told)
-    all_are_there(view(trace), counts, "duet view")
+    all_are_there(numbers_in(trace), counts, "duet view")
     all_are_there(babeltrace(trace), counts, "babeltrace2")
-    all_alone(trace, counts, view)
+    all_alone(trace, counts, numbers_in)
     all_alone(trace, counts, babeltrace)
 
 
@@ -96,7 +86,7 @@ def kill_something(c):
 
 
 def killed(trace, *options):
-    c = collect(trace, *options)
+    c = collect(trace, "-e", "counting:*", *options)
     p = start_counting(program)
     n = 0
     for _ in range(kills):
@@ -108,11 +98,11 @@ def killed(trace, *options):
     time.sleep(0.1)
     ok(c.poll() is None, "it still collects")
     counts = stop_counting(p) + stop_counting(late)
-    told = end(c)
+    told = stop(c, signal.SIGINT, timeout=PACKED_S)
     ok(not n or "killed %d time" % n in told, "the kills are reported: " + told)
     ok("none lost" in told, "nothing is lost: " + told)
-    all_are_there(view(trace), counts, "killed, " + " ".join(options))
-    all_alone(trace, counts, view)
+    all_are_there(numbers_in(trace), counts, "killed, " + " ".join(options))
+    all_alone(trace, counts, numbers_in)
     return counts
 
 
@@ -129,28 +119,28 @@ def killed_packing(trace):
 
 
 def old_ones_go(trace):
-    c = collect(trace, "--rotate", "20000", "--keep-last", "3")
+    c = collect(trace, "-e", "counting:*", "--rotate", "20000", "--keep-last", "3")
     p = start_counting(program)
     until(lambda: len(pieces(trace)) > 3 and pieces(trace)[0] > "piece-000005", lambda: "old pieces go: %s" % pieces(trace))
     counts = stop_counting(p)
-    told = end(c)
+    told = stop(c, signal.SIGINT, timeout=PACKED_S)
     ok("removed" in told, told)
     left = pieces(trace)
     ok(len(left) == 3, "three are left: %s" % left)
     ok(not [n for n in os.listdir(trace) if n.startswith(".piece")], "nothing half removed is left")
-    found = view(trace)
+    found = numbers_in(trace)
     the_newest_are_there(found, counts)
 
 
 def followed_while_packed(trace):
     """A follower sees every event, also when files are packed while it reads them."""
-    c = collect(trace, "--rotate", "60000", "--compress", "zstd")
+    c = collect(trace, "-e", "counting:*", "--rotate", "60000", "--compress", "zstd")
     p = start_counting(program)
     until(lambda: pieces(trace), "there is something")
     f = start(duet, "view", "--follow", "-e", "counting:number", trace)
     time.sleep(1.5)
     counts = stop_counting(p)
-    end(c)
+    stop(c, signal.SIGINT, timeout=PACKED_S)
     status, seen, told = f.end()
     ok(status == 0 and "shown" not in told, "follow: " + told)
     all_are_there(numbers_of(seen), counts, "followed")
@@ -169,11 +159,11 @@ def sent_ones_go(trace):
     counts = [int(n) for n in out.split()]
     ok(status == 0 and "removed" in told and len(counts) == 3, told)
     relay.end(signal.SIGINT)
-    all_are_there(view(trace + "-relay"), counts, "on the relay")
+    all_are_there(numbers_in(trace + "-relay"), counts, "on the relay")
 
 
 def old_ones_go_and_all_is_killed(trace):
-    c = collect(trace, "--rotate", "20000", "--keep-last", "5", "--compress", "zstd")
+    c = collect(trace, "-e", "counting:*", "--rotate", "20000", "--keep-last", "5", "--compress", "zstd")
     p = start_counting(program)
     for _ in range(kills):
         time.sleep(rng.random() * 0.08)
@@ -183,9 +173,9 @@ def old_ones_go_and_all_is_killed(trace):
     last = int(pieces(trace)[-1][6:])
     until(lambda: int(pieces(trace)[0][6:]) > last + 1, "pieces of kills go")
     counts = stop_counting(p)
-    end(c)
+    stop(c, signal.SIGINT, timeout=PACKED_S)
     ok(0 < len(pieces(trace)) <= 5, "at most five are left: %s" % pieces(trace))
-    found = view(trace)
+    found = numbers_in(trace)
     the_newest_are_there(found, counts)
 
 
@@ -210,13 +200,13 @@ def on_a_small_disk():
 
 def small_disk_is_enough(trace):
     """Removal in time makes room for new events."""
-    c = collect(trace, "--rotate", "300K", "--keep-last", "1M", "--compress", "zstd")
+    c = collect(trace, "-e", "counting:*", "--rotate", "300K", "--keep-last", "1M", "--compress", "zstd")
     p = start_counting(program)
     until(lambda: pieces(trace) and pieces(trace)[0] > "piece-000008", "it goes on and on")
     counts = stop_counting(p)
-    told = end(c)
+    told = stop(c, signal.SIGINT, timeout=PACKED_S)
     ok("none lost" in told, told)
-    found = view(trace)
+    found = numbers_in(trace)
     ok(all(found[thread] for thread in range(len(counts))), "some of all threads")
     the_newest_are_there(found, counts, "small disk")
 
@@ -225,7 +215,7 @@ def full_disk(trace):
     """Whole packets or none; lost events are counted; it goes on when there is room."""
     saved = work + "/saved"
     os.mkdir(saved)
-    c = collect(trace, "--rotate", "300K", "-b", "1M")
+    c = collect(trace, "-e", "counting:*", "--rotate", "300K", "-b", "1M")
     p = start_counting(program)
     until(lambda: free_bytes(os.path.dirname(trace)) < 100000, "the disk fills")
     until(lambda: json.loads(cmd("status", "--json")[1])["sessions"][0]["lost"], "and the buffers")
@@ -237,7 +227,7 @@ def full_disk(trace):
         shutil.rmtree(trace + "/" + name)
     until(lambda: pieces(trace)[-1] > before[-1], "it goes on when there is room")
     counts = stop_counting(p)
-    told = end(c)
+    told = stop(c, signal.SIGINT, timeout=PACKED_S)
     lost = re.search(r"(\d+) LOST", told)
     for name in pieces(trace):
         shutil.move(trace + "/" + name, saved)
