@@ -27,8 +27,6 @@
 #include "collect/options/result.h"
 #include "collect/tenant/worker.h"
 
-enum { TENANTS_OF_MAKER = 32 };
-
 struct tenant_supervisor;
 
 /*

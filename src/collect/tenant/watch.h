@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/tenant/watch.h - the tenant supervisor's process, and what it shares with the recorder.
+ *
+ * Only tenant/supervisor.c and tenant/watch.c use it.
+ */
+#ifndef COLLECT_TENANT_WATCH_H
+#define COLLECT_TENANT_WATCH_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/diag.h"
+#include "collect/options/options.h"
+#include "collect/tenant/worker.h"
+
+enum { TENANTS_OF_MAKER = 32 };
+enum { TENANT_WATCH_GO = 'g', TENANT_WATCH_STOP = 's' }; /* orders, one byte each */
+
+/* Totals of all tenant collectors.  The tenant supervisor writes them, the recorder reads them. */
+struct tenant_supervisor_results {
+	uint64_t app_bytes, app_lost, app_unwritten;
+	uint32_t programs, tenants;
+	uint32_t has_ended;   /* the tenant supervisor ended normally */
+	uint32_t has_trouble; /* `trouble` holds the first problem */
+	struct diag trouble;
+};
+
+struct tenant_supervisor {
+	const struct recorder_options *o;
+	struct handover *handover; /* the recorder's: the current state of the main session */
+	tenant_record *record;
+	struct recorder_clock clock;
+	struct tenant_supervisor_results *results;
+	int orders; /* this process's end of the pipe: the recorder writes, the supervisor reads */
+	int done;   /* the other direction; it reports EOF when the last collector ends */
+	pid_t pid;  /* of the tenant supervisor */
+};
+
+/* tenant_watch_run - wait for the order to start, record tenants until the order to stop; exit. */
+_Noreturn void tenant_watch_run(struct tenant_supervisor *w);
+
+#endif
