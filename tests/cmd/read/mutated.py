@@ -26,6 +26,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import random_ctf
+from record_heap import record_heap
 
 duet, library = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 n_damaged = int(sys.argv[3]) if len(sys.argv) > 3 else 150
@@ -176,17 +177,6 @@ def try_one(i, originals, scratch):
     return i, case, ours, babeltrace_counts, sum(events.values()), out.count(b"\n")
 
 
-def record_heap(directory):
-    env = dict(os.environ, DUET_RUNTIME_DIR=directory + "/run", DUET_LIBRARY=library)
-    out = os.path.join(directory, "recorded")
-    r = subprocess.run([duet, "record", "-q", "-e", "lttng_ust_libc:*", "--no-kernel", "--channel",
-                        "heap:events=lttng_ust_libc:malloc,size=8K", "-o", out, "--", "find", "/etc", "-maxdepth", "1"],
-                       env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if r.returncode:
-        raise SystemExit("duet record: " + r.stderr)
-    return next(p for p, _, files in os.walk(out) if "metadata" in files)
-
-
 def main():
     if not shutil.which("babeltrace2"):
         print("no babeltrace2")
@@ -195,7 +185,9 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     failures, babeltrace_counts, shown = 0, collections.Counter(), [0, 0]
     with tempfile.TemporaryDirectory(prefix="duet-mutated-") as directory:
-        originals = [Original(record_heap(directory), directory + "/alone")]
+        recorded = record_heap(duet, library, directory, "recorded", "--no-kernel")
+        trace = next(p for p, _, files in os.walk(recorded) if "metadata" in files)
+        originals = [Original(trace, directory + "/alone")]
         for seed in range(1, 25):
             path = os.path.join(directory, "random-%d" % seed)
             os.mkdir(path)

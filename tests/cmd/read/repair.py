@@ -21,6 +21,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import random_ctf
+from record_heap import record_heap
 
 duet, library = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 n_damaged = int(sys.argv[3]) if len(sys.argv) > 3 else 80
@@ -28,16 +29,6 @@ n_damaged = int(sys.argv[3]) if len(sys.argv) > 3 else 80
 
 def run(*args, **more):
     return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
-
-
-def record_heap(directory, name, *options):
-    env = dict(os.environ, DUET_RUNTIME_DIR=directory + "/run", DUET_LIBRARY=library)
-    out = os.path.join(directory, name)
-    r = run(duet, "record", "-q", "-e", "lttng_ust_libc:*", "--channel", "heap:events=lttng_ust_libc:malloc,size=8K",
-            "-o", out, *options, "--", "find", "/etc", "-maxdepth", "1", env=env)
-    if r.returncode:
-        raise SystemExit("duet record: %s" % r.stderr)
-    return out
 
 
 def streams(trace):
@@ -128,7 +119,8 @@ def main():
         return 77
     bad = kept = 0
     with tempfile.TemporaryDirectory(prefix="duet-repair-") as directory:
-        recorded = [record_heap(directory, "recorded"), record_heap(directory, "pieces", "--rotate", "32K", "--compress", "zstd")]
+        recorded = [record_heap(duet, library, directory, "recorded"),
+                    record_heap(duet, library, directory, "pieces", "--rotate", "32K", "--compress", "zstd")]
         if not any(f.endswith(".zst") for f in streams(recorded[1])):
             raise SystemExit("the pieces are not packed: %s" % streams(recorded[1]))
         originals = recorded[:]
