@@ -256,10 +256,10 @@ def programs_in_it_are_recorded():
 
 
 def mistakes_are_reported():
-    for args, said in ((("--cgroup", "/no/such"), "cgroup /no/such: there is no such"),
-                       (("--cgroup", "/../proc"), "there is no such"),
-                       (("--cgroup", "/", "--", "true"), "--cgroup: without a command"),
-                       (("--cgroup", "/", "-p", str(os.getpid())), "--cgroup: without a command")):
+    for args, said in ((("--cgroup", "/no/such"), "cgroup /no/such: the unified hierarchy"),
+                       (("--cgroup", "/../proc"), "has no such cgroup"),
+                       (("--cgroup", "/", "--", "true"), "--cgroup: it chooses the processes"),
+                       (("--cgroup", "/", "-p", str(os.getpid())), "--cgroup: it chooses the processes")):
         status, out, err = cmd("record", "-o", work + "/none", *args)
         is_(status, 2, "it is refused")
         ok(said in err, said, err)
