@@ -5,7 +5,7 @@
  * A call without a session's name means the last one of DUET_SESSION, else the first one that
  * records this process, else "default".
  */
-#include "control/client.h"
+#include "control/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

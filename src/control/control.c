@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "control/client.h"
+#include "control/internal.h"
 
 static uint64_t number_in(const struct client_answer *answer, const char *key)
 {

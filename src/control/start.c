@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/compose.h"
-#include "control/client.h"
+#include "control/internal.h"
 
 #define START_LIMIT_NS 10000000000ull
 

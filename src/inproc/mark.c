@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inproc/process.h"
+#include "inproc/internal.h"
 
 struct fields {
 	char *schema, *codes;

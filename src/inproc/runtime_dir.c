@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/runtime.h"
-#include "inproc/process.h"
+#include "inproc/internal.h"
 
 bool runtime_read_environment(void)
 {

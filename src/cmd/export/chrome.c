@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "cmd/export/export.h"
+#include "cmd/export/internal.h"
 #include "cmd/view/print.h"
 
 /* Larger than every thread id, which is below 2^22. */

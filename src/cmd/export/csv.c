@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "cmd/view/csv.h"
-#include "cmd/export/export.h"
+#include "cmd/export/internal.h"
 
 static int on_event(void *context, const struct trace_event *e, const struct thread_identity *w)
 {

@@ -18,7 +18,7 @@
 
 #include "base/io.h"
 #include "cmd/cmd.h"
-#include "cmd/export/export.h"
+#include "cmd/export/internal.h"
 #include "cmd/progress.h"
 #include "ctf/compressed/compressed.h"
 

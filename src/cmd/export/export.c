@@ -5,7 +5,7 @@
  *
  * An output file that is not complete is removed.
  */
-#include "cmd/export/export.h"
+#include "cmd/export/internal.h"
 #include "cmd/progress.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #ifndef CMD_EXPORT_PERFETTO_TRACKS_H
 #define CMD_EXPORT_PERFETTO_TRACKS_H
 
-#include "cmd/export/export.h"
+#include "cmd/export/internal.h"
 #include "cmd/export/proto.h"
 
 enum { PERFETTO_DEPTH_MAX = 2 * CTF_DEPTH_MAX };

@@ -4,7 +4,7 @@
 #define CMD_EXPORT_STACKS_H
 
 #include "analysis/stacks/stack_tree.h"
-#include "cmd/export/export.h"
+#include "cmd/export/internal.h"
 
 /* export_stacks - read all selected stacks; without any it is an error.  @s must be freed even
  * after an error. */

@@ -6,7 +6,7 @@
 
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 static double percent(uint64_t part, uint64_t whole)
 {

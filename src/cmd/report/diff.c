@@ -13,7 +13,7 @@
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 struct arguments {
 	bool is_json, shows_all;

@@ -11,7 +11,7 @@
 
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 enum { CHART_COLUMNS = 64, CHART_ROWS = 8 };
 

@@ -10,7 +10,7 @@
 
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 static const char *const directions[] = { "read", "write", "sync", "discard" };
 

@@ -6,7 +6,7 @@
 
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 static const char *const kinds[] = {
 	[IRQ_HARD] = "irq", [IRQ_SOFT] = "softirq", [IRQ_VECTOR] = "vector"

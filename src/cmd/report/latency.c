@@ -11,7 +11,7 @@
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r,
 			     char buffer[48])

@@ -9,7 +9,7 @@
 
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 static const char *address_text(uint64_t address, char buffer[32])
 {

@@ -4,7 +4,7 @@
  *
  * Each report is a file with the name of its question.
  */
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 #include "cmd/progress.h"
 
 #include <assert.h>

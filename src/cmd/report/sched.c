@@ -8,7 +8,7 @@
 
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 static void add_row(struct table *t, struct sched_row *row, const char *name, int tid)
 {

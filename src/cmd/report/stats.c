@@ -13,7 +13,7 @@
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 #include "trace/symbols/public.h"
 
 static const char usage[] =

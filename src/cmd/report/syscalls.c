@@ -8,7 +8,7 @@
 #include "analysis/syscalls/public.h"
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 static const char *errno_name(int number, char buffer[32])
 {

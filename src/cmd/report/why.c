@@ -9,7 +9,7 @@
 #include "analysis/wait/wait.h"
 #include "cmd/cmd.h"
 #include "cmd/report/futex.h"
-#include "cmd/report/report.h"
+#include "cmd/report/internal.h"
 
 static const char *state_name(const struct wait_analysis *w, int state)
 {

@@ -11,7 +11,7 @@
  * level of those are saved.  If an event refers to its header, that header is decoded by its
  * program.
  */
-#include "ctf/decode/compile.h"
+#include "ctf/decode/internal.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ctf/decode/compile_field.c - compiles a type to operations: runs, and fields of unknown size.
  * See compile.h. */
-#include "ctf/decode/compile.h"
+#include "ctf/decode/internal.h"
 
 #include <assert.h>
 #include <errno.h>

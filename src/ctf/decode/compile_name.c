@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ctf/decode/compile_name.c - resolves the path of a length or a tag to an earlier field.  See
  * compile.h. */
-#include "ctf/decode/compile.h"
+#include "ctf/decode/internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/process.h - libduet's state in one program.
+ * inproc/internal.h - libduet's state in one program.
  *
  * libduet is a guest: it has no thread, no signal, no descriptor kept open and no name but duet_*.
  * The parties and their data:
@@ -13,8 +13,8 @@
  *   guard                          a page that the kernel zeroes in a forked child: a thread that
  *                                  finds it zero renews the process before it records
  */
-#ifndef INPROC_PROCESS_H
-#define INPROC_PROCESS_H
+#ifndef INPROC_INTERNAL_H
+#define INPROC_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

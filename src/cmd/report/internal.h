@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/report/report.h - the options of `duet report`, and the parts that its reports share.
+ * cmd/report/internal.h - the options of `duet report`, and the parts that its reports share.
  *
  * A report is its analysis, its tables and its lines. report.c opens the recording, runs the report
  * and closes it.
  */
-#ifndef CMD_REPORT_REPORT_H
-#define CMD_REPORT_REPORT_H
+#ifndef CMD_REPORT_INTERNAL_H
+#define CMD_REPORT_INTERNAL_H
 
 #include "cmd/report/table.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/compile.h - shared by the files that compile types to programs: see class.h.
+ * ctf/decode/internal.h - shared by the files that compile types to programs: see class.h.
  *
  * 	class.c          scopes, passes, programs
  * 	compile_field.c  a type to operations
  * 	compile_name.c   resolves the name of a length or a tag to a field
  */
-#ifndef CTF_DECODE_COMPILE_H
-#define CTF_DECODE_COMPILE_H
+#ifndef CTF_DECODE_INTERNAL_H
+#define CTF_DECODE_INTERNAL_H
 
 #include "ctf/decode/class.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/export/export.h - the options of `duet export`, and the functions its formats use. */
-#ifndef CMD_EXPORT_EXPORT_H
-#define CMD_EXPORT_EXPORT_H
+/* cmd/export/internal.h - the options of `duet export`, and the functions its formats use. */
+#ifndef CMD_EXPORT_INTERNAL_H
+#define CMD_EXPORT_INTERNAL_H
 
 #include "analysis/timeline/timeline.h"
 #include "cmd/selection.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control/client.h - one call of duet/control.h: its session, its time limit, its request, its
+ * control/internal.h - one call of duet/control.h: its session, its time limit, its request, its
  * reason.
  *
  * All memory is on the caller's stack, and the environment is read once, when the library is loaded.
  * So calls are async-signal-safe, except those whose contract says otherwise.
  */
-#ifndef CONTROL_CLIENT_H
-#define CONTROL_CLIENT_H
+#ifndef CONTROL_INTERNAL_H
+#define CONTROL_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
