@@ -7,7 +7,6 @@ usage: slow.py DUET PROGRAM LIBDUET PACE      SECONDS=5 RATE=200000 (events a se
 The slow disk is a library in the collector that delays each write (pace.c), the slow link a proxy on loopback.
 Every event is recorded or counted as lost, or this fails.
 """
-import json
 import os
 import re
 import shutil

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The cost of tracing for a program's start and end, and the resources that it uses."""
-import contextlib
 import statistics
 
 TIMES = 60

@@ -7,7 +7,6 @@ cannot read a session's clock records nothing in it; the session reports that.
     elsewhere.py aarch64 DUET SOURCE...     the sources of libduet
     elsewhere.py valgrind DUET
 """
-import os
 import pathlib
 import shutil
 import sys

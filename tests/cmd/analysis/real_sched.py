@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """real_sched.py DUET LIBDUET PROGRAM - waits and CPU time agree with the program's and the kernel's own numbers
 (schedstat, rusage) for the same run."""
-import os
 import sys
 
 sys.dont_write_bytecode = True  # no __pycache__ beside the sources

@@ -5,7 +5,6 @@
 arguments: DUET PROGRAM LIBDUET N [SEED]      whole: 1000000 messages
 """
 import os
-import random
 import re
 import signal
 import socket

@@ -9,7 +9,6 @@ multiplies the repetitions: 1 in the suite, 10 loads a library 10 000 times.
 """
 import os
 import shutil
-import signal
 import subprocess
 import sys
 

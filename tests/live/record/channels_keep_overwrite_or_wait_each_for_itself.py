@@ -4,7 +4,6 @@
 
 arguments: DUET PROGRAM LIBDUET [TEST]...
 """
-import json
 import os
 import re
 import time

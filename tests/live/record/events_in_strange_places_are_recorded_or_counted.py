@@ -5,7 +5,6 @@
 arguments: DUET LIBDUET PROGRAM LINKED CPP STATIC STATIC_PIE LIBC PLUGIN
 """
 import os
-import re
 import shutil
 import signal
 import struct

@@ -9,7 +9,6 @@ import itertools
 import os
 import re
 import subprocess
-import time
 
 from channels import *
 

@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 
 from world import Program  # first: it finds tests/lib
 from proc import children, read, threads

@@ -12,7 +12,6 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 
 from world import World, enter  # first: it finds tests/lib
 from proc import children, descendants, is_dead, kill, kill_tree, read
