@@ -114,7 +114,7 @@ int session_announce(const struct session *s, struct diag *d);
 /*
  * session_withdraw - programs that start from now on find no session; joined ones continue.
  *
- * programs_release follows: pairs with [E], enable_as_ruled(), inproc/process.c.
+ * programs_release follows: pairs with [E], enable_for(), inproc/register.c.
  */
 void session_withdraw(struct session *s);
 /* session_close - remove the names and free the memory, also where programs still map it. */

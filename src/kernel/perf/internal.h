@@ -105,11 +105,11 @@ bool profile_is_young(const struct profile_ring *r, const struct kernel_perf_sam
 		      uint64_t until_ns);
 /* profile_is_wanted - whether its process or thread is recorded. */
 bool profile_is_wanted(const struct kernel_profile *p, const struct profile_taken *t);
-/* profile_meet - the sample's session time. Reports its process if that has not been reported
+/* profile_sample_ns - the sample's session time. Reports its process if that has not been reported
  * yet. */
 uint64_t profile_sample_ns(struct kernel_profile *p, const struct profile_taken *t,
 			   const struct kernel_drain *k);
-/* profile_learn - apply a record about a process that is no sample. */
+/* profile_apply - apply a record about a process that is no sample. */
 void profile_apply(struct kernel_profile *p, const struct perf_event_header *h);
 /* profile_prepare - before reading: map the rings and apply forks.
  * @until_ns: becomes the time, by perf's clock; samples before it can be read.

@@ -28,7 +28,7 @@ struct kernel_contexts {
 	bool keeps;
 	uint64_t applied_ns; /* all changes up to then are applied */
 	uint64_t pruned_ns;
-	bool has_lost, reports_lost; /* changes since doubt_ns were lost; not yet reported */
+	bool has_lost, reports_lost; /* changes since uncertain_ns were lost; not yet reported */
 	uint64_t uncertain_ns;	     /* data from before may be wrong */
 	struct thread *last;	     /* the thread of the latest event */
 	uint8_t bytes[KERNEL_CONTEXTS_BYTES_MAX];

@@ -99,7 +99,7 @@ struct stream {
 };
 
 /* stream_open - map @path and index its packets; nothing is read yet if the file @grows.  Returns
- * 0, also if packets are report_damage; or -errno with the reason in @d. */
+ * 0, also if packets are damaged; or -errno with the reason in @d. */
 int stream_open(struct stream *s, const struct trace_source *source, const char *path,
 		const struct trace_options *o, bool grows, struct diag *d);
 /* stream_grow - list the packets that were added to the file.  @size: bytes of complete packets, if
