@@ -63,7 +63,7 @@ LAYERS = [
     [("trace/filter", "a filter over the events of recordings"),
      ("trace/repair", "a sound recording out of a damaged one")],
     [("read", "libduet-read: the same for other programs")],
-    [("collect/options", "what a recording is asked for, and what it returns: data of every room of collect")],
+    [("collect/options", "options and result of a recording: data of every room of collect")],
     [("collect/session", "a session: its memory, files, slots, rules, filters, connections and programs")],
     [("collect/drain", "pools into stream files; snapshots; the layout of a recording")],
     [("collect/chunks", "finished trace chunks on disk: marked, synced, compressed, removed"),
