@@ -37,7 +37,11 @@ LAYERS = [
      ("filter", "filter expressions: compiled by duet, linked and run in programs and readers"),
      ("bpf", "BPF programs put together and loaded; the kernel's types (BTF)"),
      ("capture", "which arguments of system calls are captured, and as which fields")],
+    [("symbol", "functions, source lines, inlined calls and signatures of ELF files, by build ID")],
+    [("patch", "which functions and marks of a file can be patched, and with which code: plans")],
+    [("patch/attach", "libduet put into a running process by ptrace")],
     [("inproc", "libduet: registration, the control page, attaching to sessions, emitting; libduet-libc")],
+    [("inproc/calls", "calls of functions in the program: plans applied, stubs, batches")],
     [("ctf/compressed", "Zstandard-compressed files of a trace, written and read")],
     [("ctf/write", "a CTF trace while it is written, and recovered after a kill")],
     [("ctf/meta", "TSDL and CTF 2 metadata as a tree")],
@@ -74,6 +78,7 @@ LAYERS = [
     [("collect", "the collector: started, driven by events, rotated, resumed, finished; the recorder")],
     [("control", "libduet-control: programs that steer recordings")],
     [("analysis", "a pass over a recording: event tables, threads, samples")],
+    [("analysis/calls", "calls of programs: batches decoded, one tree with the kernel")],
     [("analysis/stacks", "call stacks as trees"),
      ("analysis/syscalls", "system calls: entry and exit paired, arguments in words")],
     [("analysis/wait", "where a thread's time went, and whom it waited for"),
@@ -90,7 +95,7 @@ NEVER = {"collect": ("ctf/meta", "ctf/decode", "trace", "analysis"), "kernel": (
 GUEST = {"abi", "base", "rules", "clock", "ring", "filter", "inproc"}
 NOT_FOR_GUESTS = re.compile(r"filter/compile")
 # (2): rooms that are boxes of small modules; every header of theirs is public.
-BOXES = {"abi", "base", "rules", "clock", "ring", "elf", "filter", "bpf", "capture"}
+BOXES = {"abi", "base", "rules", "clock", "ring", "elf", "filter", "bpf", "capture", "symbol"}
 PUBLIC = {"analysis/stacks": "stack_tree.h", "control": "exchange.h", "kernel/statedump": "kallsyms.h",
           "kernel/threads": "event_contexts.h", "net/follow": "replica.h", "net/lttng_live": "server.h", "trace/filter": "match.h"}
 
