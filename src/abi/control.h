@@ -9,6 +9,8 @@
  *     session-<name>     the programs and events to record; a collector creates it and replaces it
  *                        as a whole
  *     sock-<name>        the collector's socket, which passes the session's memory
+ *     calls-<name>/      plans of a session that records calls: abi/plan.h
+ *     calls-<pid>-<proc> a program's calls: abi/calls.h
  *
  * Up to ABI_SESSIONS sessions record at once.  Each has a session slot.  In each control page the
  * part of that slot is its alone: no two collectors write to the same byte.  The last slot is for
@@ -35,7 +37,9 @@
 #define ABI_SESSION_SLOTS_VERSION 1u
 #define ABI_SESSION_MAGIC 0x6e73657374657564ull /* "duetsesn" */
 #define ABI_SESSION_VERSION 4u
-#define ABI_ATTACH_MAGIC 0x6e696f6a74657564ull /* "duetjoin" */
+#define ABI_ATTACH_MAGIC 0x6e696f6a74657564ull	     /* "duetjoin" */
+#define ABI_PLAN_REQUEST_MAGIC 0x746e617774657564ull /* "duetwant" */
+#define ABI_PLANS_MAGIC 0x736e656774657564ull	     /* "duetgens" */
 
 enum {
 	ABI_NAME_BYTES = 64,
@@ -44,6 +48,7 @@ enum {
 	ABI_FIRST_EVENTS = 48,
 	ABI_CONTROL_BYTES = 1 << 20,
 	ABI_RULES_BYTES = 16 << 10,
+	ABI_PLAN_PATH_BYTES = 4096,
 	ABI_SESSIONS = 7,      /* at once */
 	ABI_SESSION_SLOTS = 8, /* theirs, and one more: */
 	ABI_OWN_SESSION_SLOT = 7,
@@ -148,7 +153,7 @@ struct abi_session {
 	uint64_t epoch;	       /* new for each collector */
 	uint32_t collector_pid;
 	uint32_t is_private; /* 1: only for programs that name it */
-	uint32_t pad;
+	uint32_t has_calls;  /* 1: it records calls; its plans are in the directory calls-<name> */
 	uint32_t rules_size;
 	char name[ABI_NAME_BYTES];
 	char rules[ABI_RULES_BYTES];
@@ -175,5 +180,39 @@ struct abi_attach_answer {
 };
 _Static_assert(sizeof(struct abi_attach) == 80 && sizeof(struct abi_attach_answer) == 40,
 	       "layout both sides agree on");
+
+/*
+ * On the same socket: a program that records calls has loaded a file, and calls-<session>/ has no
+ * plan of its build ID.  It sends this request, and waits a bounded time for the answer.  Then the
+ * plan is there; a plan without sites if nothing of the file is wanted.
+ */
+struct abi_plan_request {
+	uint64_t magic;	  /* ABI_PLAN_REQUEST_MAGIC */
+	uint32_t version; /* ABI_PLAN_VERSION, abi/plan.h */
+	uint32_t build_id_bytes;
+	uint8_t build_id[20]; /* longer ones are cut */
+	uint32_t pad;
+	char path[ABI_PLAN_PATH_BYTES]; /* of the file, absolute, as the program sees it */
+};
+
+struct abi_plan_answer {
+	uint64_t magic;
+	int32_t error; /* 0, or a negative errno; -EAGAIN: later, as too many ask */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct abi_plan_request) == 40 + ABI_PLAN_PATH_BYTES &&
+		       sizeof(struct abi_plan_answer) == 16,
+	       "layout both sides agree on");
+
+/*
+ * The file calls-<session>/generation.  It is replaced after all plans of a generation; a program
+ * reads it before the plans, and stores it as the generation it has applied.
+ */
+struct abi_plans {
+	uint64_t magic;	     /* ABI_PLANS_MAGIC */
+	uint64_t generation; /* from 1 */
+	uint64_t epoch;	     /* of the session */
+};
+_Static_assert(sizeof(struct abi_plans) == 24, "layout both sides agree on");
 
 #endif

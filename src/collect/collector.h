@@ -30,6 +30,7 @@
 
 #include "base/diag.h"
 #include "clock/clock.h"
+#include "collect/calls/calls.h"
 #include "collect/session/programs.h"
 #include "collect/session/filters.h"
 #include "collect/handover/handover.h"
@@ -100,6 +101,7 @@ struct collector {
 	struct kernel *kernel;	  /* NULL: not recorded */
 	bool kernel_wakes_driver; /* when its buffers fill; the driver then calls collector_pass */
 	struct reaping reaping;
+	struct calls calls;
 	struct trigger_watch triggers;
 	struct collector_output output;
 	struct collector_rotation rotation;
@@ -117,7 +119,10 @@ struct collector {
  * Initial value; collector_finish accepts it without collector_open.  Both arguments are borrowed.
  */
 #define COLLECTOR_NONE(options, memory)                                                            \
-	((struct collector){ .o = (options), .handover = (memory), .session = SESSION_NONE })
+	((struct collector){ .o = (options),                                                       \
+			     .handover = (memory),                                                 \
+			     .calls = CALLS_NONE,                                                  \
+			     .session = SESSION_NONE })
 
 /*
  * collector_open - create session, files and kernel instance; nothing runs yet.

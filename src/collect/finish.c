@@ -95,6 +95,7 @@ static void close_all(struct collector *c)
 {
 	kernel_close(c->kernel);
 	streams_close(c->streams);
+	calls_close(&c->calls);
 	session_close(&c->session);
 	if (c->output.clock_file)
 		fclose(c->output.clock_file);

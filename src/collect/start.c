@@ -122,6 +122,7 @@ static int open_session(struct collector *c, struct diag *d)
 	struct session_options so = { .name = c->o->session,
 				      .is_private = c->o->command, /* it belongs to the command
 								    * alone */
+				      .has_calls = c->o->calls.n_patterns > 0,
 				      .channels = channels,
 				      .n_channels = (uint32_t)c->o->n_channels,
 				      .clock_kind = c->o->clock_kind,
@@ -220,6 +221,10 @@ int collector_open(struct collector *c, struct diag *d)
 	err = default_events_open(&c->default_events, o, &c->session, &c->filters, d);
 	if (!err)
 		err = open_session(c, d);
+	if (err)
+		return err;
+	if (o->calls.n_patterns)
+		err = calls_open(&c->calls, &c->session, d);
 	if (err)
 		return err;
 	if (!o->tenant)

@@ -71,6 +71,7 @@ LAYERS = [
     [("collect/session", "a session: its memory, files, slots, rules, filters, connections and programs")],
     [("collect/drain", "pools into stream files; snapshots; the layout of a recording")],
     [("collect/chunks", "finished trace chunks on disk: marked, synced, compressed, removed"),
+     ("collect/calls", "calls of functions: plans offered to programs, their calls kept in the recording"),
      ("collect/request", "the requests enable, disable and stop")],
     [("collect/trigger", "triggers: armed, evaluated, and their actions")],
     [("collect/handover", "what a killed collector leaves to its successor")],

@@ -9,7 +9,7 @@
 
 #include "abi/pool.h"
 
-enum { BLOCK_TIMEOUT_US = 100000 };
+enum { BLOCK_TIMEOUT_US = 100000, CALLS_CHUNK_BYTES = 256 << 10 };
 
 void cmd_channels_begin(struct cmd_channels *c)
 {
@@ -138,6 +138,19 @@ bool cmd_channels_add(const char *verb, struct cmd_channels *c, const char *text
 			return false;
 	}
 	return true; /* patterns point into the copy */
+}
+
+/* Large sub-buffers: a busy program fills batches of 8 KiB quickly. */
+bool cmd_channels_add_calls(const char *verb, struct cmd_channels *c)
+{
+	int i = find_or_add(verb, c, "calls", strlen("calls"));
+
+	if (i < 0)
+		return false;
+	if (!c->at[i].channel.chunk_bytes)
+		c->at[i].channel.chunk_bytes = CALLS_CHUNK_BYTES;
+	cmd_add_string(&c->patterns[i], "duet_calls:*");
+	return true;
 }
 
 static bool end_channel(const char *verb, struct cmd_channels *c, int i, bool overwrite,

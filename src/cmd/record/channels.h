@@ -20,6 +20,10 @@ void cmd_channels_begin(struct cmd_channels *c);
 /* cmd_channels_add - take one --channel.  Returns false after it printed why not. */
 bool cmd_channels_add(const char *verb, struct cmd_channels *c, const char *text);
 /*
+ * cmd_channels_add_calls - add the channel of recorded calls, or complete it if --channel named it.
+ */
+bool cmd_channels_add_calls(const char *verb, struct cmd_channels *c);
+/*
  * cmd_channels_end - complete the channels after the last option.
  *
  * @buffer_bytes: size of the default channel, 0 if not given.  @overwrite: the mode of channels

@@ -22,6 +22,7 @@
 #include "abi/clock.h"
 #include "base/cgroup.h"
 #include "cmd/record/recording.h"
+#include "collect/calls/public.h"
 #include "kernel/kernel.h"
 #include "kernel/threads/event_contexts.h"
 
@@ -228,17 +229,21 @@ static int take_probe(const struct option_value *v)
 	return 0;
 }
 
-/* "ext4_*,mod:xfs" */
+/* "ext4_*,mod:xfs,lua5.4:luaV_*" */
 static int take_graph(const struct option_value *v)
 {
 	struct recording *a = v->part;
 	char *rest = v->text;
 
-	a->o.wants_kernel = true;
-	for (char *p; (p = strsep(&rest, ","));) {
-		if (!*p)
+	for (char *p; (p = calls_next_pattern(&rest));) {
+		if (!*p || !strcmp(p, "!"))
 			return cmd_usage(a->verb, "--graph: empty pattern");
-		cmd_add_string(&a->graph, p);
+		if (calls_pattern_is_program(p)) {
+			cmd_add_string(&a->calls, p);
+		} else {
+			a->o.wants_kernel = true;
+			cmd_add_string(&a->graph, p);
+		}
 	}
 	return 0;
 }

@@ -96,11 +96,13 @@ int cmd_record(int argc, char **argv)
 		 (int)getpid());
 	if (recording_resolve(&a))
 		return CMD_FAILED;
+	/* Functions of programs alone need nothing of the kernel. */
+	if (a.calls.n && !recording_names_kernel(&a))
+		a.o.wants_kernel = false;
 	/* Without a process to follow, the kernel's events are the machine's, and only if an option
 	 * asks for them. */
 	if (!a.o.command && !a.pids.n && !a.cgroups.n) {
-		a.o.wants_kernel =
-			a.kernel_events.n || a.n_uprobes || a.graph.n || a.o.kernel.whole_machine;
+		a.o.wants_kernel = recording_names_kernel(&a);
 		a.o.kernel.whole_machine = a.o.wants_kernel;
 	}
 	if (a.o.command && wants_libc(&a)) {

@@ -52,6 +52,11 @@ int recording_options_parse(struct recording *a, struct options *o, int argc, ch
 	return options_parse(o, argc, argv);
 }
 
+bool recording_names_kernel(const struct recording *a)
+{
+	return a->kernel_events.n || a->n_uprobes || a->graph.n || a->o.kernel.whole_machine;
+}
+
 static int check_tenants(const struct recording *a)
 {
 	const char *option = a->o.all_users ? "--all-users" : "--containers";
@@ -82,6 +87,8 @@ int recording_resolve(struct recording *a)
 	}
 	assert(a->o.path && *a->session);
 	assert(a->kernel_filters.n == a->kernel_events.n);
+	if (a->calls.n && !cmd_channels_add_calls(a->verb, &a->channels))
+		return CMD_FAILED;
 	a->o.session = a->session;
 	a->o.events = a->events;
 	a->o.selector = a->selector.bytes;
@@ -95,6 +102,8 @@ int recording_resolve(struct recording *a)
 	a->o.kernel.n_uprobes = a->n_uprobes;
 	a->o.kernel.graph.patterns = a->graph.at;
 	a->o.kernel.graph.n_patterns = a->graph.n;
+	a->o.calls.patterns = a->calls.at;
+	a->o.calls.n_patterns = a->calls.n;
 	a->o.kernel.cgroups = a->cgroups.at;
 	a->o.kernel.n_cgroups = a->cgroups.n;
 	a->o.triggers = a->triggers.at;

@@ -28,8 +28,9 @@ struct recording {
 	char session[64];
 	char library[PATH_MAX], preload[PATH_MAX];
 	struct cmd_strings kernel_events, kernel_filters; /* equally many; a filter may be NULL */
-	struct cmd_strings graph;
-	struct cmd_strings cgroups; /* directories */
+	struct cmd_strings graph;			  /* functions of the kernel */
+	struct cmd_strings calls;			  /* functions of programs */
+	struct cmd_strings cgroups;			  /* directories */
 	struct kernel_uprobe *uprobes;
 	int n_uprobes;
 	enum last_option last;
@@ -61,6 +62,8 @@ int recording_add_selector(void *recording, enum selector_kind kind, const char 
 /* recording_backend - find an enum kernel_backend by its name.  If there is none, print that and
  * return false. */
 bool recording_backend(const char *verb, const char *name, enum kernel_backend *backend);
+/* recording_names_kernel - whether an option asks for events of the kernel. */
+bool recording_names_kernel(const struct recording *a);
 /* recording_name - set the session's @name.  If it is not valid, print that and return false. */
 bool recording_name(struct recording *a, const char *option, const char *name);
 

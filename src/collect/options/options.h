@@ -48,6 +48,18 @@ struct trace_chunks_options {
 				    * are sent */
 };
 
+/* Calls of functions of programs: collect/calls/calls.h.  Without patterns, none are recorded. */
+struct calls_options {
+	const char *const *patterns; /* FILE:FUNCTION; "!" before it excludes */
+	int n_patterns;
+	uint32_t mode;		 /* enum abi_calls_mode */
+	uint32_t depth;		 /* 0: all */
+	uint64_t threshold_ns;	 /* for ABI_CALLS_OVER */
+	uint64_t elide_under_ns; /* for ABI_CALLS_GOVERNED */
+	bool has_arguments;
+	const char *within; /* FILE:FUNCTION: only while it runs; or NULL */
+};
+
 struct recorder_event {
 	const char *pattern; /* "!pattern" excludes */
 	const char *filter;  /* an expression over its fields, or NULL */
@@ -82,6 +94,7 @@ struct recorder_options {
 		trace_chunks;	     /* a recording in trace chunks: collect/chunks/chunks.h */
 	const char *const *triggers; /* collect/trigger/trigger.h */
 	int n_triggers;
+	struct calls_options calls;
 	struct quota *quota; /* packets are written only while it has space; borrowed; NULL: no
 			      * limit */
 

@@ -7,34 +7,43 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collect/session/programs.h"
 #include "collect/session/selectors.h"
 
 enum { PIDS_IN_RULES = 32 };
 
+/* Of libduet itself: batches of recorded calls. */
+#define CALLS_EVENTS "duet_calls:*"
+
 int default_events_open(struct default_events *w, const struct recorder_options *o,
 			struct session *s, struct filters *f, struct diag *d)
 {
-	static const struct recorder_event everything = { "*", NULL };
 	bool all = !o->n_events && !o->no_default_events;
+	size_t room = (size_t)o->n_events + 2;
 
-	*w = (struct default_events){ .options = o,
-				      .events = all ? &everything : o->events,
-				      .session = s,
-				      .filters = f,
-				      .n_events = all ? 1 : o->n_events,
-				      .all = all };
-	w->filter_of = calloc((size_t)w->n_events + 1, sizeof *w->filter_of);
-	w->selector_of = calloc((size_t)w->n_events + 1, sizeof *w->selector_of);
-	return w->filter_of && w->selector_of ? 0 : diag_fail(d, -ENOMEM, "no memory");
+	*w = (struct default_events){ .options = o, .session = s, .filters = f, .all = all };
+	w->events = calloc(room, sizeof *w->events);
+	w->filter_of = calloc(room, sizeof *w->filter_of);
+	w->selector_of = calloc(room, sizeof *w->selector_of);
+	if (!w->events || !w->filter_of || !w->selector_of)
+		return diag_fail(d, -ENOMEM, "no memory");
+	for (; w->n_events < o->n_events; w->n_events++)
+		w->events[w->n_events] = o->events[w->n_events];
+	if (all)
+		w->events[w->n_events++].pattern = "*";
+	else if (o->calls.n_patterns)
+		w->events[w->n_events++].pattern = CALLS_EVENTS;
+	return 0;
 }
 
 void default_events_close(struct default_events *w)
 {
-	for (int i = 0; i < w->n_events && w->selector_of; i++)
+	for (int i = 0; i < w->n_events; i++)
 		text_fini(&w->selector_of[i]);
 	free(w->selector_of);
+	free(w->events);
 	free(w->filter_of);
 }
 
@@ -129,7 +138,8 @@ int default_events_enable(const struct default_events *w, pid_t pid, bool has_ke
 		total.events += s.events;
 		total.other_session += s.other_session;
 		total.strict += s.strict;
-		if (pid && !s.events && !s.other_session && !s.strict && !w->all)
+		if (pid && !s.events && !s.other_session && !s.strict && !w->all &&
+		    strcmp(p, CALLS_EVENTS) != 0)
 			return diag_fail(d, -ENOENT,
 					 "%s: process %d has no such event (duet list -p %d shows "
 					 "its events)",

@@ -19,10 +19,10 @@
 #include "collect/session/session.h"
 
 struct default_events {
-	const struct recorder_options *options; /* these four are borrowed */
-	const struct recorder_event *events;
+	const struct recorder_options *options; /* these three are borrowed */
 	struct session *session;
 	struct filters *filters;
+	struct recorder_event *events;
 	int n_events;
 	bool all;		  /* the default of all events, not a request by name */
 	uint32_t *filter_of;	  /* for each event: the filter's number, 0 for none */

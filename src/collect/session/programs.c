@@ -331,6 +331,26 @@ static int visit_nothing(void *arg, struct program *a)
 	return 0;
 }
 
+void programs_remove_plans(int dir, const char *session)
+{
+	char name[ABI_NAME_BYTES + 16];
+	struct dirent *e;
+	int plans;
+	DIR *list;
+
+	snprintf(name, sizeof name, "calls-%s", session);
+	plans = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (plans < 0)
+		return;
+	list = list_directory(plans);
+	while (list && (e = readdir(list)))
+		unlinkat(plans, e->d_name, 0);
+	if (list)
+		closedir(list);
+	close(plans);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
+
 /* Removes the names of a session after its collector was killed, perhaps while it ended. */
 static void sweep_names(int dir, const char *name)
 {
@@ -342,6 +362,7 @@ static void sweep_names(int dir, const char *name)
 	unlinkat(dir, file, 0);
 	snprintf(file, sizeof file, "sock-%s", name);
 	unlinkat(dir, file, 0);
+	programs_remove_plans(dir, name);
 }
 
 /* Disables the events that it left enabled. */

@@ -150,5 +150,7 @@ void programs_joined(struct reaping *b);
  */
 void programs_sweep(int dir);
 void programs_sweep_sessions(int dir);
+/* programs_remove_plans - remove the directory calls-<@session>, if there is one. */
+void programs_remove_plans(int dir, const char *session);
 
 #endif

@@ -384,6 +384,7 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 					.version = ABI_SESSION_VERSION,
 					.collector_pid = (uint32_t)getpid() };
 	s->file.is_private = o->is_private;
+	s->file.has_calls = o->has_calls;
 	snprintf(s->file.name, sizeof s->file.name, "%s", o->name);
 	snprintf(s->asked_as, sizeof s->asked_as, "%s", o->name);
 	s->pid_namespace = runtime_pid_namespace();

@@ -93,6 +93,7 @@ struct session {
 struct session_options {
 	const char *name; /* at most ABI_NAME_BYTES - 1, no slash */
 	bool is_private;  /* only for programs that name it: rules/membership.h */
+	bool has_calls;	  /* records calls of functions: collect/calls/calls.h */
 	const struct session_channel *channels; /* the first takes events that no rule routes
 						 * elsewhere */
 	uint32_t n_channels;			/* 1..ABI_CHANNELS */
