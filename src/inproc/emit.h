@@ -70,6 +70,9 @@ void emit_commit(struct duet_i_open *o, char *end) HIDDEN;
 
 /* text_copy - copy @s and its NUL to @p, not past @end; see duet/site.h for @cut. */
 char *text_copy(char *p, char *end, const char *s, int *cut) HIDDEN;
+/* text_copy_limited - the same for a string that ends at a NUL or after @limit bytes, behind which
+ * nothing is read. */
+char *text_copy_limited(char *p, char *end, const char *s, size_t limit, int *cut) HIDDEN;
 
 /* mark_emit - duet_i_api.mark. */
 void mark_emit(struct duet_i_site *site, const char *format, ...) HIDDEN

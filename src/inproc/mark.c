@@ -6,8 +6,11 @@
  * other), and a code that states how to fetch and store the argument:
  *
  *   i int   h short   b char   l 64 bits   d double   D long double   p pointer   s string
+ *   .N   the string that follows has at most N bytes, and need not end with a NUL
+ *   w    an int that is this limit ("%.*s"); below 0: there is none
  */
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,17 +45,27 @@ static void name_field(struct fields *f, const char *begin, const char *end, cha
 		}
 }
 
+static bool add_codes(struct fields *f, const char *codes)
+{
+	size_t n = strlen(codes);
+
+	if (n >= f->codes_left)
+		return false;
+	memcpy(f->codes, codes, n + 1);
+	f->codes += n;
+	f->codes_left -= n;
+	return true;
+}
+
 static bool add_field(struct fields *f, const char *type, char code, const char *name)
 {
 	int n = snprintf(f->schema, f->schema_left, " %s %s", type, name);
 
-	if (n < 0 || (size_t)n >= f->schema_left || f->codes_left < 2 || f->n >= 127)
+	if (n < 0 || (size_t)n >= f->schema_left || f->n >= 127 ||
+	    !add_codes(f, (char[]){ code, 0 }))
 		return false;
 	f->schema += n;
 	f->schema_left -= (size_t)n;
-	*f->codes++ = code;
-	*f->codes = 0;
-	f->codes_left--;
 	memcpy(f->names[f->n++], name, strlen(name) + 1);
 	return true;
 }
@@ -100,7 +113,21 @@ static bool add_integer(struct fields *f, char sign, char length, const char *na
 	return add_field(f, type, length == 'L' ? 'l' : length, name);
 }
 
-static bool add_conversion(struct fields *f, char conversion, char length, const char *name)
+/* The limit of a string: printf reads no byte behind it, so neither does the mark. */
+enum { NO_PRECISION = -1, PRECISION_IN_ARGUMENT = -2 };
+
+static bool add_string(struct fields *f, int precision, const char *name)
+{
+	char limit[16];
+
+	snprintf(limit, sizeof limit, ".%d", precision);
+	if (precision >= 0 && !add_codes(f, limit))
+		return false;
+	return add_field(f, "str", 's', name);
+}
+
+static bool add_conversion(struct fields *f, char conversion, char length, int precision,
+			   const char *name)
 {
 	switch (conversion) {
 	case 'd':
@@ -115,7 +142,7 @@ static bool add_conversion(struct fields *f, char conversion, char length, const
 	case 'c':
 		return length != 'l' && add_field(f, "chr[1]", 'b', name);
 	case 's':
-		return length != 'l' && add_field(f, "str", 's', name);
+		return length != 'l' && add_string(f, precision, name);
 	case 'p':
 		return add_field(f, sizeof(void *) == 8 ? "p64" : "p32", 'p', name);
 	case 'e':
@@ -132,18 +159,39 @@ static bool add_conversion(struct fields *f, char conversion, char length, const
 }
 
 /* A `*` takes an int of its own. */
-static bool skip_width(struct fields *f, const char **p)
+static bool add_star(struct fields *f, char code)
 {
 	char name[40];
 
-	while (**p && strchr("-+ #0123456789.'*", **p)) {
-		if (**p == '*') {
-			snprintf(name, sizeof name, "width%d", f->n);
-			if (!add_field(f, "i32", 'i', name))
-				return false;
-		}
+	snprintf(name, sizeof name, "width%d", f->n);
+	return add_field(f, "i32", code, name);
+}
+
+static bool skip_width(struct fields *f, const char **p)
+{
+	for (; **p && strchr("-+ #0123456789'*", **p); (*p)++)
+		if (**p == '*' && !add_star(f, 'i'))
+			return false;
+	return true;
+}
+
+/* ".N", ".", ".*" or nothing.  A number that is no int limits nothing that exists. */
+static bool read_precision(struct fields *f, const char **p, int *precision)
+{
+	*precision = NO_PRECISION;
+	if (**p != '.')
+		return true;
+	(*p)++;
+	if (**p == '*') {
 		(*p)++;
+		*precision = PRECISION_IN_ARGUMENT;
+		return add_star(f, 'w');
 	}
+	*precision = 0;
+	for (; isdigit((unsigned char)**p); (*p)++)
+		if (__builtin_mul_overflow(*precision, 10, precision) ||
+		    __builtin_add_overflow(*precision, **p - '0', precision))
+			*precision = INT_MAX / 10;
 	return true;
 }
 
@@ -153,6 +201,7 @@ bool mark_schema(const char *format, char *schema, size_t schema_size, char *cod
 	struct fields f = { schema, codes, schema_size, codes_size, 0, { { 0 } } };
 	const char *text = format;
 	char name[40], length;
+	int precision;
 
 	*schema = *codes = 0;
 	for (const char *p = format; *p; p++) {
@@ -164,10 +213,10 @@ bool mark_schema(const char *format, char *schema, size_t schema_size, char *cod
 		if (*p == '%')
 			continue;
 		name_field(&f, text, percent, name);
-		if (!skip_width(&f, &p))
+		if (!skip_width(&f, &p) || !read_precision(&f, &p, &precision))
 			return false;
 		length = read_length(&p);
-		if (!*p || !add_conversion(&f, *p, length, name))
+		if (!*p || !add_conversion(&f, *p, length, precision, name))
 			return false;
 		text = p + 1;
 	}

@@ -8,8 +8,44 @@
 
 #include "inproc/emit.h"
 
+/* The codes and arguments of a mark that are not packed yet. */
+struct arguments {
+	const char *codes;
+	va_list *ap;
+	int precision; /* of the next string; below 0: none */
+};
+
+/* The next code; ".N" sets the precision on the way.  0 at the end. */
+static char next_code(struct arguments *a)
+{
+	while (*a->codes == '.') {
+		a->precision = 0;
+		while (*++a->codes >= '0' && *a->codes <= '9')
+			a->precision = 10 * a->precision + (*a->codes - '0');
+	}
+	return *a->codes ? *a->codes++ : 0;
+}
+
+/* Precision holds for one string. */
+static int take_precision(struct arguments *a)
+{
+	int precision = a->precision;
+
+	a->precision = -1;
+	return precision;
+}
+
+static char *pack_string(struct arguments *a, char *p, char *end, int *cut)
+{
+	const char *s = va_arg(*a->ap, const char *);
+	int precision = take_precision(a);
+
+	return precision < 0 ? text_copy(p, end, s, cut)
+			     : text_copy_limited(p, end, s, (size_t)precision, cut);
+}
+
 /* Packs one argument of a mark by its code: see mark.c. */
-static char *pack_argument(char code, va_list *ap, char *p, char *end, int *cut)
+static char *pack_argument(struct arguments *a, char code, char *p, char *end, int *cut)
 {
 	union {
 		int32_t i;
@@ -21,38 +57,41 @@ static char *pack_argument(char code, va_list *ap, char *p, char *end, int *cut)
 	} v;
 	size_t n = 0;
 
+	if (code != 's')
+		a->precision = -1; /* of a number: it changes nothing */
 	switch (code) {
-	case 's': {
-		const char *s = va_arg(*ap, const char *);
-
-		return text_copy(p, end, s, cut);
-	}
+	case 's':
+		return pack_string(a, p, end, cut);
 	case 'i':
-		v.i = va_arg(*ap, int);
+		v.i = va_arg(*a->ap, int);
+		n = 4;
+		break;
+	case 'w':
+		a->precision = v.i = va_arg(*a->ap, int);
 		n = 4;
 		break;
 	case 'h':
-		v.h = (int16_t)va_arg(*ap, int);
+		v.h = (int16_t)va_arg(*a->ap, int);
 		n = 2;
 		break;
 	case 'b':
-		v.b = (int8_t)va_arg(*ap, int);
+		v.b = (int8_t)va_arg(*a->ap, int);
 		n = 1;
 		break;
 	case 'l':
-		v.l = va_arg(*ap, int64_t);
+		v.l = va_arg(*a->ap, int64_t);
 		n = 8;
 		break;
 	case 'd':
-		v.d = va_arg(*ap, double);
+		v.d = va_arg(*a->ap, double);
 		n = 8;
 		break;
 	case 'D':
-		v.d = (double)va_arg(*ap, long double);
+		v.d = (double)va_arg(*a->ap, long double);
 		n = 8;
 		break;
 	case 'p':
-		v.q = va_arg(*ap, const void *);
+		v.q = va_arg(*a->ap, const void *);
 		n = sizeof v.q;
 		break;
 	}
@@ -62,28 +101,38 @@ static char *pack_argument(char code, va_list *ap, char *p, char *end, int *cut)
 
 static char *pack_mark(const char *codes, va_list *ap, char *p, char *end, int *cut)
 {
-	for (; *codes; codes++)
-		p = pack_argument(*codes, ap, p, end, cut);
+	struct arguments a = { codes, ap, -1 };
+
+	for (char code; (code = next_code(&a));)
+		p = pack_argument(&a, code, p, end, cut);
 	return p;
 }
 
 enum { MARK_SPACE = 512, MARK_FIELDS = 127, MARK_BEHIND = MARK_FIELDS * 8 };
 
+static size_t string_size(const char *s, int precision)
+{
+	if (!s)
+		s = "(null)";
+	return (precision < 0 ? strlen(s) : strnlen(s, (size_t)precision)) + 1;
+}
+
 static size_t mark_size(const char *codes, va_list *ap)
 {
+	struct arguments a = { codes, ap, -1 };
 	char sink[8];
 	size_t n = 0;
 	int cut = 0;
 
-	for (; *codes; codes++) {
-		if (*codes != 's') {
-			pack_argument(*codes, ap, sink, sink, &cut);
+	for (char code; (code = next_code(&a));) {
+		if (code != 's') {
+			pack_argument(&a, code, sink, sink, &cut);
 			n += 8;
 			continue;
 		}
 		const char *s = va_arg(*ap, const char *);
 
-		n += s ? strlen(s) + 1 : sizeof "(null)";
+		n += string_size(s, take_precision(&a));
 	}
 	return n;
 }

@@ -70,7 +70,7 @@ static bool describe(const struct duet_i_site *s, const char *fields, char *sche
 /* The same for a mark, whose fields come from its format; false also if it cannot be recorded. */
 static bool describe_mark(struct duet_i_site *s, char *schema, size_t size)
 {
-	char codes[128], words[4096];
+	char codes[1024], words[4096]; /* 127 fields, some with a precision */
 
 	if (s->kind != DUET_I_MARK ||
 	    !mark_schema(s->schema, words, sizeof words, codes, sizeof codes))

@@ -61,3 +61,27 @@ __attribute__((no_sanitize("address"))) char *text_copy(char *p, char *end, cons
 		*p++ = 0;
 	return p;
 }
+
+/* Byte by byte: @s may end, without a NUL, at the end of a page. */
+char *text_copy_limited(char *p, char *end, const char *s, size_t limit, int *cut)
+{
+	char *begin = p;
+
+	if (!s)
+		s = "(null)";
+	for (; p < end; limit--)
+		if (!limit || !(*p++ = *s++)) {
+			if (!limit)
+				*p++ = 0;
+			return p;
+		}
+	if (!*cut) {
+		*cut = 1;
+		return begin;
+	}
+	if (p > begin)
+		p[-1] = 0;
+	else
+		*p++ = 0;
+	return p;
+}

@@ -4,7 +4,7 @@
 #include "inproc/internal.h"
 #include "test.h"
 
-static char words[4096], codes[128];
+static char words[4096], codes[1024];
 
 static bool reads(const char *format)
 {
@@ -60,14 +60,21 @@ static void text_characters_pointers_and_reals(void)
 static void flags_width_and_precision_change_nothing(void)
 {
 	becomes("a %-08.3d b %+5.2f c %#lx d % d e %'d", " i32 a f64 b x64 c i32 d i32 e", "idlii");
-	becomes("s %.10s", " str s", "s");
+}
+
+static void precision_limits_a_string(void)
+{
+	becomes("s %.10s t %s", " str s str t", ".10ss");
+	becomes("s %-20.3s", " str s", ".3s");
+	becomes("s %.s", " str s", ".0s");
+	becomes("s %.99999999999s", " str s", ".214748364s");
 }
 
 static void a_star_is_an_argument_of_its_own(void)
 {
 	becomes("a %*d", " i32 width0 i32 a", "ii");
-	becomes("a %*.*f b %d", " i32 width0 i32 width1 f64 a i32 b", "iidi");
-	becomes("s %.*s", " i32 width0 str s", "is");
+	becomes("a %*.*f b %d", " i32 width0 i32 width1 f64 a i32 b", "iwdi");
+	becomes("s %.*s", " i32 width0 str s", "ws");
 }
 
 static void a_percent_sign_is_none(void)
@@ -101,6 +108,16 @@ static void formats_with_too_many_fields_are_refused(void)
 	ok(!mark_schema("%d%d", words, sizeof words, small, 2));
 }
 
+/* Precisions belong to the code behind them. */
+static size_t fields_of_codes(void)
+{
+	size_t n = 0;
+
+	for (const char *p = codes; *p; p++)
+		n += *p != '.' && (*p < '0' || *p > '9');
+	return n;
+}
+
 /* Whatever the format, the words are ones that base/schema.h accepts, one code for each field. */
 static void random_formats_are_read_or_refused(void)
 {
@@ -129,8 +146,8 @@ static void random_formats_are_read_or_refused(void)
 		}
 		while (schema_next_word(&t).p < t.end)
 			n_fields++;
-		if (n_fields / 2 + n_fields % 2 != strlen(codes))
-			is(n_fields, 2 * strlen(codes));
+		if (n_fields / 2 + n_fields % 2 != fields_of_codes())
+			is(n_fields, 2 * fields_of_codes());
 	}
 	ok(n_read > 1000);
 }
@@ -143,6 +160,7 @@ int main(void)
 	run(integers_have_the_width_of_their_modifier);
 	run(text_characters_pointers_and_reals);
 	run(flags_width_and_precision_change_nothing);
+	run(precision_limits_a_string);
 	run(a_star_is_an_argument_of_its_own);
 	run(a_percent_sign_is_none);
 	run(unrecordable_formats_are_refused);
