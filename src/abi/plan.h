@@ -109,7 +109,8 @@ struct abi_plan_site {
 	uint8_t kind;	      /* enum abi_site_kind */
 	uint8_t window;	      /* replaced bytes, 5 to ABI_PLAN_WINDOW_MAX: whole instructions */
 	uint8_t n_operands;
-	uint8_t pad[7];
+	uint8_t lead; /* ABI_SITE_MARK: bytes of the displaced code that run before the mark */
+	uint8_t pad[6];
 	uint8_t expected[ABI_PLAN_WINDOW_MAX]; /* the bytes in the file */
 };
 _Static_assert(sizeof(struct abi_plan_site) == 88, "layout both sides agree on");
