@@ -6,7 +6,10 @@
  *
  *   $RUNTIME/calls-<pid>-<proc>      0600; pid and proc as in the name of its control page
  *
- * and maps it shared.  Everybody else uses pread and pwrite.
+ * and maps it shared.  Everybody else uses pread and pwrite.  Like a control page it is locked as
+ * long as a mapping of it lives (F_OFD_SETLK, F_WRLCK of the whole file): that shows whether it is
+ * in use.  If a file of that name exists - exec, or a pid that is used again - the program renames it
+ * to calls-<pid>-<proc>.<registered_ns of that file>: the collector keeps it.
  *
  *   0                        struct abi_calls
  *   ABI_CALLS_OBJECTS_AT     struct abi_calls_object[ABI_CALLS_OBJECTS]
@@ -81,6 +84,7 @@ struct abi_calls_object {
 	uint64_t bias;	      /* added to addresses of the file */
 	uint64_t loaded_ns;   /* the session's clock */
 	uint64_t unloaded_ns; /* 0: it is loaded */
+	uint64_t generation;  /* of its plan; a file whose plan changes gets a new object */
 	uint32_t first;	      /* number of its first function; site i of the plan is first + i */
 	uint32_t n_sites;
 	uint32_t n_patched;
@@ -88,7 +92,7 @@ struct abi_calls_object {
 	uint32_t state;	    /* ABI_OBJECT_... */
 	uint32_t build_id_bytes;
 	uint8_t build_id[ABI_BUILD_ID_BYTES];
-	char path[ABI_CALLS_OBJECT_PATH - 4];
+	char path[ABI_CALLS_OBJECT_PATH - 12];
 };
 _Static_assert(sizeof(struct abi_calls_object) == 256, "layout both sides agree on");
 
