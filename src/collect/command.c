@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +66,7 @@ static _Noreturn void run_child(const struct command_options *o, int wait_fd, in
 	setrlimit(RLIMIT_NOFILE, o->files);
 	sigaction(SIGXFSZ, o->file_size, NULL);
 	sigprocmask(SIG_SETMASK, o->mask, NULL);
+	umask(o->umask);
 	execvp(o->argv[0], o->argv);
 	e = errno;
 	(void)!write(report_fd, &e, sizeof e);

@@ -31,6 +31,7 @@ struct command_options {
 	const sigset_t *mask;		   /* its signal mask */
 	const struct rlimit *files;	   /* its RLIMIT_NOFILE */
 	const struct sigaction *file_size; /* its disposition of SIGXFSZ */
+	mode_t umask;
 };
 
 /* command_prepare - fork; the child waits before its exec. */

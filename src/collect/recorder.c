@@ -106,6 +106,29 @@ static void remove_files(const struct recorder *r)
 		rmdir(r->o.path);
 }
 
+/*
+ * Recordings hold arguments of system calls, file names and samples of all users.  So the directory
+ * is its owner's, or also one group's: what is made in it gets that group.  A directory that was
+ * there keeps its mode, as the files in it are closed by the umask; but some of those of a recording
+ * of all users belong to other users.
+ */
+static int close_to_others(const struct recorder *r, struct diag *d)
+{
+	const struct recorder_options *o = &r->o;
+
+	if (o->tenant)
+		return 0; /* its directory was made for it: tenant/watch.c */
+	if (o->has_group) {
+		if (chown(o->path, (uid_t)-1, o->group) || chmod(o->path, 02750))
+			return diag_errno(d, "cannot give %s to group %u", o->path,
+					  (unsigned)o->group);
+		return 0;
+	}
+	if ((r->made_directory || o->all_users || o->containers) && chmod(o->path, 0700))
+		return diag_errno(d, "cannot close %s to other users", o->path);
+	return 0;
+}
+
 /* ---------------------------------------------------------------- phases of a recording */
 
 static int own_directory(struct recorder *r, struct diag *d)
@@ -115,10 +138,7 @@ static int own_directory(struct recorder *r, struct diag *d)
 	r->made_directory = access(r->o.path, F_OK);
 	err = make_directory(r->o.path, d);
 	r->owns_directory = !err;
-	/* Other users must not read it, and some of its directories will belong to other users. */
-	if (!err && (r->o.all_users || r->o.containers) && chmod(r->o.path, 0700))
-		err = diag_errno(d, "cannot close %s to other users", r->o.path);
-	return err;
+	return err ? err : close_to_others(r, d);
 }
 
 /* Records one tenant, in that tenant's collector. */
@@ -199,7 +219,8 @@ static int start(struct recorder *r, struct diag *d)
 				     .preload = r->o.preload,
 				     .mask = &r->old_mask,
 				     .files = &r->old_files,
-				     .file_size = &r->old_file_size };
+				     .file_size = &r->old_file_size,
+				     .umask = r->o.command_umask };
 	int err = r->o.command ? command_prepare(&r->command, &c, d) : 0;
 
 	if (!err && r->o.command_pid)

@@ -105,7 +105,7 @@ static bool is_below(const char *to, const char *path)
 	return !strncmp(below, above, n) && (below[n] == '/' || n == 1);
 }
 
-int export_ctf(const char *path, const char *to, struct diag *d)
+static int copy_recording(const char *path, const char *to, struct diag *d)
 {
 	size_t n = strlen(path);
 	int err;
@@ -133,4 +133,13 @@ int export_ctf(const char *path, const char *to, struct diag *d)
 	if (job.err)
 		io_remove_tree(to);
 	return job.err;
+}
+
+int export_ctf(const char *path, const char *to, struct diag *d)
+{
+	mode_t mask = umask(0077); /* a copy is as private as a recording */
+	int err = copy_recording(path, to, d);
+
+	umask(mask);
+	return err;
 }

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
@@ -75,5 +76,6 @@ int cmd_repair(int argc, char **argv)
 	}
 	if (argc - optind != 2)
 		return cmd_usage("repair", "give a recording and a new directory");
+	umask(0077); /* recordings are private: duet-record(1), --group */
 	return write_repaired(argv[optind], argv[optind + 1]);
 }

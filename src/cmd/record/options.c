@@ -15,6 +15,7 @@
 #include "cmd/record/options.h"
 
 #include <assert.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,6 +351,19 @@ static int take_pid(const struct option_value *v)
 static int take_session(const struct option_value *v)
 {
 	return recording_name(v->part, "-s ", v->text) ? 0 : CMD_FAILED;
+}
+
+static int take_group(const struct option_value *v)
+{
+	struct recording *a = v->part;
+	const struct group *g = getgrnam(v->text);
+
+	if (!g)
+		return cmd_error(a->verb, "--group %s: no such group (groupadd -r %s)", v->text,
+				 v->text);
+	a->o.has_group = true;
+	a->o.group = g->gr_gid;
+	return 0;
 }
 
 /* ---------------------------------------------------------------- the table */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -151,7 +152,25 @@ static int exit_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* The umask that keeps other users out of all files of the recording. */
+static mode_t private_umask(const struct recording *a)
+{
+	return a->o.has_group ? 0027 : 0077;
+}
+
+static int run_privately(struct recording *a);
+
 int recording_run(struct recording *a)
+{
+	int status;
+
+	a->o.command_umask = umask(private_umask(a));
+	status = run_privately(a);
+	umask(a->o.command_umask);
+	return status;
+}
+
+static int run_privately(struct recording *a)
 {
 	struct recorder_result result = { .n_collectors = 0 };
 	struct recorder_sending sending;

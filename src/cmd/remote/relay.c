@@ -2,11 +2,14 @@
 /* cmd/remote/relay.c - duet relay: receive the recordings of other hosts. */
 #include "net/relay/relay.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -38,6 +41,7 @@ struct relay_command {
 	struct relay_options o;
 	struct log log;
 	const char *listen;
+	const char *group; /* NULL: only this user may read what is received */
 };
 
 #define RELAY_FIELD(kind, type, member) OPTION_FIELD(kind, PART_OWN, type, relay_command, member)
@@ -63,6 +67,11 @@ static const struct option_row last_rows[] = {
 	  .verbs = VERB_RELAY,
 	  .help = "of one recording; what is larger is refused (default: no limit)",
 	  RELAY_FIELD(OPTION_SIZE, uint64_t, o.most_bytes) },
+	{ .name = "group",
+	  .argument = "NAME",
+	  .verbs = VERB_RELAY,
+	  .help = "members of this group may read what is received; else only the relay's user may",
+	  RELAY_FIELD(OPTION_TEXT, const char *, group) },
 	{ .name = "watch",
 	  .verbs = VERB_RELAY,
 	  .help = "hosts with the key may follow recordings with duet live",
@@ -155,6 +164,7 @@ int cmd_relay(int argc, char **argv)
 			   [PART_SEND] = &keys,
 			   [PART_CHUNKS] = &c.log.retention.o },
 	};
+	const struct group *g = NULL;
 	struct diag d = { "" };
 	int status;
 
@@ -166,6 +176,13 @@ int cmd_relay(int argc, char **argv)
 		return cmd_usage("relay", "no argument expected");
 	if (endpoint_parse(&c.o.listen, c.listen, &d))
 		return cmd_error("relay", "-l %s", d.text);
+	if (c.group && !(g = getgrnam(c.group)))
+		return cmd_error("relay", "--group %s: no such group (groupadd -r %s)", c.group,
+				 c.group);
+	if (g && setegid(g->gr_gid))
+		return cmd_error("relay", "--group %s: %s: the relay's user is no member", c.group,
+				 strerror(errno));
+	umask(g ? 0027 : 0077);
 	c.o.keys = keys.o.keys;
 	c.log.retention.output = c.o.output;
 	return run(&c.o, &c.log);

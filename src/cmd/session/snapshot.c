@@ -249,6 +249,7 @@ static int open_whole(const struct arguments *a, const char *session, char shown
 	char recording[PATH_MAX], path[PATH_MAX];
 	struct cmd_answer answer;
 	struct text t = { 0 };
+	struct stat st;
 	int n = 0;
 
 	if (a->output)
@@ -265,6 +266,8 @@ static int open_whole(const struct arguments *a, const char *session, char shown
 			return -1;
 		}
 	} while (mkdir(path, 0777) && errno == EEXIST);
+	if (!stat(recording, &st) && (st.st_mode & S_ISGID))
+		chmod(path, 02750); /* of the recording's group: duet record --group */
 	return open_output(path, shown);
 }
 
@@ -362,5 +365,8 @@ int cmd_snapshot(int argc, char **argv)
 			return cmd_usage("snapshot",
 					 c == ':' ? "an option lacks its value" : "no such option");
 	}
-	return optind < argc ? cmd_usage("snapshot", "no argument expected") : run(&a);
+	if (optind < argc)
+		return cmd_usage("snapshot", "no argument expected");
+	umask(0077); /* a snapshot is as private as its recording */
+	return run(&a);
 }

@@ -82,6 +82,9 @@ struct recorder_options {
 	const char *selector;	/* conditions for all events: rules/selector.h; or NULL */
 	const pid_t *pids;	/* only these programs */
 	int n_pids;
+	bool has_group; /* `group` may read the recording; else only its owner may */
+	gid_t group;
+	mode_t command_umask; /* of the command; the recorder's own keeps others out */
 	char *const *command; /* NULL-terminated; only this command and its children; or NULL */
 	const char *library;  /* libduet, for the command's programs; or NULL */
 	const char *preload;  /* a library to preload into the command; or NULL */

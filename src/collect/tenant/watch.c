@@ -144,7 +144,8 @@ static int make_output(const struct watch *all, struct tenant *t)
 
 	if (pick_label(all, t) && tenant_worker_path(path, all->w->o->path, t))
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && fchown(fd, t->uid, t->gid)) {
+	if (fd >= 0 && (fchown(fd, t->uid, all->w->o->has_group ? all->w->o->group : t->gid) ||
+			(all->w->o->has_group && fchmod(fd, 02750)))) {
 		close(fd);
 		fd = -1;
 	}

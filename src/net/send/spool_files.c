@@ -308,9 +308,9 @@ int spool_identity(struct spool *s, struct message *h, int *lock, struct diag *d
 	ssize_t n;
 	int err;
 
-	if (mkdirat(s->dir, ".duet", 0777) && errno != EEXIST)
+	if (mkdirat(s->dir, ".duet", 0700) && errno != EEXIST)
 		return diag_errno(d, "cannot make %s/.duet", s->path);
-	*lock = openat(s->dir, ".duet/stream", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	*lock = openat(s->dir, ".duet/stream", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (*lock < 0)
 		return diag_errno(d, "cannot write %s/.duet/stream", s->path);
 	if (fcntl(*lock, F_OFD_SETLK, &whole))

@@ -123,6 +123,21 @@ def every_user_has_a_trace_and_a_memory_of_its_own():
     is_("from 6 programs" in c.err, True, "all programs are counted: " + c.err)
 
 
+def a_group_may_read_all_parts_and_nobody_else():
+    group, outside = 12, 0o007
+    alice = world.user(ALICE)
+    c = Collector("--all-users", "--group", "man")  # group 12 on every Debian
+    c.serves(ALICE)
+    alice.record(10)
+    alice.end()
+    c.end()
+    is_(c.counts(), {ALICE: 10}, "all is recorded")
+    found = [os.path.join(where, name) for where, below, files in os.walk(c.trace) for name in below + files]
+    ok(any("/tenant-%d/" % ALICE in path for path in found), "a part of hers", str(found))
+    is_([path for path in found if os.stat(path).st_gid != group or os.stat(path).st_mode & outside], [],
+        "what another group has, or all users")
+
+
 def attempt(uid, do):
     """The result for a user: "", or the error's name."""
     r, w = os.pipe()
@@ -388,7 +403,8 @@ if not enter():
     skip("no right to make namespaces: nothing is tried")
 world = World(program, library)
 duet = world.copy(duet, "duet") # users run it, too
-run_cases(every_user_has_a_trace_and_a_memory_of_its_own, no_user_reaches_another_users_memory,
+run_cases(every_user_has_a_trace_and_a_memory_of_its_own, a_group_may_read_all_parts_and_nobody_else,
+          no_user_reaches_another_users_memory,
           a_user_asks_nothing_of_roots_session, a_users_own_sessions_go_on_beside_roots,
           files_of_a_hostile_user_harm_that_user_alone, containers_are_recorded_from_outside,
           killed_collectors_are_swept_up, a_killed_collector_is_replaced_and_the_others_go_on,
