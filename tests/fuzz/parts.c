@@ -20,7 +20,9 @@
 #include "ctf/write/schema.h"
 #include "ctf/write/recover.h"
 #include "elf/sites.h"
-#include "elf/symbols.h"
+#include "elf/build_id.h"
+#include "symbol/demangle.h"
+#include "symbol/signature.h"
 #include "filter/compile.h"
 #include "filter/payload.h"
 #include "net/message.h"
@@ -304,6 +306,37 @@ static void on_site(void *arg, const struct elf_site *s)
 	*(size_t *)arg += strlen(s->name) + strlen(s->schema);
 }
 
+/* Names, lines, inlined calls and signatures of the first functions. */
+static void try_symbols(struct symbols *symbols, const char *path)
+{
+	struct symbol_file *f = symbols_file(symbols, path, "");
+	const struct symbol_function *functions;
+	const struct symbol_frame *frames;
+	size_t n = symbol_functions(f, &functions);
+	struct signature g;
+	struct diag d;
+
+	symbol_frames(f, 0x1000, &frames);
+	for (size_t i = 0; i < n && i < 8; i++) {
+		symbol_is(f, &functions[i], "*x*");
+		symbol_source_is(f, functions[i].begin, "*.c");
+		symbol_frames(f, functions[i].begin + 9, &frames);
+		signature_of(f, functions[i].begin, &g, &d);
+	}
+}
+
+/* A declaration that a user gives, and a linker's name. */
+static void try_signature(const uint8_t *bytes, size_t size)
+{
+	char *text = text_of(bytes, size), to[4096];
+	struct signature g;
+	struct diag d;
+
+	signature_parse(text, &g, &d);
+	demangle(text, to, sizeof to);
+	free(text);
+}
+
 /* A program or library: its trace sites, its build ID, which function lies where. */
 static void try_elf(const uint8_t *bytes, size_t size)
 {
@@ -315,8 +348,8 @@ static void try_elf(const uint8_t *bytes, size_t size)
 
 	elf_sites(path, on_site, &sum, &d);
 	elf_build_id(path, hex);
-	symbols_find(symbols, path, "", 0x1000);
 	symbols_find(symbols, path, "", 0x40);
+	try_symbols(symbols, path);
 	symbols_close(symbols);
 }
 
@@ -327,7 +360,7 @@ static const struct {
 	{ "packed", try_packed },   { "filter", try_filter },	  { "code", try_code },
 	{ "schema", try_schema },   { "kallsyms", try_kallsyms }, { "maps", try_maps },
 	{ "clock", try_clock },	    { "index", try_index },	  { "message", try_message },
-	{ "control", try_control }, { "elf", try_elf },
+	{ "control", try_control }, { "elf", try_elf },		  { "signature", try_signature },
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

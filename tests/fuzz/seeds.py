@@ -45,17 +45,21 @@ DOORS = {
                 message(5, struct.pack("<IIQ", 5, 0, 10) + b"0123456789"), message(2, struct.pack("<I", 1) + b"\3a/b")],
     "control": [b'{"verb":"snapshot","last_ns":5000000000,"ok":true,"x":null,"t":"a\\n\\u0041"}'],
     "elf": [],
+    "signature": [b"int32 f(const char *name, size_t n, unsigned long long *x, int (*g)(int), ...);", b"_ZN4shop5placeERKNS_5orderEi",
+                  b"_ZN4core3fmt5write17h0123456789abcdefE", b"_RINvMs_C7mycrateNtB4_5Order5placejE"],
 }
 
 
 def library(scratch):
     """A small one, with functions, a build ID and a section that looks like a site's."""
     source, out = scratch / "library.c", scratch / "library.so"
-    source.write_text("""int duet_fuzz_one(int a) { return a + 1; }
+    source.write_text("""static inline __attribute__((always_inline)) int in(int a) { return a * 3; }
+enum e { A, B = 4 };
+int duet_fuzz_one(enum e a, const char *b, float c) { return in(a + 1) + *b + (int)c; }
 static const char name[] = "shop:order", words[] = "i32 id str item";
 __attribute__((section("duet_sites"), used)) static const void *const site[8] = { name, words, name, words };
 """)
-    subprocess.run(["clang", "-shared", "-nostdlib", "-fPIC", "-Wl,--build-id", "-Wl,-z,noseparate-code", source, "-o", out], check=True)
+    subprocess.run(["clang", "-g", "-O1", "-shared", "-nostdlib", "-fPIC", "-Wl,--build-id", "-Wl,-z,noseparate-code", source, "-o", out], check=True)
     data = out.read_bytes()
     source.unlink()
     out.unlink()

@@ -13,7 +13,7 @@
 #include "analysis/stacks/callstack.h"
 #include "analysis/index.h"
 #include "analysis/pass.h"
-#include "elf/symbols.h"
+#include "symbol/symbol.h"
 #include "trace/symbols/public.h"
 
 enum kind { KIND_PROGRAM, KIND_LIBC, KIND_ALLOCATOR };

@@ -19,7 +19,7 @@
 #include "analysis/stacks/function_graph.h"
 #include "analysis/pass.h"
 #include "base/hash.h"
-#include "elf/symbols.h"
+#include "symbol/symbol.h"
 #include "trace/symbols/public.h"
 
 static const uint32_t NO_MAPPING = UINT32_MAX, FUNCTION = UINT32_MAX - 1;

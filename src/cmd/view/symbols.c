@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/symbols.h"
+#include "symbol/symbol.h"
 #include "trace/symbols/public.h"
 
 struct view_symbols {

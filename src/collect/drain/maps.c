@@ -20,7 +20,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "elf/symbols.h"
+#include "elf/build_id.h"
 
 enum { IDS = 512 };
 
