@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "inproc/context.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 enum { N = 200000, ROUNDS_MAX = 99 };
 

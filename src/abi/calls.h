@@ -102,6 +102,7 @@ enum abi_function_state {
 	ABI_FUNCTION_ELIDED = 2,  /* by the governor, after `calls` calls */
 	ABI_FUNCTION_REFUSED = 3, /* could not be patched */
 	ABI_FUNCTION_KEPT = 4,	  /* patched; the governor has decided */
+	ABI_FUNCTION_WAITS = 5,	  /* to be patched when all threads are stopped: duet attaches */
 };
 
 /* Sums of the governor.  Threads add without a lock, so a sum may miss some of a race. */

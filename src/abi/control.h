@@ -54,6 +54,17 @@ enum {
 	ABI_OWN_SESSION_SLOT = 7,
 };
 
+/* Why a program of a session that records calls does not record its own. */
+enum abi_calls_refusal {
+	ABI_CALLS_NOT = 0, /* no session wants them */
+	ABI_CALLS_RECORDED = 1,
+	ABI_CALLS_SANDBOX = 2, /* seccomp may forbid system calls that this takes */
+	ABI_CALLS_CLOCK = 3,   /* it or the session cannot use the time stamp counter */
+	ABI_CALLS_LIBC = 4,    /* its libc is not glibc */
+	ABI_CALLS_MEMORY = 5,  /* no room for the calls file: addresses, ulimit -f, a full disk */
+	ABI_CALLS_SESSION = 6, /* the session's memory could not be mapped */
+};
+
 enum { ABI_DORMANT_NOT = 0, ABI_DORMANT_SECCOMP = 1, ABI_DORMANT_CLOCK = 2 };
 
 /*
@@ -105,7 +116,8 @@ struct abi_control {
 	uint32_t dormant;	       /* ABI_DORMANT_...: why it records nothing although events
 					  are enabled */
 	struct abi_control_slot session_slots[ABI_SESSION_SLOTS];
-	uint8_t pad[320 - 296];
+	uint32_t calls; /* ABI_CALLS_...: whether its calls are recorded, or why not */
+	uint8_t pad[320 - 300];
 	struct abi_control_event events[ABI_FIRST_EVENTS];
 	char text[4096 - 320 - ABI_FIRST_EVENTS * sizeof(struct abi_control_event)];
 };

@@ -27,7 +27,7 @@
 #include "base/runtime.h"
 #include "clock/clock.h"
 #include "inproc/context.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 /* The first answer may be late on a busy machine, and waiting for it loses no event.  After a
  * timeout the next waits are shorter: if the collector is stopped, they take a fifth of the
@@ -108,7 +108,7 @@ static int connect_within(const char *file, int64_t until_ns, struct ucred *peer
 	return fd;
 }
 
-static int connect_to(const char *name, int64_t until_ns)
+int session_connect(const char *name, int64_t until_ns)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	char file[ABI_NAME_BYTES + 8];
@@ -279,7 +279,7 @@ static struct session *attach(const char *name, uint32_t session_slot, int64_t u
 {
 	struct abi_attach_answer answer;
 	struct session *s = NULL;
-	int fd = connect_to(name, until_ns), pool;
+	int fd = session_connect(name, until_ns), pool;
 
 	if (fd < 0)
 		return NULL;

@@ -29,7 +29,7 @@
 
 #include "base/atomic.h"
 #include "inproc/thread_counters.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 #define BIT(name) ABI_CONTEXT_BIT(ABI_CONTEXT_##name)
 

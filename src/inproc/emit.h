@@ -8,7 +8,7 @@
 #define INPROC_EMIT_H
 
 #include "base/atomic.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 #include "ring/write.h"
 
 /* The destination of an event in the common case: one session and no filter.  .pool is NULL in all

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 struct fields {
 	char *schema, *codes;

@@ -7,7 +7,7 @@
 #ifndef INPROC_OWN_PROBES_H
 #define INPROC_OWN_PROBES_H
 
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 /* probes_call - call the probes of the event of @site.  Any thread or signal handler. */
 void probes_call(const struct duet_i_site *site, const void *payload, size_t size,

@@ -8,7 +8,7 @@
 #define INPROC_PAGE_H
 
 #include "base/atomic.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 /*
  * page_create - make and map a page without events for this process; it is not published yet.

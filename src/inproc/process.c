@@ -5,7 +5,7 @@
  * A page that the kernel zeroes in children (MADV_WIPEONFORK) detects each fork, also one past
  * libc.  pthread_atfork alone would miss clone(2).
  */
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 #include <pthread.h>
 #include <sys/auxv.h>

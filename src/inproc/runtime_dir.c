@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/runtime.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 bool runtime_read_environment(void)
 {

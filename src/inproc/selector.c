@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 static uint32_t namespace_number(const char *path)
 {

@@ -23,7 +23,7 @@
 
 #include "base/atomic.h"
 #include "base/perf_counter.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 _Static_assert(ABI_CONTEXT_PERF_BRANCH_MISSES - ABI_CONTEXT_PERF_CYCLES == COUNTERS - 1,
 	       "one context for each");

@@ -87,6 +87,9 @@ bool calls_unpatch(uint32_t function) CALLS_HIDDEN;
 /* calls_objects_changed - look at the loaded objects again: dlopen or dlclose returned.  Called by a
  * hook, signals not blocked. */
 void calls_objects_changed(void) CALLS_HIDDEN;
+/* calls_poll - take over a change of the selection, or the session's end.  Called in the slow path of
+ * a hook, all signals blocked; costs two loads if there is nothing. */
+void calls_poll(void) CALLS_HIDDEN;
 /*
  * calls_renew - in a child of fork: map a calls file of the child's own at calls.shared.
  *

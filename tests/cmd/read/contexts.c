@@ -18,7 +18,7 @@
 #include "ctf/write/schema.h"
 #include "ctf/write/writer.h"
 #include "inproc/context.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 
 struct process process; /* inproc/context.c expects it from libduet */
 __thread uint64_t thread_context;

@@ -14,7 +14,7 @@
 
 #include "base/runtime.h"
 #include "inproc/context.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 #include "test.h"
 
 enum { SESSION_SLOT = 2, MS = 1000000 };

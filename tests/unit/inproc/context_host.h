@@ -5,7 +5,7 @@
 #define CONTEXT_HOST_H
 
 #include "inproc/context.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 #include "test.h"
 
 struct process process;

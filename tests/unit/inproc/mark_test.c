@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A mark's format becomes schema words, and codes for its arguments. */
 #include "base/schema.h"
-#include "inproc/internal.h"
+#include "inproc/process.h"
 #include "test.h"
 
 static char words[4096], codes[1024];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/internal.h - libduet's state in one program.
+ * inproc/process.h - libduet's state in one program.
  *
  * libduet is a guest: it has no thread, no signal, no descriptor kept open and no name but duet_*.
  * The parties and their data:
@@ -13,8 +13,8 @@
  *   guard                          a page that the kernel zeroes in a forked child: a thread that
  *                                  finds it zero renews the process before it records
  */
-#ifndef INPROC_INTERNAL_H
-#define INPROC_INTERNAL_H
+#ifndef INPROC_PROCESS_H
+#define INPROC_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -200,6 +200,10 @@ struct session *session_current(uint32_t session_slot, uint64_t epoch) HIDDEN;
 /* session_attach_early - attach before there is an event: with a shorter timeout, and not again
  * after a failure.  The first event tries again. */
 struct session *session_attach_early(const struct abi_session *f) HIDDEN;
+
+/* session_connect - a connection to the collector of session @name, or -1.  Waits until @until_ns
+ * (CLOCK_MONOTONIC_COARSE) at most. */
+int session_connect(const char *name, int64_t until_ns) HIDDEN;
 
 /*
  * sessions_detach - in a child of fork: the event that this thread may be writing is not the
