@@ -89,7 +89,10 @@ struct patch_mark {
 	uint8_t window;	       /* replaced bytes */
 	uint8_t reason;	       /* enum patch_reason */
 	uint8_t n_operands;
-	uint8_t pad[5];
+	uint8_t kind;	 /* ABI_SITE_MARK; 0: not patchable */
+	uint16_t floats; /* bit i: operand i is a floating-point number */
+	uint8_t lead;	 /* bytes of the displaced code that run before the mark */
+	uint8_t pad;
 	struct abi_plan_operand operands[ABI_PLAN_OPERANDS_MAX];
 };
 
