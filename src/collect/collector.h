@@ -89,8 +89,9 @@ struct collector_rotation {
  * functions of its own header only.
  */
 struct collector {
-	const struct recorder_options *o; /* borrowed */
-	struct handover *handover;	  /* borrowed */
+	const struct tenants_refused *refused; /* shared; NULL: there are no tenants */
+	const struct recorder_options *o;      /* borrowed */
+	struct handover *handover;	       /* borrowed */
 	struct session session;
 	struct filters filters;
 	struct default_events default_events;

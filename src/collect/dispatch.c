@@ -228,6 +228,17 @@ static void report_link(struct text *t, const struct recorder_options *o)
 		json_line_add_text(t, "link_trouble", trouble);
 }
 
+/* Other users and containers that are not recorded. */
+static void report_refused(struct text *t, const struct tenants_refused *r)
+{
+	uint32_t n = r ? load_acquire(&r->n) : 0;
+
+	if (!n)
+		return;
+	json_line_add_number(t, "tenants_refused", n);
+	json_line_add_text(t, "tenants_refused_of", r->of);
+}
+
 static void report_session(const struct request *a)
 {
 	struct collector *c = a->collector;
@@ -252,6 +263,7 @@ static void report_session(const struct request *a)
 	json_line_add_number(&t, "lives", supervision->n ? supervision->n : 1);
 	if (*c->result.trouble.text)
 		json_line_add_text(&t, "trouble", c->result.trouble.text);
+	report_refused(&t, c->refused);
 	report_trace_chunks(&t, c);
 	report_link(&t, c->o);
 	report_kernel(&t, c->kernel);

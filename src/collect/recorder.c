@@ -165,9 +165,11 @@ static int open_tenant_supervisor(struct recorder *r, struct diag *d)
 	int err =
 		tenant_supervisor_open(&r->tenant_supervisor, &r->o, r->handover, record_tenant, d);
 
-	if (!err)
-		r->o.clock = tenant_supervisor_clock(r->tenant_supervisor);
-	return err;
+	if (err)
+		return err;
+	r->o.clock = tenant_supervisor_clock(r->tenant_supervisor);
+	r->collector.refused = tenant_supervisor_refused(r->tenant_supervisor);
+	return 0;
 }
 
 bool recorder_may_write_anew(const struct recorder_options *o)

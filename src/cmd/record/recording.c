@@ -3,6 +3,7 @@
 #include "cmd/record/recording.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,11 @@ static int run_privately(struct recording *a)
 	stopping_answer(&result.stopping, &a->o, &result,
 			sent && !*end.text ? "not all of it was sent: `duet send` goes on"
 					   : end.text);
+	if (result.refused.most)
+		cmd_error(a->verb,
+			  "%" PRIu32 " users or containers were not recorded, for lack of room; "
+			  "most of %s",
+			  result.refused.most, result.refused.of);
 	if (result.trouble.text[0] && strcmp(result.trouble.text, end.text) != 0)
 		cmd_error(a->verb, "%s", result.trouble.text);
 	if (end_err)

@@ -117,6 +117,11 @@ static void print_troubles(const struct session_status *w)
 {
 	char trouble[1024];
 
+	if (w->n &&
+	    json_line_text(&w->at[0]->session.line, "tenants_refused_of", trouble, sizeof trouble))
+		printf("  NOT RECORDED  %" PRIu64
+		       " users or containers, for lack of room; most of %s\n",
+		       session_info_number(&w->at[0]->session, "tenants_refused"), trouble);
 	for (int i = 0; i < w->n; i++) {
 		uint64_t n_collectors = session_info_number(&w->at[i]->session, "lives");
 		const char *label = tenant_session_label(w->at[i]->name);

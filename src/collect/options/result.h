@@ -38,6 +38,16 @@ struct stopping {
 	int n;
 };
 
+/*
+ * Directories of other users and containers that have no collector for lack of room.  The tenant
+ * supervisor writes it in shared memory, other processes read it.
+ */
+struct tenants_refused {
+	uint32_t n, most; /* in the last scan, and in the worst one */
+	char of[64]; /* at whose expense most of them are; replaced in place, always ends with a
+		      * NUL */
+};
+
 struct recorder_result {
 	uint64_t duration_ns;
 	uint64_t app_bytes, app_lost;
@@ -47,7 +57,8 @@ struct recorder_result {
 	uint32_t programs;     /* programs that joined */
 	uint32_t tenants;      /* other users and containers that had some */
 	uint32_t n_collectors; /* collectors used: all but the last were killed */
-	int status;	       /* of the command, as waitpid returns it; 0 without one */
+	struct tenants_refused refused;
+	int status; /* of the command, as waitpid returns it; 0 without one */
 	bool kernel_recorded;
 	char kernel_recorder[16];	 /* "bpf" or "ftrace": kernel/kernel.h */
 	struct diag kernel_no_bpf;	 /* why BPF is not used where it could be, or "" */

@@ -20,6 +20,8 @@
 
 #include "collect/session/container.h"
 
+#define TENANT_PAYER_UNKNOWN ((uid_t)-1)
+
 enum { TENANT_LABEL_BYTES = CONTAINER_BYTES + 17 };
 
 struct tenant {
@@ -29,8 +31,8 @@ struct tenant {
 	unsigned number; /* the N of its name duet-N: the user id inside its namespace */
 	unsigned turn;	 /* from 2 on: an earlier tenant of this recording had the same label */
 	char container[CONTAINER_BYTES]; /* container's name; "": a user of this machine */
-	uid_t maker; /* user that made the container's user namespace; 0: root, or no such
-		      * namespace */
+	uid_t payer; /* user that made the outermost user namespace of its programs; 0: root, or
+		      * no such namespace; TENANT_PAYER_UNKNOWN: no program of it was found */
 };
 
 /*

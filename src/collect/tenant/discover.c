@@ -12,21 +12,42 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/nsfs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "collect/session/programs.h"
 #include "collect/session/session.h"
+#include "collect/tenant/payer.h"
 
 enum {
-	NAMESPACES = 4096, /* mount namespaces distinguished in one scan */
-	NAMES = 65536,	   /* entries read from one /dev/shm, which shm_st users may fill */
+	NAMESPACES_OF_PAYER = 256, /* mount namespaces of one user that a scan looks into */
+	NAMES = 65536,		   /* entries read from one /dev/shm in a scan */
+	PLACES = 64,		   /* of /dev/shm that are read in parts */
+	PAYERS = 1024,
+};
+
+/* Where the next scan goes on in a /dev/shm with too many names. */
+struct place {
+	dev_t dev;
+	ino_t ino;
+	long at; /* telldir(3); 0: a free entry */
+};
+
+enum { PIDS = 1 << 22, FULL_SCAN_EVERY = 10 };
+
+struct tenants_cache {
+	struct place places[PLACES];
+	unsigned scans;
+	uint8_t earlier[2][PIDS / 8]; /* pids visited in the previous scan and in the one earlier */
+	size_t n, room;
+	struct known_namespace {
+		uint64_t ns;
+		pid_t pid; /* a process in it */
+	} * namespaces;
 };
 
 /* ---------------------------------------------------------------- in one /dev/shm */
@@ -81,12 +102,56 @@ static void watch(const struct tenants_scan *l, int dir)
 		inotify_add_watch(l->inotify, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
 }
 
-/* Visits all entries of directory @shm and closes it. */
-static int visit_all(const struct tenants_scan *l, int shm, struct tenant *t)
+/* The place to go on at in @shm; @make: a free one if there is none.  NULL: from the beginning. */
+static struct place *place_in(const struct tenants_scan *l, const struct stat *shm, bool make)
+{
+	struct place *free_one = NULL;
+
+	for (int i = 0; l->cache && i < PLACES; i++) {
+		struct place *p = &l->cache->places[i];
+
+		if (p->at && p->dev == shm->st_dev && p->ino == shm->st_ino)
+			return p;
+		free_one = p->at ? free_one : p;
+	}
+	return make ? free_one : NULL;
+}
+
+/* Visits the entries of @list, up to a limit; with @names only puts their numbers there, as (1, N). */
+static int visit_list(const struct tenants_scan *l, DIR *list, const struct stat *shm,
+		      struct tenant *t, struct pairs *names)
+{
+	struct place *p = place_in(l, shm, false);
+	bool is_whole = !p;
+	struct dirent *e = NULL;
+	int result = 0, n;
+
+	if (p) {
+		seekdir(list, p->at);
+		p->at = 0;
+	}
+	for (n = 0; !result && n < NAMES && (e = readdir(list)); n++) {
+		if (!names)
+			result = visit_one(l, dirfd(list), shm, e->d_name, t);
+		else if (number_in(e->d_name) >= 0)
+			pairs_add(names, 1, (uint64_t)number_in(e->d_name));
+	}
+	if (e && n == NAMES) {
+		is_whole = false;
+		p = place_in(l, shm, true);
+		if (p)
+			*p = (struct place){ shm->st_dev, shm->st_ino, telldir(list) };
+	}
+	if (!is_whole && l->incomplete)
+		l->incomplete(l->arg, t->container, 0);
+	return result;
+}
+
+/* visit_list of directory @shm, which is closed. */
+static int visit_all(const struct tenants_scan *l, int shm, struct tenant *t, struct pairs *names)
 {
 	DIR *list = fdopendir(shm);
-	struct stat shm_st;
-	struct dirent *e;
+	struct stat st;
 	int result = 0;
 
 	if (!list) {
@@ -94,50 +159,121 @@ static int visit_all(const struct tenants_scan *l, int shm, struct tenant *t)
 		return 0;
 	}
 	watch(l, shm);
-	if (!fstat(shm, &shm_st))
-		for (int n = 0; !result && n < NAMES && (e = readdir(list)); n++)
-			result = visit_one(l, shm, &shm_st, e->d_name, t);
+	if (!fstat(shm, &st))
+		result = visit_list(l, list, &st, t, names);
 	closedir(list);
+	return result;
+}
+
+/* Visits the directory of each user that runs a program; @uids receives (1, uid) of all of them. */
+static int visit_programs(const struct tenants_scan *l, int shm, struct pairs *uids)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	struct stat st, shm_st;
+	char name[32];
+	int result = 0;
+
+	while (proc && !fstat(shm, &shm_st) && !result && (e = readdir(proc))) {
+		struct tenant t = { .dir = -1 };
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' ||
+		    fstatat(dirfd(proc), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !pairs_add(uids, 1, st.st_uid))
+			continue;
+		snprintf(name, sizeof name, "duet-%u", (unsigned)st.st_uid);
+		if (fstatat(shm, name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		t.payer = payer_of(dirfd(proc), e->d_name);
+		result = visit_one(l, shm, &shm_st, name, &t);
+	}
+	if (proc)
+		closedir(proc);
+	return result;
+}
+
+/* Visits the directories of @names whose uid is not in @uids. */
+static int visit_others(const struct tenants_scan *l, int shm, const struct pairs *names,
+			const struct pairs *uids)
+{
+	struct tenant t = { .dir = -1, .payer = TENANT_PAYER_UNKNOWN };
+	struct stat st;
+	char name[32];
+	int result = 0;
+
+	if (fstat(shm, &st))
+		return 0;
+	for (size_t i = 0; i < names->room && !result; i++) {
+		if (!names->at[i].a || pairs_have(uids, 1, names->at[i].b))
+			continue;
+		snprintf(name, sizeof name, "duet-%u", (unsigned)names->at[i].b);
+		result = visit_one(l, shm, &st, name, &t);
+	}
+	return result;
+}
+
+/*
+ * The directories of users with running programs, of which no one can make many.  Each is at the
+ * expense of the program's user.  Those of no running program are visited too, for programs that
+ * changed their uid; all of them together have one payer.  The names are read first: a program that
+ * made one of them runs when /proc is read.
+ */
+static int visit_users(const struct tenants_scan *l, int shm)
+{
+	struct pairs names = { .n = 0 }, uids = { .n = 0 };
+	struct tenant t = { .dir = -1 };
+	int result, list = openat(shm, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (list >= 0)
+		visit_all(l, list, &t, &names);
+	result = visit_programs(l, shm, &uids);
+	if (!result)
+		result = visit_others(l, shm, &names, &uids);
+	pairs_free(&names);
+	pairs_free(&uids);
+	close(shm);
 	return result;
 }
 
 /* ---------------------------------------------------------------- mount namespaces */
 
 struct visited {
-	uint64_t namespaces[NAMESPACES];
-	int n;
-	struct {
-		dev_t dev;
-		ino_t ino;
-	} shms[NAMESPACES]; /* many namespaces share one */
-	int n_shms;
+	struct pairs namespaces; /* (1, its inode) */
+	struct pairs shms;	 /* (device + 1, inode): many namespaces share one */
+	struct charge {
+		uid_t payer;
+		unsigned n; /* of its mount namespaces; above the limit they are not visited */
+	} charges[PAYERS];
+	int n_charges;
 };
 
-static bool is_new_namespace(struct visited *s, uint64_t ns)
+static void forget_visited(struct visited *s)
 {
-	for (int i = 0; i < s->n; i++)
-		if (s->namespaces[i] == ns)
-			return false;
-	if (s->n == NAMESPACES)
-		return false;
-	s->namespaces[s->n++] = ns;
-	return true;
+	pairs_free(&s->namespaces);
+	pairs_free(&s->shms);
+	free(s);
 }
 
 static bool is_new_shm(struct visited *s, int shm)
 {
 	struct stat st;
 
-	if (fstat(shm, &st))
-		return false;
-	for (int i = 0; i < s->n_shms; i++)
-		if (s->shms[i].dev == st.st_dev && s->shms[i].ino == st.st_ino)
-			return false;
-	if (s->n_shms == NAMESPACES)
-		return false;
-	s->shms[s->n_shms].dev = st.st_dev;
-	s->shms[s->n_shms++].ino = st.st_ino;
-	return true;
+	return !fstat(shm, &st) && pairs_add(&s->shms, st.st_dev + 1, st.st_ino);
+}
+
+/* Charges one more namespace to @payer.  False if that is beyond its limit.  Users beyond the end of
+ * the table share its last entry. */
+static bool charge(struct visited *s, uid_t payer)
+{
+	int i = 0;
+
+	if (!payer)
+		return true;
+	while (i < s->n_charges && s->charges[i].payer != payer && i < PAYERS - 1)
+		i++;
+	if (i == s->n_charges)
+		s->charges[s->n_charges++] = (struct charge){ .payer = payer };
+	return ++s->charges[i].n <= NAMESPACES_OF_PAYER;
 }
 
 /* Opens one component and closes @from.  A link in a container would lead into our file system. */
@@ -179,53 +315,45 @@ static uint64_t namespace_of(int proc, const char *pid)
 	return fstatat(proc, path, &st, 0) ? 0 : st.st_ino;
 }
 
-/* The user that made the user namespace of process @pid; root if there is none. */
-static uid_t maker_of(int proc, const char *pid)
-{
-	char path[64];
-	uid_t uid = 0;
-	int fd;
-
-	snprintf(path, sizeof path, "%.15s/ns/user", pid);
-	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && ioctl(fd, NS_GET_OWNER_UID, &uid))
-		uid = 0;
-	if (fd >= 0)
-		close(fd);
-	return uid;
-}
-
 static int visit_container(const struct tenants_scan *l, int proc, const char *pid,
 			   struct visited *s)
 {
-	struct tenant t = { .dir = -1 };
-	int shm = open_shm(proc, pid);
+	struct tenant t = { .dir = -1, .payer = payer_of(proc, pid) };
+	int shm;
 
+	if (!charge(s, t.payer)) {
+		if (l->incomplete)
+			l->incomplete(l->arg, NULL, t.payer);
+		return 0;
+	}
+	shm = open_shm(proc, pid);
 	if (shm < 0)
 		return 0;
-	if (is_new_shm(s, shm) && container_of(atoi(pid), t.container)) {
-		t.maker = maker_of(proc, pid);
-		return visit_all(l, shm, &t);
-	}
+	if (is_new_shm(s, shm) && container_of(atoi(pid), t.container))
+		return visit_all(l, shm, &t, NULL);
 	close(shm);
 	return 0;
 }
 
-enum { PIDS = 1 << 22, FULL_SCAN_EVERY = 10 };
-
-struct tenants_cache {
-	unsigned scans;
-	uint8_t earlier[2][PIDS / 8]; /* pids visited in the previous scan and in the one earlier */
-	int n;
-	struct {
-		uint64_t ns;
-		pid_t pid; /* a process in it */
-	} namespaces[NAMESPACES];
-};
-
 struct tenants_cache *tenants_cache_new(void)
 {
 	return calloc(1, sizeof(struct tenants_cache));
+}
+
+/* Without memory the namespace is found again by the next full scan. */
+static void remember(struct tenants_cache *m, uint64_t ns, pid_t pid)
+{
+	size_t room = m->room ? 2 * m->room : 64;
+	struct known_namespace *bigger;
+
+	if (m->n == m->room) {
+		bigger = realloc(m->namespaces, room * sizeof *bigger);
+		if (!bigger)
+			return;
+		m->namespaces = bigger;
+		m->room = room;
+	}
+	m->namespaces[m->n++] = (struct known_namespace){ ns, pid };
 }
 
 static bool is_in(const uint8_t *pids, pid_t pid)
@@ -243,14 +371,14 @@ static bool visit_known(const struct tenants_scan *l, int proc, struct visited *
 
 	if (!m || m->scans++ % FULL_SCAN_EVERY == 0)
 		return false;
-	for (int i = 0; i < m->n; i++) {
+	for (size_t i = 0; i < m->n; i++) {
 		snprintf(pid, sizeof pid, "%d", (int)m->namespaces[i].pid);
 		if (namespace_of(proc, pid) != m->namespaces[i].ns)
 			return false;
 	}
-	for (int i = 0; i < m->n && !*result; i++) {
+	for (size_t i = 0; i < m->n && !*result; i++) {
 		snprintf(pid, sizeof pid, "%d", (int)m->namespaces[i].pid);
-		if (is_new_namespace(s, m->namespaces[i].ns))
+		if (pairs_add(&s->namespaces, 1, m->namespaces[i].ns))
 			*result = visit_container(l, proc, pid, s);
 	}
 	return true;
@@ -270,12 +398,10 @@ static int visit_process(const struct tenants_scan *l, int proc, const char *pid
 	struct tenants_cache *m = l->cache;
 	uint64_t ns = namespace_of(proc, pid);
 
-	if (!ns || !is_new_namespace(s, ns))
+	if (!ns || !pairs_add(&s->namespaces, 1, ns))
 		return 0;
-	if (m && m->n < NAMESPACES) {
-		m->namespaces[m->n].ns = ns;
-		m->namespaces[m->n++].pid = (pid_t)atoi(pid);
-	}
+	if (m)
+		remember(m, ns, (pid_t)atoi(pid));
 	return visit_container(l, proc, pid, s);
 }
 
@@ -288,7 +414,7 @@ static int visit_containers(const struct tenants_scan *l, struct visited *s)
 	int result = 0;
 	bool recalled;
 
-	is_new_namespace(s, proc ? namespace_of(dirfd(proc), "self") : 0);
+	pairs_add(&s->namespaces, 1, proc ? namespace_of(dirfd(proc), "self") : 0);
 	recalled = proc && visit_known(l, dirfd(proc), s, &result);
 	if (m && !recalled)
 		m->n = 0;
@@ -308,19 +434,19 @@ static int visit_containers(const struct tenants_scan *l, struct visited *s)
 
 int tenants_each(const struct tenants_scan *l)
 {
-	struct tenant t = { .dir = -1 };
 	struct visited *s = calloc(1, sizeof *s);
 	int result = 0, shm = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (s && shm >= 0)
 		is_new_shm(s, shm); /* a process that sees this one is not in a container */
 	if (l->users && shm >= 0)
-		result = visit_all(l, shm, &t);
+		result = visit_users(l, shm);
 	else if (shm >= 0)
 		close(shm);
 	if (l->containers && s && !result)
 		result = visit_containers(l, s);
-	free(s);
+	if (s)
+		forget_visited(s);
 	return result;
 }
 

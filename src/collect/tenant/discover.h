@@ -3,12 +3,17 @@
  * collect/tenant/discover.h - find tenants: users and containers with a runtime directory on this
  * machine.
  *
- *   users        /dev/shm/duet-<uid>, owned by <uid>
+ *   users        /dev/shm/duet-<uid>, owned by <uid>: first of the uids of all running programs, then
+ *                of the names in /dev/shm
  *   containers   duet-<uid> in the /dev/shm of each mount namespace that has its own, reached through
  *                /proc/<pid>/root of a process in it
  *
  * A scan starts from nothing.  A caller that scans each second may keep a cache: then the namespace
  * of a process that both previous scans saw is read only in every tenth scan.
+ *
+ * Users may fill their /dev/shm with other names, and make any number of mount namespaces.  So a
+ * scan of either has a limit, goes on behind it in the next scan (with a cache), and reports that
+ * it is not whole: whatever it did not find may still be there.
  *
  * A tenant or a container's root may put links, mounts, other file systems or FIFOs in the way.
  * They end the search of that directory only, and the scan never blocks on them.  Without root the
@@ -23,7 +28,7 @@
 #include "collect/session/tenant.h"
 
 struct tenants_cache;
-struct tenants_cache *tenants_cache_new(void); /* NULL: no cache; release with free(3) */
+struct tenants_cache *tenants_cache_new(void); /* for the process's life; NULL: no memory */
 
 struct tenants_scan {
 	bool users, containers;
@@ -34,6 +39,11 @@ struct tenants_scan {
 	 * scan.
 	 */
 	int (*visit)(void *arg, const struct tenant *t, const struct stat *st);
+	/*
+	 * Called where a limit ended the search: in the container of that name ("": among the users
+	 * of this machine), or among the containers of that payer.  Or NULL.
+	 */
+	void (*incomplete)(void *arg, const char *container, uid_t payer);
 	void *arg;
 };
 

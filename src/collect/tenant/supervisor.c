@@ -83,6 +83,11 @@ const struct recorder_clock *tenant_supervisor_clock(const struct tenant_supervi
 	return &w->clock;
 }
 
+const struct tenants_refused *tenant_supervisor_refused(const struct tenant_supervisor *w)
+{
+	return &w->results->refused;
+}
+
 static void order(struct tenant_supervisor *w, char what)
 {
 	/*
@@ -110,6 +115,7 @@ static void add_results(const struct tenant_supervisor *w, struct recorder_resul
 	r->app_unwritten += load(&from->app_unwritten);
 	r->programs += load(&from->programs);
 	r->tenants = load(&from->tenants);
+	r->refused = from->refused;
 	if (r->trouble.text[0])
 		return;
 	if (load_acquire(&from->has_trouble))

@@ -40,6 +40,8 @@ int tenant_supervisor_open(struct tenant_supervisor **w, const struct recorder_o
 
 /* tenant_supervisor_clock - the clock that all collectors of this recording use. */
 const struct recorder_clock *tenant_supervisor_clock(const struct tenant_supervisor *w);
+/* tenant_supervisor_refused - what has no collector now; valid until tenant_supervisor_end. */
+const struct tenants_refused *tenant_supervisor_refused(const struct tenant_supervisor *w);
 
 /* tenant_supervisor_start - let it begin; the recording's directory must exist. */
 void tenant_supervisor_start(struct tenant_supervisor *w);

@@ -39,7 +39,7 @@
 #define SCAN_NS 1000000000ull
 #define RETRY_NS 5000000000ull
 /* Scans use at most 1/SCAN_SHARE of a CPU, however often users create directories. */
-enum { SCAN_SHARE = 20, GONE_SCANS = 3 };
+enum { SCAN_SHARE = 20, GONE_SCANS = 3, REFUSED_PAYERS = 16 };
 
 struct tenant_collector {
 	struct tenant tenant; /* its directory is open; dir == -1: a free slot */
@@ -62,6 +62,11 @@ struct watch {
 	struct tenants_cache *cache; /* NULL: no cache; each scan then reads all of /proc */
 	uint64_t scan_ns;	     /* when to scan next */
 	bool stop;
+	struct refused {
+		struct tenant payer; /* one of its tenants */
+		unsigned n;
+	} refused[REFUSED_PAYERS]; /* of this scan; the last entry stands for all others */
+	unsigned n_refused, n_refused_payers;
 };
 
 /* ---------------------------------------------------------------- results */
@@ -247,20 +252,78 @@ static struct tenant_collector *find(struct watch *all, const struct stat *st)
 	return NULL;
 }
 
+/* Whether both are at one payer's expense. */
+static bool have_one_payer(const struct tenant *a, const struct tenant *b)
+{
+	if (a->payer || b->payer)
+		return a->payer == b->payer;
+	if (*a->container || *b->container)
+		return !strcmp(a->container, b->container);
+	return a->uid == b->uid;
+}
+
 static struct tenant_collector *find_free_slot(struct watch *all, const struct tenant *t)
 {
 	struct tenant_collector *free_slot = NULL;
-	unsigned n = 0;
+	unsigned of_payer = 0, n_free = 0;
 
 	for (int i = 0; i < TENANTS_MAX; i++) {
 		struct tenant_collector *w = &all->tenant_collectors[i];
 
-		if (w->tenant.dir < 0)
+		if (w->tenant.dir < 0) {
 			free_slot = free_slot ? free_slot : w;
-		else
-			n += w->tenant.maker && w->tenant.maker == t->maker;
+			n_free++;
+		} else {
+			of_payer += have_one_payer(&w->tenant, t);
+		}
 	}
-	return t->maker && n >= TENANTS_OF_MAKER ? NULL : free_slot;
+	if (of_payer >= TENANTS_OF_PAYER ||
+	    (of_payer >= TENANTS_GUARANTEED && n_free <= TENANTS_RESERVED))
+		return NULL;
+	return free_slot;
+}
+
+/* ---------------------------------------------------------------- those without room */
+
+static void note_refused(struct watch *all, const struct tenant *t)
+{
+	unsigned i = 0;
+
+	while (i < all->n_refused_payers && i < REFUSED_PAYERS - 1 &&
+	       !have_one_payer(&all->refused[i].payer, t))
+		i++;
+	if (i == all->n_refused_payers)
+		all->refused[all->n_refused_payers++] = (struct refused){ .payer = *t };
+	all->refused[i].n++;
+	all->n_refused++;
+}
+
+static void describe_payer(const struct tenant *t, char *text, size_t size)
+{
+	if (t->payer == TENANT_PAYER_UNKNOWN)
+		snprintf(text, size, "directories without a running program");
+	else if (t->payer)
+		snprintf(text, size, "user %u", (unsigned)t->payer);
+	else if (*t->container)
+		snprintf(text, size, "container %s", t->container);
+	else
+		snprintf(text, size, "user %u", (unsigned)t->uid);
+}
+
+static void publish_refused(struct watch *all)
+{
+	struct tenants_refused *r = &all->w->results->refused;
+	const struct refused *most = &all->refused[0];
+
+	for (unsigned i = 1; i < all->n_refused_payers; i++)
+		if (all->refused[i].n > most->n)
+			most = &all->refused[i];
+	if (all->n_refused)
+		describe_payer(&most->payer, r->of, sizeof r->of - 1);
+	store_release(&r->n, all->n_refused);
+	if (all->n_refused > load(&r->most))
+		store_release(&r->most, all->n_refused);
+	all->n_refused = all->n_refused_payers = 0;
 }
 
 static void add_tenant(struct watch *all, const struct tenant *t, const struct stat *st)
@@ -268,11 +331,32 @@ static void add_tenant(struct watch *all, const struct tenant *t, const struct s
 	struct tenant_collector *w = find_free_slot(all, t);
 
 	if (!w) {
-		note_first_trouble(all, t, "too many users and containers: not recorded");
+		note_refused(all, t);
 		return;
 	}
 	*w = (struct tenant_collector){ .tenant = *t, .dev = st->st_dev, .ino = st->st_ino };
 	w->tenant.dir = fcntl(t->dir, F_DUPFD_CLOEXEC, 0);
+}
+
+/* The search was not whole there: whatever it did not find may still exist. */
+static void on_incomplete(void *arg, const char *container, uid_t payer)
+{
+	struct watch *all = arg;
+
+	for (int i = 0; i < TENANTS_MAX; i++) {
+		struct tenant_collector *w = &all->tenant_collectors[i];
+
+		if (container ? !strcmp(w->tenant.container, container) : w->tenant.payer == payer)
+			w->missed = 0;
+	}
+}
+
+/* Its owner removed the directory, so no scan can find it. */
+static bool is_removed(const struct tenant_collector *w)
+{
+	struct stat st;
+
+	return fstat(w->tenant.dir, &st) || !st.st_nlink;
 }
 
 static int on_tenant(void *arg, const struct tenant *t, const struct stat *st)
@@ -319,6 +403,7 @@ static void scan(struct watch *all)
 					.cache = all->cache,
 					.inotify = all->inotify,
 					.visit = on_tenant,
+					.incomplete = on_incomplete,
 					.arg = all };
 	uint64_t begin_ns = cpu_ns();
 
@@ -327,8 +412,10 @@ static void scan(struct watch *all)
 	tenants_each(&l);
 	for (int i = 0; i < TENANTS_MAX; i++)
 		if (all->tenant_collectors[i].tenant.dir >= 0 &&
-		    all->tenant_collectors[i].missed >= GONE_SCANS)
+		    (all->tenant_collectors[i].missed >= GONE_SCANS ||
+		     is_removed(&all->tenant_collectors[i])))
 			release(&all->tenant_collectors[i]);
+	publish_refused(all);
 	all->scan_ns = monotonic_ns() + (cpu_ns() - begin_ns) * SCAN_SHARE;
 }
 

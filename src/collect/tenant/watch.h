@@ -14,7 +14,11 @@
 #include "collect/options/options.h"
 #include "collect/tenant/worker.h"
 
-enum { TENANTS_OF_MAKER = 32 };
+/*
+ * No payer (tenant.h) has more than TENANTS_OF_PAYER collectors.  Beyond its first ones it gets none of
+ * the last TENANTS_RESERVED slots: these are for payers that have few.
+ */
+enum { TENANTS_OF_PAYER = 32, TENANTS_GUARANTEED = 2, TENANTS_RESERVED = TENANTS_MAX / 2 };
 enum { TENANT_WATCH_GO = 'g', TENANT_WATCH_STOP = 's' }; /* orders, one byte each */
 
 /* Totals of all tenant collectors.  The tenant supervisor writes them, the recorder reads them. */
@@ -24,6 +28,7 @@ struct tenant_supervisor_results {
 	uint32_t has_ended;   /* the tenant supervisor ended normally */
 	uint32_t has_trouble; /* `trouble` holds the first problem */
 	struct diag trouble;
+	struct tenants_refused refused;
 };
 
 struct tenant_supervisor {
