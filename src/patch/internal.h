@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch/internal.h - what the files of this room share: code, ranges and what was found out of them.
+ * patch/internal.h - what the files of this room share: code, ranges and the facts about them.
  *
  * An analysis has these steps, each in its file:
  *
  *   code.c     sections with code and data; pointers in data to code
  *   ranges.c   ranges of .eh_frame, each a function or a part of one; cfi.c: rows of one range
- *   names.c    linker's names; what is known of functions by their names
+ *   names.c    linker's names; facts known by a function's name
  *   scan.c     every instruction once: targets of branches; stack.c: uses of the caller's stack
  *   tables.c   jump tables
- *   settle.c   what tail calls and parts hand on to their functions
+ *   settle.c   facts that tail calls and parts hand on
  *   site.c     where each function is patched, or why not; displace.c: code moved elsewhere
  *   marks.c    USDT marks; operand.c: their operands
  *
@@ -47,11 +47,12 @@ struct patch_section {
 
 /* Why an address is a target. */
 enum patch_target_kind {
-	PATCH_BY_JUMP = 1,
+	PATCH_BY_JUMP = 1, /* where the stack is as at entry: it may be a tail call */
 	PATCH_BY_CALL = 2,
-	PATCH_BY_FLAGS = 3,   /* a call whose result is in the flags */
+	PATCH_BY_FLAGS = 3,   /* a call with its result in the flags */
 	PATCH_BY_ADDRESS = 4, /* its address is in data, or is computed */
 	PATCH_BY_SYMBOL = 5,
+	PATCH_BY_BRANCH = 6, /* another jump: within a function, or to a part of it */
 };
 
 struct patch_target {
@@ -65,7 +66,7 @@ struct patch_targets {
 	size_t n, capacity;
 };
 
-/* What the code of a range does; bits. */
+/* Traits of the code of a range; bits. */
 enum patch_trait {
 	PATCH_T_UNDECODED = 1,
 	PATCH_T_VARIADIC = 2,
@@ -77,6 +78,8 @@ enum patch_trait {
 	PATCH_T_INDIRECT = 128,	    /* has a jump to an address that it computes */
 	PATCH_T_UNKNOWN_TAIL = 256, /* continues in a function that is not known */
 	PATCH_T_PART = 512,
+	PATCH_T_BACK = 1024,	 /* jumps into the middle of another range */
+	PATCH_T_RED_ZONE = 2048, /* uses memory below the stack pointer */
 };
 
 /* A range of .eh_frame. */
@@ -108,6 +111,12 @@ struct patch_row {
 	bool is_known;
 };
 
+/* A name of the file's own tables; a debug file may lack it. */
+struct patch_export {
+	uint64_t address;
+	const char *name; /* without its version; owned */
+};
+
 struct patch_edge {
 	uint32_t from, to; /* ranges */
 	bool is_tail;	   /* to the first byte */
@@ -135,6 +144,8 @@ struct patch_file {
 	size_t rows_capacity;
 	struct symbols *own_symbols; /* NULL: they are the caller's */
 	struct symbol_file *names;
+	struct patch_export *exports; /* ascending by address */
+	uint32_t n_exports;
 	uint64_t *resolvers; /* of indirect functions; ascending */
 	uint32_t n_resolvers;
 	struct patch_targets targets; /* ascending by address */
@@ -200,10 +211,15 @@ bool patch_read_rows(struct patch_file *f, const struct patch_range *r);
 int patch_read_names(struct patch_file *f, struct symbols *symbols, struct diag *d);
 /* The function with names that begins at @address; NULL: none is known. */
 const struct symbol_function *patch_named(const struct patch_file *f, uint64_t address);
+/* Own names at @address: the first, and their number. */
+const struct patch_export *patch_exports(const struct patch_file *f, uint64_t address, uint32_t *n);
+void patch_free_names(struct patch_file *f);
+/* The linker's name of the function at @address; "": none is known. */
+const char *patch_name_of(const struct patch_file *f, uint64_t address);
 bool patch_is_resolver(const struct patch_file *f, uint64_t address);
-/* What is known of a function by its names: a reason, or flags. */
-enum patch_reason patch_known_reason(const struct patch_file *f, const struct symbol_function *s);
-uint32_t patch_known_flags(const struct patch_file *f, const struct symbol_function *s);
+/* A reason, or flags, that a function has by its names. */
+enum patch_reason patch_known_reason(const struct patch_file *f, uint64_t address);
+uint32_t patch_known_flags(const struct patch_file *f, uint64_t address);
 /* "foo.cold": a part of foo. */
 bool patch_is_cold(const char *name);
 /* Functions that look at their caller's address, or return twice. */
@@ -241,7 +257,7 @@ bool patch_table_targets(const struct patch_file *f, const struct patch_range *r
 
 void patch_settle(struct patch_file *f);
 int patch_find_functions(struct patch_file *f, struct diag *d);
-/* Whole instructions of @window bytes at @address, to be run elsewhere. */
+/* Instructions of @window bytes at @address, to be run elsewhere. */
 enum patch_reason patch_displace(const struct patch_file *f, uint64_t address, uint32_t window,
 				 struct patch_code *code);
 
@@ -249,7 +265,7 @@ enum patch_reason patch_displace(const struct patch_file *f, uint64_t address, u
 
 int patch_find_marks(struct patch_file *f, struct diag *d);
 void patch_free_marks(struct patch_file *f);
-/* The code around the nop of @m, whose window is known. @lead: what of it runs before the mark. */
+/* The code around the nop of @m with a known window. @lead: bytes of it that run before the mark. */
 enum patch_reason patch_displace_mark(const struct patch_file *f, const struct patch_mark *m,
 				      struct patch_code *code, uint8_t *lead);
 /* Parses "-4@%edi"; @size bytes. Symbols are looked up in @f. */

@@ -103,7 +103,7 @@ static bool has_other_mark(const struct patch_file *f, const struct patch_mark *
 	return false;
 }
 
-/* Bytes of whole instructions from @start on, at least a jump's and past the nop. 0: none. */
+/* Bytes of complete instructions from @start on, at least a jump's and past the nop. 0: none. */
 static uint32_t window_from(const struct finder *w, const struct patch_mark *m, uint64_t start)
 {
 	ZydisDecodedInstruction ins;

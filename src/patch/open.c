@@ -111,7 +111,7 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Libraries whose functions run while the hooks run, or before they can. */
+/* Libraries with functions that run within the hooks, or before these can. */
 static bool is_own(const char *name)
 {
 	return !strncmp(name, "libduet", 7) || !strncmp(name, "ld-linux", 8) ||
@@ -144,7 +144,7 @@ static int analyse(struct patch_file *f, struct symbols *symbols, struct diag *d
 	return err ? err : patch_find_functions(f, d);
 }
 
-/* What only the analysis needs. */
+/* Data that only the analysis needs. */
 static void forget(struct patch_file *f)
 {
 	free(f->targets.at);
@@ -192,6 +192,7 @@ void patch_close(struct patch_file *f)
 	free(f->functions);
 	free(f->ranges);
 	patch_free_marks(f);
+	patch_free_names(f);
 	symbols_close(f->own_symbols);
 	elf_file_close(&f->elf);
 	free(f->path);

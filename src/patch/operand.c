@@ -4,8 +4,8 @@
  *
  *	-4@%edi  8@-16(%rbp)  4@$5  8@foo+8(%rip)  8@8(%rax,%rbx,4)  8f@%xmm0
  *
- * N is the size, negative if the value is signed; f: a floating-point number.  What is not understood
- * is refused: the kernel's way (uprobes) leaves such an operand out.
+ * N is the size, negative if the value is signed; f: a floating-point number.  An operand that is not
+ * understood is refused: the kernel's way (uprobes) leaves such an operand out.
  */
 #include "patch/internal.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of an operand. */
+/* The rest of an operand. */
 struct rest {
 	const char *p, *end;
 };

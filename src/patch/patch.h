@@ -133,7 +133,7 @@ bool patch_file_is(const char *pattern, const char *path, const char *soname);
  */
 bool patch_function_is(const struct patch_file *f, uint32_t i, const char *pattern);
 
-/* What a pattern found in the file. */
+/* The finds of one pattern in the file. */
 struct patch_count {
 	uint32_t matched;		 /* functions or marks */
 	uint32_t patched;		 /* of them, in the plan; later patterns may exclude some */

@@ -169,7 +169,7 @@ static void add_mark(struct plan *p, const struct patch_mark *m)
 	struct abi_plan_operand operands[ABI_PLAN_OPERANDS_MAX] = { 0 };
 	struct text schema = { 0 };
 	const struct patch_range *range = patch_range_at(p->f, m->address);
-	const struct symbol_function *name = range ? patch_named(p->f, range->begin) : NULL;
+	const char *name = range ? patch_name_of(p->f, range->begin) : "";
 	bool is_wanted = false;
 	struct abi_plan_site s = { .address = m->site,
 				   .kind = m->kind,
@@ -191,7 +191,7 @@ static void add_mark(struct plan *p, const struct patch_mark *m)
 	assert(range);
 	s.function_begin = range->begin;
 	s.function_bytes = (uint32_t)(range->end - range->begin);
-	s.name = name ? add_text(p, name->name, strlen(name->name)) : 0;
+	s.name = add_text(p, name, strlen(name));
 	text_addf(&schema, "%d %s:%s", LEVEL, m->provider, m->name);
 	for (unsigned i = 0; i < m->n_operands; i++)
 		add_field(p, m, i, &operands[i], &schema);

@@ -2,7 +2,7 @@
 /*
  * patch/ranges.c - the ranges of .eh_frame: bounds of functions that also stripped files have.
  *
- * elfutils walks the section and checks its entries.  What an entry says about addresses is decoded
+ * elfutils walks the section and checks its entries.  Addresses in entries are decoded
  * here, because libdw offers that only by address, one question at a time.
  */
 #include "patch/internal.h"

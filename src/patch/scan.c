@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch/scan.c - every instruction of the file, once: where branches lead, what functions do.
+ * patch/scan.c - every instruction of the file, once: where branches lead, how functions use the stack.
  *
  * A range is decoded from its beginning to its end.  Compilers put no data between instructions of
  * a function, so this finds them all.  A range with a byte that is no instruction is refused; it is
@@ -132,6 +132,8 @@ static void jump_out(struct scan *s, uint64_t target)
 
 	if (to) {
 		add_edge(s, to, target);
+		if (target != to->begin && target != to->begin + 4)
+			s->range->traits |= PATCH_T_BACK;
 		return;
 	}
 	section = patch_section_at(s->f, target);
@@ -179,6 +181,19 @@ static void compute_address(struct scan *s, uint64_t address)
 		s->bases[s->n_bases++] = address;
 }
 
+static bool is_as_at_entry(const struct patch_step *s)
+{
+	return s->row && s->row->is_known && s->row->reg == 4 && s->row->offset == 8;
+}
+
+static enum patch_target_kind kind_of(const struct patch_step *s)
+{
+	if (s->ins.mnemonic == ZYDIS_MNEMONIC_CALL)
+		return PATCH_BY_CALL;
+	return s->ins.mnemonic == ZYDIS_MNEMONIC_JMP && is_as_at_entry(s) ? PATCH_BY_JUMP
+									  : PATCH_BY_BRANCH;
+}
+
 static void branch(struct scan *s, const struct patch_step *step)
 {
 	const struct patch_range *r = s->range;
@@ -187,7 +202,7 @@ static void branch(struct scan *s, const struct patch_step *step)
 
 	if (patch_is_relative_branch(&step->ins)) {
 		patch_rip_target(&step->ins, step->address, &target);
-		add_target(s, target, is_call ? PATCH_BY_CALL : PATCH_BY_JUMP);
+		add_target(s, target, kind_of(step));
 		if (is_call) {
 			s->called = target;
 			s->flags_left = FLAGS_AFTER;
@@ -196,8 +211,7 @@ static void branch(struct scan *s, const struct patch_step *step)
 		}
 	} else if (step->ins.mnemonic == ZYDIS_MNEMONIC_JMP && r) {
 		s->range->traits |= PATCH_T_INDIRECT;
-		if (!s->within && (!step->row || !step->row->is_known ||
-				   (step->row->reg == 4 && step->row->offset == 8)))
+		if (!s->within && (!step->row || !step->row->is_known || is_as_at_entry(step)))
 			leave_file(s, patch_rip_target(&step->ins, step->address, &target) ? target
 											   : 0);
 	}
@@ -264,7 +278,7 @@ static void decode_all(struct scan *s, uint64_t begin, uint64_t end)
 
 static void visit_table_target(void *arg, uint64_t target)
 {
-	add_target(arg, target, PATCH_BY_JUMP);
+	add_target(arg, target, PATCH_BY_BRANCH);
 }
 
 static void scan_range(struct scan *s)

@@ -36,6 +36,8 @@ bool patch_selects(const struct patch_file *f, const struct patch_function *fn, 
 {
 	const char *glob = strchr(without_mark(pattern), ':');
 	const struct symbol_function *s;
+	const struct patch_export *e;
+	uint32_t n;
 
 	if (!glob)
 		return false;
@@ -45,7 +47,11 @@ bool patch_selects(const struct patch_file *f, const struct patch_function *fn, 
 	if (!strcmp(glob, "*"))
 		return true;
 	s = patch_named(f, fn->address);
-	return s ? symbol_is(f->names, s, glob) : matches(glob, glob + strlen(glob), "");
+	e = patch_exports(f, fn->address, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (matches(glob, glob + strlen(glob), e[i].name))
+			return true;
+	return s && symbol_is(f->names, s, glob);
 }
 
 bool patch_function_is(const struct patch_file *f, uint32_t i, const char *pattern)

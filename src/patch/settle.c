@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch/settle.c - which ranges are parts of functions, and what ranges hand on to each other.
+ * patch/settle.c - which ranges are parts of functions, and facts handed on between ranges.
  *
  * A function that continues in another one by a jump (a tail call) leaves it its own return address
- * and arguments: what that one needs, it needs.  A part (foo.cold) works in its function's frame.
+ * and arguments: it needs all that the other one needs.  A part (foo.cold) works in its function's frame.
  */
 #include "patch/internal.h"
 
@@ -11,31 +11,33 @@
 
 enum { ROUNDS_MOST = 64 };
 
-/* Whether anything but jumps leads to the first byte. */
-static bool is_entered(const struct patch_file *f, uint64_t address, bool *is_jumped)
+/* How other ranges reach the first byte: bits 1 << enum patch_target_kind. */
+static uint32_t ways_in(const struct patch_file *f, const struct patch_range *r)
 {
 	const struct patch_targets *t = &f->targets;
+	uint32_t ways = 0, own = (uint32_t)(r - f->ranges) + 1;
 
-	*is_jumped = false;
-	for (size_t i = patch_target_from(t, address); i < t->n && t->at[i].address == address;
-	     i++) {
-		if (t->at[i].kind == PATCH_BY_CALL || t->at[i].kind == PATCH_BY_ADDRESS)
-			return true;
-		*is_jumped |= t->at[i].kind == PATCH_BY_JUMP;
-	}
-	return false;
+	for (size_t i = patch_target_from(t, r->begin); i < t->n && t->at[i].address == r->begin;
+	     i++)
+		if (t->at[i].from != own)
+			ways |= 1u << t->at[i].kind;
+	return ways;
 }
 
 static bool is_part(const struct patch_file *f, const struct patch_range *r)
 {
-	const struct symbol_function *s = patch_named(f, r->begin);
-	bool is_jumped, is_called = is_entered(f, r->begin, &is_jumped);
+	const char *name = patch_name_of(f, r->begin);
+	uint32_t ways = ways_in(f, r);
 
 	if (r->is_deep)
 		return true;
-	if (is_called)
+	if (ways & (1u << PATCH_BY_CALL | 1u << PATCH_BY_ADDRESS))
 		return false;
-	return s ? patch_is_cold(s->name) : is_jumped;
+	if (*name)
+		return patch_is_cold(name);
+	/* A stripped file: is it a function that only tail calls reach, or a part? */
+	return (ways & 1u << PATCH_BY_BRANCH) ||
+	       ((ways & 1u << PATCH_BY_JUMP) && (r->traits & (PATCH_T_BACK | PATCH_T_RED_ZONE)));
 }
 
 /* True: something is new. */
@@ -67,7 +69,7 @@ void patch_settle(struct patch_file *f)
 
 		if (is_part(f, r))
 			r->traits |= PATCH_T_PART;
-		else if (patch_known_reason(f, patch_named(f, r->begin)) == PATCH_TWICE)
+		else if (patch_known_reason(f, r->begin) == PATCH_TWICE)
 			r->traits |= PATCH_T_TWICE;
 	}
 	for (int round = 0; again && round < ROUNDS_MOST; round++) {
@@ -75,7 +77,7 @@ void patch_settle(struct patch_file *f)
 		for (size_t i = f->n_edges; i-- > 0;)
 			again |= hand_on(f, &f->edges[i]);
 	}
-	/* Chains longer than that are not followed to their end: what they need is not known. */
+	/* Chains longer than that are not followed to their end: their needs are not known. */
 	for (size_t i = 0; again && i < f->n_edges; i++)
 		f->ranges[f->edges[i].from].traits |= PATCH_T_REALIGN;
 	for (uint32_t i = 0; i < f->n_ranges; i++)

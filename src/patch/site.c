@@ -4,7 +4,7 @@
  *
  * Sites in order of preference: nops at the entry (-fpatchable-function-entry, -mfentry
  * -mnop-mcount), an XRay sled, a copied prologue.  Nops and sleds are known by their bytes: a nop at
- * the entry may be replaced whoever put it there, and the sections that list them are not needed.
+ * the entry may be replaced in any case, and the sections that list them are not needed.
  */
 #include "patch/internal.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-/* jmp over a nop of 9 bytes whose operand names XRay */
+/* jmp over a nop of 9 bytes with an operand that names XRay */
 static const uint8_t sled[] = { 0xeb, 0x09, 0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x00, 0x00 };
 
 struct at {
@@ -41,7 +41,7 @@ static enum patch_reason check_targets(const struct patch_file *f, const struct 
 			break;
 		if (a->address > r->begin && a->address != site)
 			return PATCH_TARGET;
-		if (a->kind == PATCH_BY_JUMP && from &&
+		if ((a->kind == PATCH_BY_JUMP || a->kind == PATCH_BY_BRANCH) && from &&
 		    (from == r || (from->traits & PATCH_T_PART)))
 			return PATCH_LOOP;
 		if (a->kind == PATCH_BY_FLAGS)
@@ -95,7 +95,7 @@ static bool is_padding(const struct at *a, uint64_t from, uint64_t to)
 	return from >= to;
 }
 
-/* Whole instructions, or all of a short function and the padding behind it. */
+/* Complete instructions, or all of a short function and the padding behind it. */
 static enum patch_reason prologue(const struct at *a, uint64_t site, uint32_t *window)
 {
 	ZydisDecodedInstruction ins;
@@ -181,10 +181,9 @@ static enum patch_reason check_traits(const struct patch_range *r)
 static enum patch_reason examine(const struct patch_file *f, const struct patch_range *r,
 				 uint32_t next, struct patch_function *fn)
 {
-	const struct symbol_function *s = patch_named(f, r->begin);
 	struct at a = { .f = f, .range = r };
 	const struct patch_section *section = patch_section_at(f, r->begin);
-	enum patch_reason reason = f->is_own ? PATCH_OWN : patch_known_reason(f, s);
+	enum patch_reason reason = f->is_own ? PATCH_OWN : patch_known_reason(f, r->begin);
 
 	if (!reason && f->cies[r->cie].is_signal)
 		reason = PATCH_SIGNAL;
@@ -216,7 +215,6 @@ static enum patch_reason examine(const struct patch_file *f, const struct patch_
 static struct patch_function *add_function(struct patch_file *f, size_t *capacity, uint64_t address,
 					   uint64_t size)
 {
-	const struct symbol_function *s = patch_named(f, address);
 	struct patch_function *fn;
 
 	f->functions = patch_grow(f, f->functions, capacity, f->n_functions, sizeof *f->functions);
@@ -225,8 +223,8 @@ static struct patch_function *add_function(struct patch_file *f, size_t *capacit
 	fn = &f->functions[f->n_functions++];
 	*fn = (struct patch_function){ .address = address,
 				       .size = (uint32_t)size,
-				       .name = s ? s->name : "",
-				       .flags = patch_known_flags(f, s) };
+				       .name = patch_name_of(f, address),
+				       .flags = patch_known_flags(f, address) };
 	return fn;
 }
 
@@ -234,11 +232,11 @@ static void add_ranges(struct patch_file *f, size_t *capacity)
 {
 	for (uint32_t i = 0; i < f->n_ranges && !f->failed; i++) {
 		const struct patch_range *r = &f->ranges[i];
-		const struct symbol_function *s = patch_named(f, r->begin);
 		struct patch_function *fn;
 
 		/* Parts that say so are no functions.  foo.cold may be called, too. */
-		if ((r->traits & PATCH_T_PART) && (r->is_deep || (s && patch_is_cold(s->name))))
+		if ((r->traits & PATCH_T_PART) &&
+		    (r->is_deep || patch_is_cold(patch_name_of(f, r->begin))))
 			continue;
 		fn = add_function(f, capacity, r->begin, r->end - r->begin);
 		if (!fn)
@@ -270,7 +268,7 @@ static void add_named(struct patch_file *f, size_t *capacity)
 		fn = add_function(f, capacity, named[i].begin, named[i].end - named[i].begin);
 		if (!fn)
 			return;
-		reason = f->is_own ? PATCH_OWN : patch_known_reason(f, &named[i]);
+		reason = f->is_own ? PATCH_OWN : patch_known_reason(f, named[i].begin);
 		fn->reason = (uint8_t)(reason ? reason : PATCH_NO_UNWIND);
 	}
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch/stack.c - what an instruction does to the stack above its function's frame.
+ * patch/stack.c - how an instruction uses the stack above its function's frame.
  *
  * The stub puts three words between the caller's frame and the function's own return address.  So
- * arguments on the stack must be copied down, and these functions cannot be patched: one whose
- * stack arguments have no known end (their address is computed, as for variable arguments), one
+ * arguments on the stack must be copied down, and these functions cannot be patched: one with
+ * stack arguments that have no known end (their address is computed, as for variable arguments), one
  * that reads or changes its return address, one that goes to another stack.
  *
  * Addresses are relative to the CFA: the return address is at -8, arguments begin at 0.
@@ -31,7 +31,7 @@ static bool is_top(const struct patch_row *row)
 	return row && row->is_known && row->reg == RSP && row->offset == 8;
 }
 
-/* A memory operand whose address is known relative to the CFA. */
+/* A memory operand with an address known relative to the CFA. */
 static void memory(const struct patch_step *s, const ZydisDecodedOperand *o)
 {
 	int64_t at = o->mem.disp.value - s->row->offset;
@@ -168,6 +168,9 @@ void patch_look_at_stack(const struct patch_file *f, const struct patch_step *s)
 		if (operands[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
 			continue;
 		base = number_of(operands[i].mem.base);
+		if (base == RSP && operands[i].mem.disp.value < 0 &&
+		    s->ins.mnemonic != ZYDIS_MNEMONIC_LEA)
+			note(s, PATCH_T_RED_ZONE);
 		if (!is_known) {
 			if (base == RSP || base == RBP)
 				note(s, PATCH_T_REALIGN);
