@@ -12,6 +12,7 @@
 #include "base/runtime.h"
 #include "base/schema.h"
 #include "cmd/cmd.h"
+#include "cmd/session/list_functions.h"
 #include "cmd/session/list_probes.h"
 #include "collect/session/public.h"
 #include "collect/tenant/public.h"
@@ -27,10 +28,13 @@ static const char help[] =
 	"       duet list FILE...         the events in a program or library on disk\n"
 	"       duet list -k              the kernel's events, as duet and as tracefs name them\n"
 	"       duet list -u FILE         functions of a program or library, for duet record -u\n"
-	"       duet list --usdt FILE     its markers of sys/sdt.h, for duet record --usdt\n\n"
+	"       duet list --usdt FILE     its markers of sys/sdt.h, for duet record --usdt\n"
+	"       duet list --functions FILE[:GLOB]    functions and marks that can be patched, for "
+	"--graph FILE:FUNCTION\n\n"
 	"  -p, --pid PID   only this process\n"
 	"  -k, --kernel    the kernel's events\n"
 	"  -u, --uprobe FILE, --usdt FILE    what may be probed in it\n"
+	"      --functions FILE[:GLOB]       how each function can be patched, or why not\n"
 	"      --all-users, --containers    also programs of all users, and those in containers\n";
 
 struct listing {
@@ -228,10 +232,11 @@ int cmd_list(int argc, char **argv)
 						 { "containers", no_argument, NULL, 'C' },
 						 { "uprobe", required_argument, NULL, 'u' },
 						 { "usdt", required_argument, NULL, 'D' },
+						 { "functions", required_argument, NULL, 'F' },
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	struct cmd_pids pids = { 0 };
-	const char *probed = NULL;
+	const char *probed = NULL, *patched = NULL;
 	bool is_usdt = false, kernel = false, users = false, containers = false;
 	int c, status = 0;
 
@@ -249,6 +254,8 @@ int cmd_list(int argc, char **argv)
 		} else if (c == 'u' || c == 'D') {
 			probed = optarg;
 			is_usdt = c == 'D';
+		} else if (c == 'F') {
+			patched = optarg;
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
@@ -263,8 +270,13 @@ int cmd_list(int argc, char **argv)
 	if ((users || containers) && (kernel || pids.n || optind < argc))
 		return cmd_usage("list",
 				 "--all-users and --containers go with no other option or file");
-	if (probed && (kernel || users || containers || pids.n || optind < argc))
-		return cmd_usage("list", "-u and --usdt go with no other option or file");
+	if ((probed || patched) && (kernel || users || containers || pids.n || optind < argc))
+		return cmd_usage("list",
+				 "-u, --usdt and --functions go with no other option or file");
+	if (probed && patched)
+		return cmd_usage("list", "--functions goes with no other option");
+	if (patched)
+		return list_functions(patched);
 	if (probed)
 		return list_probes(probed, is_usdt);
 	if (kernel)
