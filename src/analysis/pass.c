@@ -27,49 +27,65 @@ void pass_fini(struct pass *r)
 	r->cpus = NULL;
 }
 
-static int take_lost(struct pass *r, const struct trace_event *e, pass_lost *lost, void *context)
+static void count_lost(struct pass *r, const struct trace_event *e)
 {
-	bool is_before = e->time_ns < r->range.from_ns;
-
-	r->lost_events += is_before ? 0 : e->lost_events;
-	r->lost_packets += is_before ? 0 : e->lost_packets;
+	if (e->time_ns >= r->range.from_ns) {
+		r->lost_events += e->lost_events;
+		r->lost_packets += e->lost_packets;
+	}
 	r->epoch[e->stream->source->domain]++;
-	return lost && (!is_before || r->wants_earlier) ? lost(context, r, e) : 0;
 }
 
-static int take_event(struct pass *r, const struct trace_event *e, pass_on_event *on_event,
-		      void *context)
+static void count_event(struct pass *r, const struct trace_event *e)
 {
-	int64_t thread = threads_on_event(r->threads, e);
-
-	if (thread < 0)
-		return (int)thread;
 	if (e->time_ns < r->range.from_ns)
-		return r->wants_earlier ? on_event(context, r, e, (uint32_t)thread) : 0;
+		return;
 	if (!r->n_events++)
 		r->first_ns = r->last_ns = e->time_ns;
 	if (e->time_ns > r->last_ns)
 		r->last_ns = e->time_ns;
 	r->n_of[e->stream->source->domain]++;
-	return on_event(context, r, e, (uint32_t)thread);
+}
+
+int pass_next(struct pass *r, struct trace_event *e, uint32_t *thread, struct diag *d)
+{
+	int item = trace_next(r->trace, e, d);
+	int64_t number;
+
+	assert(r->threads);
+	r->n_damages = trace_n_damages(r->trace);
+	if (item < 0 || item == TRACE_END || e->time_ns > r->range.to_ns)
+		return item < 0 ? item : TRACE_END;
+	if (item == TRACE_LOST) {
+		count_lost(r, e);
+		return item;
+	}
+	number = threads_on_event(r->threads, e);
+	if (number < 0)
+		return diag_fail(d, (int)number, "cannot go on: %s", strerror((int)-number));
+	*thread = (uint32_t)number;
+	count_event(r, e);
+	return item;
 }
 
 int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *context,
 	     struct diag *d)
 {
 	struct trace_event e;
+	uint32_t thread;
 	int item, err = 0;
 
-	assert(r->threads && on_event);
-	while (!err && (item = trace_next(r->trace, &e, d)) != TRACE_END) {
+	assert(on_event);
+	while (!err && (item = pass_next(r, &e, &thread, d)) != TRACE_END) {
 		if (item < 0)
 			return item;
-		if (e.time_ns > r->range.to_ns)
-			break;
-		err = item == TRACE_EVENT ? take_event(r, &e, on_event, context)
-					  : take_lost(r, &e, lost, context);
+		if (e.time_ns < r->range.from_ns && !r->wants_earlier)
+			continue;
+		if (item == TRACE_EVENT)
+			err = on_event(context, r, &e, thread);
+		else if (lost)
+			err = lost(context, r, &e);
 	}
-	r->n_damages = trace_n_damages(r->trace);
 	if (!err)
 		err = threads_finalize(r->threads);
 	return err ? diag_fail(d, err, "cannot go on: %s", strerror(-err)) : 0;

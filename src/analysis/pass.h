@@ -50,6 +50,15 @@ void pass_fini(struct pass *r);
 int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *context,
 	     struct diag *d);
 
+/*
+ * pass_next - the next item of the recording, for an analysis with a loop of its own.
+ *
+ * Counts it, and learns threads from it.  @thread: of an event.  Returns TRACE_EVENT, TRACE_LOST;
+ * TRACE_END also behind the range; or -errno with the reason in @d.  Items before the range are
+ * returned too.
+ */
+int pass_next(struct pass *r, struct trace_event *e, uint32_t *thread, struct diag *d);
+
 /* An analysis of one recording, read once.  NULL: nothing to do there. */
 struct pass_analysis {
 	const char *about;	       /* "no memory for ABOUT" */

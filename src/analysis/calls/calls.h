@@ -29,6 +29,7 @@
 
 #include "abi/plan.h"
 #include "analysis/pass.h"
+#include "analysis/calls/spread.h"
 #include "analysis/samples.h"
 
 /* ---------------------------------------------------------------- the recording */
@@ -149,8 +150,8 @@ struct fcalls_options {
 };
 
 /*
- * fcalls_each - call @on_call for each call, callees before their caller, one thread after another
- * interleaved by batch.  Open calls come last.
+ * fcalls_each - call @on_call for each call, callees before their caller, one thread after another.
+ * Open calls come last of their thread.
  *
  * Of @o only range, pid and tid count.  Calls are not cut to the range.  Returns 0, or the result of @on_call
  * returned, or -errno with the reason in @d.
@@ -190,13 +191,13 @@ enum fcalls_is {
 	FCALLS_END,
 	FCALLS_ENTER,
 	FCALLS_LEAVE,
-	FCALLS_EVENT, /* any other event; also page faults, wakeups, and events of other threads */
+	FCALLS_EVENT, /* every event of the recording but batches */
 	FCALLS_LOST,  /* a loss of events: event->lost_events, .. */
 };
 
 /*
- * One step of a walk.  ENTER and LEAVE of a thread are properly nested, whatever the recording
- * holds: spans are cut to the one around them.  Waits and delays lie inside the system call or
+ * One step of a walk.  ENTER and LEAVE of a stack of a thread are properly nested, whatever the
+ * recording holds: spans are cut to the one around them.  Waits and delays lie inside the system call or
  * function that was open; interrupts lie inside all.
  */
 struct fcalls_item {
@@ -218,7 +219,9 @@ struct fcalls_item {
 	uint8_t flags; /* LEAVE: FCALLS_OPEN, ..; an ENTER of an open call at the beginning of the
 			     range has its true begin_ns */
 	/* LEAVE */
-	uint64_t self_ns; /* FUNCTION: without functions called directly; kernel kinds: without the
+	uint32_t caller;   /* FUNCTION: the function around it; 0: none */
+	bool is_recursive; /* FUNCTION: it is open further out */
+	uint64_t self_ns;  /* FUNCTION: without functions called directly; kernel kinds: without the
 			     spans inside */
 	struct fcalls_split total, self; /* FUNCTION; self: without functions called directly */
 	/* LEAVE of WAIT: why, as `duet report why` names it; "" if unknown, e.g. "futex 0x55d0",
@@ -226,8 +229,10 @@ struct fcalls_item {
 	 * interrupt or device that did, "" if a thread did.  Valid until the next item. */
 	const char *why, *cause;
 	uint32_t waker;
-	/* the event that made this item; NULL for calls of programs.  Valid until the next item. */
+	/* the event itself, or the one that made this span begin or end; NULL for calls of
+	 * programs.  Valid until the next item. */
 	const struct trace_event *event;
+	bool is_span; /* EVENT: ENTER or LEAVE items that it made follow, of any thread */
 };
 
 struct fcalls_walk;
@@ -319,7 +324,7 @@ struct fcalls_row {
 	uint64_t total_ns; /* of a recursive function only the outermost call counts */
 	uint64_t self_ns;
 	struct fcalls_split total, self; /* zero unless has_split */
-	struct samples time;   /* durations of calls that returned: min, max, percentiles; empty if
+	struct spread time;    /* durations of calls that returned: min, max, percentiles; empty if
 				estimated */
 	uint64_t hook_ns_x256; /* cost of recording one call; 0: unknown */
 };

@@ -119,7 +119,7 @@ static int on_fork(struct wait_reading *r, const struct event_table *p, const st
 	t->in_call = r->threads[parent].in_call;
 	t->is_seen = true;
 	wait_begin_wait(t, (uint32_t)child, false, e->time_ns);
-	return 0;
+	return wait_note(r, (uint32_t)child);
 }
 
 static int on_call(struct wait_reading *r, const struct call_class *c, const struct trace_event *e,

@@ -9,6 +9,7 @@
  *   chain.c    the path from the end of a wait back to its causes
  *   spans.c    spans from an event A to an event B
  *   wait.c     before the first event and after the last
+ *   follow.c   states of threads for another analysis, event by event
  */
 #ifndef ANALYSIS_WAIT_INTERNAL_H
 #define ANALYSIS_WAIT_INTERNAL_H
@@ -63,6 +64,10 @@ struct wait_reading {
 	int64_t begin_ns; /* first time of the recording */
 	bool has_begun;
 	struct coverage coverage;
+	/* follow.c: threads whose state the last event may have changed */
+	uint32_t *changed;
+	uint32_t n_changed, n_changed_rooms;
+	bool is_followed;
 	struct wait_slice slices[WAIT_SLICES_MAX]; /* scratch */
 };
 
@@ -79,6 +84,11 @@ struct wait_thread *wait_thread_of(struct wait_reading *r, int64_t thread);
 int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64_t time_ns);
 /* wait_mark_unknown - set the time since the last sure event to UNKNOWN. Returns 0 or -ENOMEM. */
 int wait_mark_unknown(struct wait_reading *r, uint32_t thread, int64_t time_ns);
+/* wait_note - the state of @thread may change; does nothing unless a follower asks.  0 or -ENOMEM. */
+int wait_note(struct wait_reading *r, uint32_t thread);
+/* wait_prepare - make the tables of a pass.  wait_close - free all but the results. */
+int wait_prepare(void *context);
+void wait_close(struct wait_reading *r);
 /* The state of a thread that is on a CPU. */
 uint8_t wait_state_on(struct wait_reading *r, const struct wait_thread *t);
 void wait_add_account(struct wait_account *to, const struct wait_account *from);

@@ -84,12 +84,27 @@ static int charge(struct wait_reading *r, uint32_t thread, int64_t begin_ns, int
 	return wait_part_add(&r->w->parts, &part, ns, begin_ns) ? -ENOMEM : 0;
 }
 
+int wait_note(struct wait_reading *r, uint32_t thread)
+{
+	if (!r->is_followed)
+		return 0;
+	for (uint32_t i = 0; i < r->n_changed && i < 8; i++)
+		if (r->changed[i] == thread)
+			return 0;
+	if (pass_grow(&r->changed, &r->n_changed_rooms, r->n_changed, sizeof *r->changed))
+		return -ENOMEM;
+	r->changed[r->n_changed++] = thread;
+	return 0;
+}
+
 int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64_t time_ns)
 {
 	struct wait_thread *t = &r->threads[thread];
 	int err = charge(r, thread, t->now.begin_ns, time_ns, t->now.state);
 
 	assert(thread && thread < r->n_threads && to <= WAIT_GONE);
+	if (!err)
+		err = wait_note(r, thread);
 	if (t->now.state != WAIT_GONE && time_ns > t->now.begin_ns) {
 		t->now.end_ns = time_ns;
 		wait_keep(t, &t->now);

@@ -21,7 +21,7 @@ static void mark_class(void *context, const struct trace_source *s, const struct
 	r->w->n_classes_b += r->is_b[number];
 }
 
-static int prepare(void *context)
+int wait_prepare(void *context)
 {
 	struct wait_reading *r = context;
 	struct wait_analysis *w = r->w;
@@ -103,7 +103,7 @@ static int finalize(void *context)
 	return err;
 }
 
-static void reading_close(struct wait_reading *r)
+void wait_close(struct wait_reading *r)
 {
 	for (uint32_t i = 0; i < r->n_threads; i++) {
 		free(r->threads[i].history);
@@ -115,6 +115,7 @@ static void reading_close(struct wait_reading *r)
 	free(r->threads);
 	free(r->cpus);
 	free(r->plans);
+	free(r->changed);
 	free(r->is_a);
 	free(r->is_b);
 	free(r);
@@ -126,7 +127,7 @@ int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range 
 	static const struct pass_analysis analysis = {
 		.about = "threads",
 		.wants_earlier = true, /* states begin before the range */
-		.prepare = prepare,
+		.prepare = wait_prepare,
 		.on_event = wait_on_event,
 		.on_lost = wait_on_lost,
 		.finish = finalize,
@@ -140,7 +141,7 @@ int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range 
 	r->w = w;
 	r->q = q;
 	err = pass_run(&w->run, t, range, &analysis, r, d);
-	reading_close(r);
+	wait_close(r);
 	if (err)
 		wait_fini(w);
 	return err;
