@@ -7,6 +7,7 @@
 #include "base/json_line.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -92,13 +93,42 @@ bool json_line_has(const struct json_line *l, const char *key)
 	return find(l, key);
 }
 
-/* The character after a backslash; 0 for escapes that paths and messages never need. */
-static char unescape(char c)
+/* The four digits of \u; -1 if they are none. */
+static int unescape_number(const char *p, const char *end)
+{
+	static const char digits[] = "0123456789abcdef";
+	int v = 0;
+
+	if (end - p < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		const char *digit = strchr(digits, p[i] >= 'A' && p[i] <= 'F' ? p[i] | 0x20 : p[i]);
+
+		if (!p[i] || !digit)
+			return -1;
+		v = v << 4 | (int)(digit - digits);
+	}
+	return v;
+}
+
+/*
+ * The byte of the escape at *@p, which is after the backslash and is moved to the escape's end; 0 for
+ * escapes that paths and messages never need.  \udc80 to \udcff are the bytes 0x80 to 0xff, which are
+ * no UTF-8 there: paths may be any bytes (the way of Python's PEP 383).
+ */
+static char unescape(const char **p, const char *end)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-	const char *p = c ? strchr(from, c) : NULL;
+	const char *one = *p < end && **p ? strchr(from, **p) : NULL;
+	int v;
 
-	return p ? to[p - from] : 0;
+	if (one)
+		return to[one - from];
+	if (*p == end || **p != 'u')
+		return 0;
+	v = unescape_number(*p + 1, end);
+	*p += 4;
+	return v > 0 && v < 0x80 ? (char)v : v >= 0xdc80 && v <= 0xdcff ? (char)(v & 0xff) : 0;
 }
 
 bool json_line_text(const struct json_line *l, const char *key, char *value, size_t size)
@@ -108,9 +138,13 @@ bool json_line_text(const struct json_line *l, const char *key, char *value, siz
 
 	if (!m || !m->is_text)
 		return false;
-	for (const char *p = m->value; p < m->value + m->value_size; p++) {
-		char c = *p == '\\' ? unescape(*++p) : *p;
+	for (const char *p = m->value, *end = p + m->value_size; p < end; p++) {
+		char c = *p;
 
+		if (c == '\\') {
+			p++;
+			c = unescape(&p, end);
+		}
 		if (!c || n + 1 >= size)
 			return false;
 		value[n++] = c;
@@ -156,19 +190,32 @@ static void add_key(struct text *t, const char *key)
 	add_string(t, "\":");
 }
 
+static void add_escape(struct text *t, unsigned v)
+{
+	char escape[8];
+
+	snprintf(escape, sizeof escape, "\\u%04x", v & 0xffff);
+	add_string(t, escape);
+}
+
 void json_line_add_text(struct text *t, const char *key, const char *value)
 {
 	add_key(t, key);
 	add_string(t, "\"");
-	for (; *value; value++) {
+	while (*value) {
+		size_t n = text_utf8_length(value, strlen(value));
+
 		if (*value == '\n')
 			add_string(t, "\\n");
-		else if ((unsigned char)*value < ' ')
-			add_string(t, "?");
+		else if (!n) /* unescape() */
+			add_escape(t, 0xdc00 | (unsigned char)*value);
+		else if ((unsigned char)*value < ' ' || *value == 0x7f)
+			add_escape(t, (unsigned char)*value);
 		else if (*value == '"' || *value == '\\')
 			text_add(t, (char[]){ '\\', *value }, 2);
 		else
-			text_add(t, value, 1);
+			text_add(t, value, n);
+		value += n ? n : 1;
 	}
 	add_string(t, "\"");
 }

@@ -67,3 +67,24 @@ void text_fini(struct text *t)
 		free(t->bytes);
 	*t = (struct text){ 0 };
 }
+
+size_t text_utf8_length(const void *text, size_t n)
+{
+	const unsigned char *s = text;
+	unsigned c = s[0], size = c < 0x80   ? 1
+				  : c < 0xc2 ? 0
+				  : c < 0xe0 ? 2
+				  : c < 0xf0 ? 3
+				  : c < 0xf5 ? 4
+					     : 0;
+
+	if (!size || size > n)
+		return 0;
+	for (unsigned i = 1; i < size; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xed && s[1] > 0x9f) ||
+	    (c == 0xf0 && s[1] < 0x90) || (c == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return size;
+}

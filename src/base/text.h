@@ -33,4 +33,8 @@ void text_add(struct text *t, const char *bytes, size_t size);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_fini(struct text *t);
 
+/* text_utf8_length - bytes of the UTF-8 character at @text, with @n > 0 bytes readable; 0 if it is
+ * none (Unicode 15, table 3-7). */
+size_t text_utf8_length(const void *text, size_t n);
+
 #endif

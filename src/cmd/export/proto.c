@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/export/proto.c - encodes fields of protocol buffers: protobuf.dev, "Encoding". */
+#include "base/text.h"
 #include "cmd/export/proto.h"
 
 #include <assert.h>
@@ -93,7 +94,7 @@ static void put_utf8(struct proto *p, const char *s, size_t n)
 	const unsigned char *at = (const unsigned char *)s, *end = at + n;
 
 	while (at < end) {
-		size_t size = *at < 0x80 ? 1 : out_utf8_length(at, (size_t)(end - at));
+		size_t size = *at < 0x80 ? 1 : text_utf8_length(at, (size_t)(end - at));
 
 		memcpy(p->bytes + p->size, size ? (const void *)at : "\xef\xbf\xbd",
 		       size ? size : 3);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "cmd/export/stacks.h"
 
 /* A letter is 0.6 of the font's size in common monospace fonts, and slightly more in some. */
@@ -37,7 +38,7 @@ static void add_text(struct out *o, const char *text, size_t n)
 	const unsigned char *s = (const unsigned char *)text, *end = s + n;
 
 	while (s < end && *s) {
-		size_t size = *s < 0x80 ? 1 : out_utf8_length(s, (size_t)(end - s));
+		size_t size = *s < 0x80 ? 1 : text_utf8_length(s, (size_t)(end - s));
 
 		out_room(o);
 		if (*s == '&')

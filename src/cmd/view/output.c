@@ -160,26 +160,6 @@ void out_text(struct out *o, const char *s, size_t n)
 }
 
 /* RFC 3629: no surrogates, no overlong forms. */
-size_t out_utf8_length(const unsigned char *s, size_t n)
-{
-	unsigned c = s[0], size = c < 0x80   ? 1
-				  : c < 0xc2 ? 0
-				  : c < 0xe0 ? 2
-				  : c < 0xf0 ? 3
-				  : c < 0xf5 ? 4
-					     : 0;
-
-	if (!size || size > n)
-		return 0;
-	for (unsigned i = 1; i < size; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xed && s[1] > 0x9f) ||
-	    (c == 0xf0 && s[1] < 0x90) || (c == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return size;
-}
-
 static void escape(struct out *o, unsigned char c, const char *hex)
 {
 	static const char from[] = "\"\\\n\t\r\b\f", to[] = "\"\\ntrbf";
@@ -251,7 +231,7 @@ static void quote(struct out *o, const char *text, size_t n, const char *hex, co
 		if (is_plain(*s))
 			continue;
 		out_room(o);
-		size = out_utf8_length(s, (size_t)(end - s));
+		size = text_utf8_length(s, (size_t)(end - s));
 		if (!size && invalid)
 			out_bytes(o, invalid, strlen(invalid));
 		else if (!size || *s == '"' || *s == '\\' || (is_control(s, size) && size == 1))

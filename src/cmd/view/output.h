@@ -78,8 +78,4 @@ void out_text(struct out *o, const char *s, size_t n);
 void out_quoted(struct out *o, const char *s, size_t n);
 void out_json(struct out *o, const char *s, size_t n);
 
-/* out_utf8_length - bytes of the UTF-8 character at @s, with @n bytes readable; 0 if it is
- * invalid. */
-size_t out_utf8_length(const unsigned char *s, size_t n);
-
 #endif

@@ -75,7 +75,7 @@ static void malformed_lines_and_prefixes_of_lines_are_refused(void)
 		free(copy);
 	}
 	is(parse(&l, &copy, whole), 0);
-	ok(!json_line_text(&l, "a", text, sizeof text));
+	ok(json_line_text(&l, "a", text, sizeof text) && !strcmp(text, "bA"));
 	free(copy);
 	is(parse(&l, &copy, "{}"), 0);
 	free(copy);
@@ -100,11 +100,66 @@ static void written_members_are_read_again(void)
 	text_fini(&t);
 }
 
+/* Whatever bytes a request held: its answer is JSON for strict parsers, and nothing of it is lost. */
+static void any_bytes_are_written_as_json_and_read_again(void)
+{
+	static const char *const odd[] = { "\x80",	   "a\xff\xfe", "\xc3\xa9t\xe9",
+					   "\xed\xa0\x80", "\xc0\xaf",	"\x1b]0;title\x07",
+					   "\x7f",	   "\t\r\b",	"\xf0\x9f\x90\x9f",
+					   "\xc3" };
+	unsigned seed = 1;
+
+	for (unsigned i = 0; i < 20000; i++) {
+		char value[24], text[64];
+		struct text t = { 0 };
+		struct json_line l;
+		size_t n = i % (sizeof value - 1);
+
+		for (size_t k = 0; k < n; k++) {
+			seed = seed * 1103515245 + 12345;
+			value[k] = (char)(seed >> 16 & 0xff ? seed >> 16 : 1);
+			value[k] = value[k] ? value[k] : 1;
+		}
+		value[n] = 0;
+		if (i < sizeof odd / sizeof *odd)
+			strcpy(value, odd[i]);
+		json_line_add_text(&t, "v", value);
+		is(json_line_end(&t), 0);
+		is(json_line_parse(&l, t.bytes, t.size), 0);
+		for (const char *p = t.bytes; *p; p += text_utf8_length(p, strlen(p)))
+			if (!text_utf8_length(p, strlen(p)) ||
+			    ((unsigned char)*p < ' ' && *p != '\n')) {
+				ok(!"strict JSON");
+				break;
+			}
+		is(json_line_text(&l, "v", text, sizeof text) && !strcmp(text, value), 1);
+		text_fini(&t);
+	}
+}
+
+static void escapes_that_are_none_are_refused(void)
+{
+	static const char *const lines[] = { "{\"v\":\"\\u\"}",	    "{\"v\":\"\\u12\"}",
+					     "{\"v\":\"\\u000g\"}", "{\"v\":\"\\u0000\"}",
+					     "{\"v\":\"\\ud800\"}", "{\"v\":\"\\udc7f\"}",
+					     "{\"v\":\"\\x41\"}" };
+	struct json_line l;
+	char *copy, text[32];
+
+	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
+		is(parse(&l, &copy, lines[i]), 0);
+		ok(!json_line_text(&l, "v", text, sizeof text));
+		free(copy);
+	}
+}
+
 int main(void)
 {
 	run(members_of_a_line_are_found);
 	run(numbers_that_do_not_fit_are_none);
 	run(malformed_lines_and_prefixes_of_lines_are_refused);
 	run(written_members_are_read_again);
+	run(any_bytes_are_written_as_json_and_read_again);
+	run(escapes_that_are_none_are_refused);
 	return test_status();
 }
