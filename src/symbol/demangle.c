@@ -34,7 +34,8 @@ static void on_piece(const char *piece, size_t n, void *arg)
 
 	if (n >= r->size - r->used)
 		longjmp(r->too_long, 1);
-	memcpy(r->to + r->used, piece, n);
+	if (n) /* the piece of an empty name is NULL */
+		memcpy(r->to + r->used, piece, n);
 	r->used += n;
 }
 

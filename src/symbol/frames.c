@@ -14,8 +14,8 @@
 
 /* ---------------------------------------------------------------- one DIE */
 
-/* The linker's name of @die; the source's if it has no other.  Attributes of what it stands for
- * (DW_AT_abstract_origin, DW_AT_specification) are its own. */
+/* The linker's name of @die; the source's if it has no other.  Attributes of the DIE that it stands
+ * for (DW_AT_abstract_origin, DW_AT_specification) are its own. */
 static const char *name_of(Dwarf_Die *die)
 {
 	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };

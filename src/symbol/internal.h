@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbol/internal.h - what the sources of this room share. */
+/* symbol/internal.h - shared by the sources of this room. */
 #ifndef SYMBOL_INTERNAL_H
 #define SYMBOL_INTERNAL_H
 
@@ -23,7 +23,7 @@ struct alias {
 
 struct dwarf; /* units.c */
 
-/* What is known of one address. */
+/* All that is known of one address. */
 struct answer {
 	uint64_t address;
 	struct symbol_frame *frames; /* owned; NULL: the room is free */

@@ -17,7 +17,7 @@ enum place_class {
 	PLACE_MEMORY,	    /* larger than two registers */
 };
 
-/* What the parameters before have taken. */
+/* Places that the parameters before have taken. */
 struct places {
 	unsigned integers, vectors, words;
 };

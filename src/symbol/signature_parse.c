@@ -218,7 +218,7 @@ static int set_value(struct parser *r, const struct type *t, struct signature_va
 
 /* ---------------------------------------------------------------- parameters */
 
-/* A name and what stands around it: "name", "name[8]", "(*name)(int)". */
+/* A name with its brackets: "name", "name[8]", "(*name)(int)". */
 static int take_name(struct parser *r, struct type *t, char name[SIGNATURE_NAME])
 {
 	bool is_function = take(r, "(");
