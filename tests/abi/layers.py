@@ -41,6 +41,7 @@ LAYERS = [
     [("patch", "which functions and marks of a file can be patched, and with which code: plans")],
     [("patch/attach", "libduet put into a running process by ptrace")],
     [("inproc", "libduet: registration, the control page, attaching to sessions, emitting; libduet-libc")],
+    [("inproc/usdt", "USDT marks in the program: stubs, operands packed, ordinary events")],
     [("inproc/calls", "calls of functions in the program: plans applied, stubs, batches")],
     [("ctf/compressed", "Zstandard-compressed files of a trace, written and read")],
     [("ctf/write", "a CTF trace while it is written, and recovered after a kill")],
