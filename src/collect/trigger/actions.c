@@ -60,14 +60,18 @@ static void reap(struct trigger_runner *a)
 			a->commands[i] = 0;
 }
 
-/* The collector's environment and the facts, in one allocation.  NULL without memory. */
+/*
+ * The facts, and the collector's environment, in one allocation; NULL without memory.  A command for
+ * another user's program runs with little more than that user's rights: root's environment may hold
+ * what that user must not read.
+ */
 static char **make_environment(const struct trigger_watch *w, const struct firing *f)
 {
 	char *variable, **env, whole[PATH_MAX];
 	size_t n = 0, room = (ENVIRONMENT - 1) * VARIABLE_BYTES + SNAPSHOT_BYTES;
 	int i = 0;
 
-	while (environ[n])
+	while (!w->o->tenant && environ[n])
 		n++;
 	env = malloc((n + ENVIRONMENT + 1) * sizeof *env + room);
 	if (!env)
@@ -95,7 +99,8 @@ static char **make_environment(const struct trigger_watch *w, const struct firin
 		snprintf(variable, SNAPSHOT_BYTES, "DUET_SNAPSHOT=%s", f->snapshot);
 		env[i++] = variable;
 	}
-	memcpy(env + i, environ, (n + 1) * sizeof *env);
+	memcpy(env + i, environ, n * sizeof *env);
+	env[i + n] = NULL;
 	return env;
 }
 

@@ -4,8 +4,9 @@
 import os
 import socket
 
-from world import World, enter, has  # first: it finds tests/lib
+from world import ROOTS, World, enter, has  # first: it finds tests/lib
 import proc
+import recorder
 from trial import is_, ok, paths, run_cases, skip, until
 
 program, rights, library = paths(3)
@@ -98,6 +99,31 @@ def its_rights_permit_nothing_else():
     is_(c.wait(), 0, "it ends well")
 
 
+def a_command_for_her_program_has_nothing_of_roots_environment():
+    trace, place = world.work + "/environment", world.work + "/environment-place"
+    os.mkdir(place)
+    os.chmod(place, 0o1777)
+    script = world.work + "/print-environment"
+    with open(script, "w") as f:
+        f.write("#!/bin/sh\n/usr/bin/env > %s/fresh && /bin/mv %s/fresh %s/env\n" % (place, place, place))
+    os.chmod(script, 0o755)
+    alice = world.user(ALICE)
+    c = recorder.collect(trace, "-e", "tenants:*", "--all-users", "--trigger",
+                         "event tenants:tick if uid == %d -> once, run %s" % (ALICE, script),
+                         directory=ROOTS, env=dict(world.env(), SECRET="of root"))
+    until(lambda: has("default@%d" % ALICE), "she is served")
+    alice.record(1)
+    until(lambda: os.path.exists(place + "/env"), "the command has run")
+    with open(place + "/env", errors="replace") as f:
+        names = [line.split("=")[0] for line in f]
+    ok("DUET_TRIGGER" in names, "the facts are there", str(names))
+    is_([n for n in names if not n.startswith("DUET_") and n not in ("PWD", "OLDPWD", "SHLVL", "_")], [],
+        "and, but for the shell's own, nothing else")
+    alice.end()
+    c.terminate()
+    is_(c.wait(), 0, "it ends well")
+
+
 def has_passrights():
     with socket.socket(socket.AF_UNIX) as s:
         try:
@@ -139,4 +165,5 @@ if not enter():
     skip("no right to make namespaces")
 world = World(program, library)
 run_cases(a_users_collector_has_one_capability_and_a_containers_two, its_rights_permit_nothing_else,
+          a_command_for_her_program_has_nothing_of_roots_environment,
           a_tenant_passes_no_descriptor_to_its_collector)
