@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { SUB_BITS = 7, SUB = 1 << SUB_BITS, N_BUCKETS = (64 - SUB_BITS + 1) * SUB };
+enum { FEW = 8192 }; /* values that take as much memory as buckets */
 
 /* Below SUB each value has its own bucket. Above, the SUB_BITS bits after the leading one select
  * it. */
@@ -88,6 +89,22 @@ int samples_add(struct samples *s, uint64_t value)
 	s->is_sorted = false;
 	count(s, 1, value, value, value);
 	assert(s->min <= value && value <= s->max);
+	return 0;
+}
+
+int samples_add_many(struct samples *s, uint64_t value, uint64_t n)
+{
+	int err = 0;
+
+	if (!s->buckets && s->n + n <= FEW) {
+		while (n-- && !err)
+			err = samples_add(s, value);
+		return err;
+	}
+	if (!s->buckets && switch_to_buckets(s))
+		return -ENOMEM;
+	s->buckets[bucket_of(value)] += n;
+	count(s, n, value && n > UINT64_MAX / value ? UINT64_MAX : value * n, value, value);
 	return 0;
 }
 

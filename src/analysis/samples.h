@@ -26,6 +26,8 @@ struct samples {
 
 /* A zeroed struct is empty. These return 0 or -ENOMEM. */
 int samples_add(struct samples *s, uint64_t value);
+/* samples_add_many - @n times the same value, at once: percentiles may be those of buckets then. */
+int samples_add_many(struct samples *s, uint64_t value, uint64_t n);
 int samples_merge(struct samples *to, const struct samples *from);
 void samples_fini(struct samples *s);
 

@@ -84,7 +84,8 @@ LAYERS = [
      ("analysis/syscalls", "system calls: entry and exit paired, arguments in words")],
     [("analysis/wait", "where a thread's time went, and whom it waited for")],
     [("analysis/calls", "calls of programs: batches decoded, one tree with the kernel")],
-    [("analysis/report", "one file per report"),
+    [("analysis/diff", "two recordings compared"),
+     ("analysis/report", "one file per report"),
      ("analysis/timeline", "slices, instants and states for viewers")],
     [("cmd", "the command: one file per verb; only cmd prints and exits")],
 ]

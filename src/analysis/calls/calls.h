@@ -100,6 +100,16 @@ bool fcalls_is_batch(const struct fcalls *c, const struct trace_event *e);
 
 uint32_t fcalls_n_processes(const struct fcalls *c);
 const struct fcalls_process *fcalls_process(const struct fcalls *c, uint32_t i);
+/* A file that a process had mapped, and whose functions may be patched. */
+struct fcalls_object {
+	uint64_t bias; /* added to addresses of the file */
+	uint8_t build_id[ABI_BUILD_ID_BYTES];
+	uint32_t build_id_bytes;
+	char path[256];
+};
+/* fcalls_object - object @i of process @process; false: it has no more. */
+bool fcalls_object(const struct fcalls *c, uint32_t process, uint32_t i, struct fcalls_object *o);
+
 uint32_t fcalls_n_threads(const struct fcalls *c);
 const struct fcalls_thread *fcalls_thread(const struct fcalls *c, uint32_t i);
 

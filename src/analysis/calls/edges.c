@@ -16,7 +16,7 @@
 struct making {
 	struct edges *to;
 	const struct block *b;
-	int64_t limit_ns;	   /* of the edge made last: earlier ones are not later */
+	int64_t limit_ns; /* of the edge made last: earlier ones are not later */
 };
 
 /* A call that was left, or an open one. */

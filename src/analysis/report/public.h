@@ -5,7 +5,6 @@
 
 #include "analysis/report/count.h"
 #include "analysis/report/cpu.h"
-#include "analysis/report/diff.h"
 #include "analysis/report/heap.h"
 #include "analysis/report/io.h"
 #include "analysis/report/irq.h"

@@ -17,21 +17,13 @@
 
 #include "analysis/stacks/callstack.h"
 #include "analysis/stacks/function_graph.h"
+#include "analysis/stacks/table.h"
 #include "analysis/pass.h"
 #include "base/hash.h"
 #include "symbol/symbol.h"
 #include "trace/symbols/public.h"
 
 static const uint32_t NO_MAPPING = UINT32_MAX, FUNCTION = UINT32_MAX - 1;
-
-/* Maps two numbers to one value by open addressing; at most half full. */
-struct table {
-	struct slot {
-		uint64_t a, b;
-		uint32_t value; /* plus 1; 0: empty */
-	} * at;
-	uint32_t n, n_slots;
-};
 
 struct class
 {
@@ -55,46 +47,6 @@ struct stacks_private {
 	struct table texts;	/* (hash, counter for equal hashes): frame */
 	uint32_t n_frame_rooms, n_node_rooms, n_thread_rooms;
 };
-
-static struct slot *slot_of(struct slot *at, uint32_t n, uint64_t a, uint64_t b)
-{
-	uint64_t hash = (a * 0x9E3779B97F4A7C15u ^ b) * 0xff51afd7ed558ccdu;
-	uint32_t i = (uint32_t)(hash >> 32) & (n - 1);
-
-	while (at[i].value && (at[i].a != a || at[i].b != b))
-		i = (i + 1) & (n - 1);
-	return &at[i];
-}
-
-/* The slot of a key, which the caller fills if its value is 0; NULL if there is no memory. */
-static struct slot *table_find(struct table *t, uint64_t a, uint64_t b)
-{
-	uint32_t n = t->n_slots ? t->n_slots * 2 : 1024;
-	struct slot *bigger, *p;
-
-	if (t->n * 2 >= t->n_slots) {
-		bigger = calloc(n, sizeof *bigger);
-		if (!bigger)
-			return NULL;
-		for (uint32_t i = 0; i < t->n_slots; i++)
-			if (t->at[i].value)
-				*slot_of(bigger, n, t->at[i].a, t->at[i].b) = t->at[i];
-		free(t->at);
-		t->at = bigger;
-		t->n_slots = n;
-	}
-	p = slot_of(t->at, t->n_slots, a, b);
-	if (!p->value)
-		*p = (struct slot){ a, b, 0 };
-	return p;
-}
-
-static void fill(struct table *t, struct slot *p, uint32_t value)
-{
-	assert(!p->value && t->n < t->n_slots);
-	p->value = value + 1;
-	t->n++;
-}
 
 /* ---------------------------------------------------------------- opening */
 
@@ -181,6 +133,17 @@ int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d
 				       "applications, -k profile:99 samples them, "
 				       "-k stack:sched_switch records them with events of the "
 				       "kernel, --graph F those of the kernel's functions");
+}
+
+int stacks_init_empty(struct stacks *s)
+{
+	struct stacks_private *p = calloc(1, sizeof *p);
+
+	*s = (struct stacks){ .private = p };
+	if (!p || pass_grow(&s->nodes, &p->n_node_rooms, STACKS_ROOT, sizeof *s->nodes))
+		return -ENOMEM;
+	s->n_nodes = 1;
+	return 0;
 }
 
 void stacks_fini(struct stacks *s)
@@ -378,6 +341,23 @@ static int keep_sample(struct stacks_thread *t, int64_t time_ns, uint64_t weight
 		return -ENOMEM;
 	t->samples[t->n_samples++] = (struct stacks_sample){ time_ns, weight, node };
 	return 0;
+}
+
+int64_t stacks_child(struct stacks *s, uint32_t parent, const char *name)
+{
+	return child_of(s, parent, frame_named(s, name, strlen(name)));
+}
+
+int stacks_add(struct stacks *s, uint32_t node, uint64_t weight, int64_t time_ns,
+	       const struct thread_identity *w)
+{
+	struct stacks_thread *t = w ? thread_of(s, w) : NULL;
+
+	add_weight(s, node, weight);
+	s->n_samples++;
+	if (!w)
+		return 0;
+	return t ? keep_sample(t, time_ns, weight, node) : -ENOMEM;
 }
 
 static int on_call(struct stacks *s, const struct trace_event *e, const struct thread_identity *w,

@@ -71,7 +71,15 @@ struct stacks_options {
 /* stacks_init - returns 0; -ENODATA if no event of the trace has a call stack; or another
  * -errno. */
 int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d);
+/* stacks_init_empty - a tree that the caller fills: stacks_child(), stacks_add().  0 or -ENOMEM. */
+int stacks_init_empty(struct stacks *s);
 void stacks_fini(struct stacks *s);
+
+/* stacks_child - the node of function @name below @parent; or -ENOMEM. */
+int64_t stacks_child(struct stacks *s, uint32_t parent, const char *name);
+/* stacks_add - add @weight to @node.  @w: the thread, whose sample is kept; or NULL.  0 or -ENOMEM. */
+int stacks_add(struct stacks *s, uint32_t node, uint64_t weight, int64_t time_ns,
+	       const struct thread_identity *w);
 
 /* stacks_on_event - feed an event; one without a call stack is ignored. Returns 0 or -ENOMEM. */
 int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct thread_identity *w);

@@ -6,6 +6,7 @@
  *   events.c     the role of each event class
  *   slices.c     slices and instants
  *   states.c     states of threads
+ *   calls.c      calls of programs
  */
 #ifndef ANALYSIS_TIMELINE_INTERNAL_H
 #define ANALYSIS_TIMELINE_INTERNAL_H
@@ -40,9 +41,14 @@ struct timeline_plan {
 /* timeline_plan - an array by class number, which the caller frees; NULL if there is no memory. */
 struct timeline_plan *timeline_plan(const struct pass *r, const struct timeline_options *o);
 
+enum { TIMELINE_DEPTH_MAX = 256 }; /* deeper slices become instants; deeper calls are left out */
+#define TIMELINE_CALL UINT32_MAX   /* the pair of calls of programs */
+
 struct open_slice {
 	uint32_t pair;
-	uint8_t domain;
+	uint8_t domain;		  /* whose losses end it; UINT8_MAX: none */
+	bool is_hidden, is_early; /* not reported: too deep, or begun before the range */
+	const char *name;	  /* of a call */
 };
 
 struct timeline_row {
@@ -79,6 +85,9 @@ int timeline_on_exit(struct timeline *t, const struct timeline_current *n);
 /* timeline_close_rows - at loss @e: close the slices that lost events might have ended. */
 int timeline_close_rows(struct timeline *t, struct timeline_row *rows, uint32_t n_rows,
 			const struct trace_event *e, bool is_of_cpu);
+/* timeline_close_above - close the slices above @keep; @event ends the lowest of them. */
+int timeline_close_above(struct timeline *t, struct timeline_row *row, uint32_t keep,
+			 struct timeline_item *item, const struct trace_event *event);
 void timeline_free_rows(struct timeline_row *rows, uint32_t n);
 
 /* states.c */
@@ -86,5 +95,12 @@ int timeline_on_switch(struct timeline *t, const struct timeline_current *n);
 int timeline_on_waking(struct timeline *t, const struct timeline_current *n);
 /* timeline_end_states - report the states that are open at the end of the recording. */
 int timeline_end_states(struct timeline *t);
+
+/* calls.c */
+int timeline_open_calls(struct timeline *t, struct trace *second, struct diag *d);
+void timeline_close_calls(struct timeline *t);
+int timeline_on_call(struct timeline *t, const struct fcalls_item *call);
+/* timeline_begin_range - the range begins: report the calls that are open. */
+int timeline_begin_range(struct timeline *t);
 
 #endif

@@ -14,8 +14,6 @@
 #include "analysis/irq_stack.h"
 #include "analysis/timeline/internal.h"
 
-enum { DEPTH_MAX = 256 }; /* deeper slices become instants */
-
 int timeline_report(struct timeline *t, const struct timeline_item *item)
 {
 	t->n_items++;
@@ -103,29 +101,31 @@ int timeline_open_slice(struct timeline *t, const struct timeline_current *n)
 		return 0;
 	if (!row)
 		return -ENOMEM;
-	assert(row->n_open <= DEPTH_MAX);
-	if (row->n_open == DEPTH_MAX)
+	if (row->n_open >= TIMELINE_DEPTH_MAX)
 		return timeline_instant(t, n, 0);
 	if (pass_grow(&row->open, &row->n_rooms, row->n_open, sizeof *row->open))
 		return -ENOMEM;
 	name_by_function(t, n, &item);
 	name_by_softirq(n, &item);
 	row->open[row->n_open++] =
-		(struct open_slice){ n->plan->pair, (uint8_t)n->e->stream->source->domain };
+		(struct open_slice){ .pair = n->plan->pair,
+				     .domain = (uint8_t)n->e->stream->source->domain };
 	return timeline_report(t, &item);
 }
 
-/* Closes the slices above @keep; @event ends the lowest of them. */
-static int close_above(struct timeline *t, struct timeline_row *row, uint32_t keep,
-		       struct timeline_item *item, const struct trace_event *event)
+int timeline_close_above(struct timeline *t, struct timeline_row *row, uint32_t keep,
+			 struct timeline_item *item, const struct trace_event *event)
 {
 	int err = 0;
 
 	assert(keep <= row->n_open);
 	item->kind = TIMELINE_END;
 	while (row->n_open > keep && !err) {
-		item->event = --row->n_open == keep ? event : NULL;
-		err = timeline_report(t, item);
+		const struct open_slice *s = &row->open[--row->n_open];
+
+		item->event = row->n_open == keep ? event : NULL;
+		if (!s->is_hidden && !s->is_early)
+			err = timeline_report(t, item);
 	}
 	return err;
 }
@@ -140,7 +140,7 @@ int timeline_close_slice(struct timeline *t, const struct timeline_current *n)
 		return -ENOMEM;
 	for (i = row->n_open; i && row->open[i - 1].pair != n->plan->pair; i--)
 		;
-	return i ? close_above(t, row, i - 1, &item, n->e) : timeline_instant(t, n, 0);
+	return i ? timeline_close_above(t, row, i - 1, &item, n->e) : timeline_instant(t, n, 0);
 }
 
 int timeline_close_rows(struct timeline *t, struct timeline_row *rows, uint32_t n_rows,
@@ -158,7 +158,7 @@ int timeline_close_rows(struct timeline *t, struct timeline_row *rows, uint32_t 
 
 		while (keep < rows[i].n_open && rows[i].open[keep].domain != domain)
 			keep++;
-		err = close_above(t, &rows[i], keep, &item, NULL);
+		err = timeline_close_above(t, &rows[i], keep, &item, NULL);
 	}
 	return err;
 }
@@ -174,7 +174,7 @@ int timeline_on_exit(struct timeline *t, const struct timeline_current *n)
 		return -ENOMEM;
 	err = timeline_instant(t, n, 0);
 	if (!err && !item.is_of_cpu)
-		err = close_above(t, row, 0, &item, NULL);
+		err = timeline_close_above(t, row, 0, &item, NULL);
 	return err;
 }
 

@@ -51,6 +51,7 @@ int timeline_init(struct timeline *t, struct trace *first, struct diag *d)
 static void end_second(struct timeline *t)
 {
 	threads_close(t->threads);
+	timeline_close_calls(t);
 	free(t->plans);
 	free(t->states);
 	free(t->running);
@@ -190,17 +191,47 @@ static int on_lost(struct timeline *t, const struct trace_event *e)
 	return err ? err : timeline_report(t, &item);
 }
 
+/* The next event or loss; or a call of a program, then *@call is set. */
+static int next_item(struct timeline *t, struct trace_event *e, struct fcalls_item *call,
+		     bool *is_call, struct diag *d)
+{
+	int is;
+
+	*is_call = false;
+	if (!t->walk)
+		return trace_next(t->trace, e, d);
+	is = fcalls_walk_next(t->walk, call, d);
+	if (is <= 0)
+		return is < 0 ? is : TRACE_END;
+	*is_call = is == FCALLS_ENTER || is == FCALLS_LEAVE;
+	if (*is_call)
+		e->time_ns = call->time_ns;
+	else
+		*e = *call->event;
+	return is == FCALLS_LOST ? TRACE_LOST : TRACE_EVENT;
+}
+
 static int read_all(struct timeline *t, struct diag *d)
 {
+	bool has_begun = t->o->from_ns == INT64_MIN, is_call;
+	struct fcalls_item call;
 	struct trace_event e;
 	int item = TRACE_END, err = 0;
 
-	while (!err && (item = trace_next(t->trace, &e, d)) > 0) {
+	while (!err && (item = next_item(t, &e, &call, &is_call, d)) > 0) {
 		if (e.time_ns > t->o->to_ns)
+			break;
+		if (!has_begun && e.time_ns >= t->o->from_ns) {
+			has_begun = true;
+			err = timeline_begin_range(t);
+		}
+		if (err)
 			break;
 		if (item == TRACE_EVENT && e.time_ns > t->last_ns)
 			t->last_ns = e.time_ns;
-		err = item == TRACE_EVENT ? on_event(t, &e) : on_lost(t, &e);
+		err = is_call		    ? timeline_on_call(t, &call)
+		      : item == TRACE_EVENT ? on_event(t, &e)
+					    : on_lost(t, &e);
 	}
 	if (item < 0)
 		return item;
@@ -223,5 +254,7 @@ int timeline_run(struct timeline *t, struct trace *second, const struct timeline
 	if (!t->plans)
 		return diag_fail(d, -ENOMEM, "no memory for event classes");
 	err = threads_open(&t->threads, second, d);
+	if (!err && o->has_calls)
+		err = timeline_open_calls(t, second, d);
 	return err ? err : read_all(t, d);
 }

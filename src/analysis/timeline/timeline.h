@@ -12,18 +12,19 @@
  *   (3) a selected event is reported once: as begin, end or instant (switches: as SWITCH);
  *       an end is also reported if it is not selected but its begin was
  *
- * Slices are system calls, function calls (of probes, or of a graph of kernel functions), and pairs
+ * Slices are calls of programs, system calls, function calls (of probes, or of a graph of kernel functions), and pairs
  * of events. The caller names such pairs, or their names match: x_entry x_exit, x_begin x_end, ...
  * Slices that are open at the end stay open.
  */
 #ifndef ANALYSIS_TIMELINE_TIMELINE_H
 #define ANALYSIS_TIMELINE_TIMELINE_H
 
+#include "analysis/calls/calls.h"
 #include "analysis/coverage.h"
 #include "trace/symbols/public.h"
 
 enum timeline_kind {
-	TIMELINE_BEGIN,
+	TIMELINE_BEGIN,	  /* event: NULL for a call of a program */
 	TIMELINE_END,	  /* event: NULL if no recorded event ends it */
 	TIMELINE_INSTANT, /* flow: that of the wakeup, 0 for none */
 	TIMELINE_SWITCH,  /* event: sched_switch */
@@ -73,6 +74,7 @@ struct timeline_options {
 	uint32_t n_counters;
 	struct kallsyms *functions; /* symbols of the kernel for names of slices; borrowed, or
 				     * NULL */
+	bool has_calls;		    /* calls of programs are slices */
 	timeline_take *take;
 	void *context;
 };
@@ -93,6 +95,10 @@ struct timeline {
 	uint32_t *running; /* by CPU: thread + 1 */
 	int64_t *sums;	   /* by process and counter */
 	uint32_t n_rows, n_cpu_rows, n_states, n_running, n_sums;
+	struct fcalls *calls; /* of the second pass, or NULL */
+	struct fcalls_walk *walk;
+	uint32_t *call_threads; /* by thread of the walk: thread + 1 */
+	uint32_t n_call_threads;
 	uint64_t n_flows;
 	int64_t last_ns;
 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/report/public.h"
+#include "analysis/diff/diff.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/report/internal.h"
@@ -23,9 +23,9 @@ struct arguments {
 
 static const char usage[] =
 	"usage: duet diff [OPTIONS] A B\n\n"
-	"Shows the changes from recording A to recording B: system calls, CPU time, events; "
-	"significant\n"
-	"changes first (Mann-Whitney, corrected for their number by Holm).\n\n"
+	"Shows the changes from recording A to recording B: system calls, functions, CPU time, "
+	"events;\n"
+	"significant changes first (Mann-Whitney, corrected for their number by Holm).\n\n"
 	"  --pair X Y  also the time from an event like X to the next like Y of a thread\n"
 	"  --all       also the rows without a significant change\n"
 	"  --limit N   at most N lines in a table (default: 30)\n"
@@ -39,7 +39,7 @@ static bool is_significant(const struct diff_row *row)
 /* The direction of a significant change, in one word. */
 static const char *verdict(const struct diff_row *row)
 {
-	bool is_time = row->kind == DIFF_CALL || row->kind == DIFF_PAIR,
+	bool is_time = row->kind != DIFF_EVENT && row->kind != DIFF_CPU,
 	     is_up = row->superiority > 0.5;
 
 	if (!row->is_tested)
@@ -96,6 +96,23 @@ static void add_times(struct table *t, struct diff_row *row)
 	end_row(t, row);
 }
 
+static void add_function(struct table *t, struct diff_row *row)
+{
+	struct diff_side *a = &row->side[0], *b = &row->side[1];
+
+	table_text(t, row->name);
+	table_number(t, (int64_t)a->n);
+	table_number(t, (int64_t)b->n);
+	table_number(t, (int64_t)a->total_ns);
+	table_number(t, (int64_t)b->total_ns);
+	table_number(t, (int64_t)a->ns);
+	table_number(t, (int64_t)b->ns);
+	put_percentile(t, &a->time, 50);
+	put_percentile(t, &b->time, 50);
+	put_percent(t, (double)a->total_ns, (double)b->total_ns);
+	end_row(t, row);
+}
+
 static void add_rates(struct table *t, const struct diff *d, const struct diff_row *row)
 {
 	double a = per_second((double)row->side[0].n, &d->half[0]);
@@ -144,6 +161,19 @@ static const struct column call_columns[] = { { "call", "system call", CELL_TEXT
 static const struct column pair_columns[] = { { "from", "from", CELL_TEXT },
 					      TIME_COLUMNS,
 					      END_COLUMNS };
+static const struct column function_columns[] = {
+	{ "function", "function", CELL_TEXT },
+	{ "n_a", "calls A", CELL_COUNT },
+	{ "n_b", "B", CELL_COUNT },
+	{ "total_a_ns", "total A", CELL_NS },
+	{ "total_b_ns", "B", CELL_NS },
+	{ "self_a_ns", "self A", CELL_NS },
+	{ "self_b_ns", "B", CELL_NS },
+	{ "p50_a_ns", "p50 A", CELL_NS },
+	{ "p50_b_ns", "B", CELL_NS },
+	{ "total_percent", "total", CELL_CHANGE },
+	END_COLUMNS,
+};
 static const struct column cpu_columns[] = {
 	{ "program", "program", CELL_TEXT },
 	{ "a_ns", "CPU time A", CELL_NS },
@@ -172,6 +202,8 @@ static const struct {
 			sizeof pair_columns / sizeof *pair_columns },
 	[DIFF_CALL] = { "syscalls", "System calls", call_columns,
 			sizeof call_columns / sizeof *call_columns },
+	[DIFF_FUNCTION] = { "functions", "Functions", function_columns,
+			    sizeof function_columns / sizeof *function_columns },
 	[DIFF_CPU] = { "programs", "CPU time of programs", cpu_columns,
 		       sizeof cpu_columns / sizeof *cpu_columns },
 	[DIFF_EVENT] = { "events", "Events", event_columns,
@@ -198,6 +230,8 @@ static void print_kind(struct page *p, struct diff *d, enum diff_kind kind,
 			add_rates(&t, d, row);
 		else if (kind == DIFF_CPU)
 			add_cpu(&t, d, row);
+		else if (kind == DIFF_FUNCTION)
+			add_function(&t, row);
 		else
 			add_times(&t, row);
 	}
@@ -242,6 +276,7 @@ static int print_all(struct diff *d, const struct arguments *a, char **paths)
 		  "%u of %u tested rows changed significantly (p < 0.05 over all of them together)",
 		  d->n_significant, d->n_tested);
 	print_kind(&p, d, DIFF_PAIR, a);
+	print_kind(&p, d, DIFF_FUNCTION, a);
 	print_kind(&p, d, DIFF_CALL, a);
 	print_kind(&p, d, DIFF_CPU, a);
 	print_kind(&p, d, DIFF_EVENT, a);

@@ -54,8 +54,9 @@ static void add_types(struct text *t)
 	text_addf(t, "\n");
 }
 
-static void add_env_block(struct text *t, const char *domain, const char *scope)
+static void add_env_block(struct text *t, const struct ctf_writer_options *o)
 {
+	const char *domain = o->domain;
 	bool kernel = !strcmp(domain, "kernel");
 	struct utsname u;
 	time_t now = time(NULL);
@@ -80,12 +81,12 @@ static void add_env_block(struct text *t, const char *domain, const char *scope)
 		text_addf(t, "\ttracer_buffering_id = %u;\n", (unsigned)getuid());
 		text_addf(t, "\tarchitecture_bit_width = %d;\n", (int)sizeof(long) * 8);
 	}
-	add_env(t, "hostname", u.nodename);
+	add_env(t, "hostname", o->hostname ? o->hostname : u.nodename);
 	add_env(t, "trace_name", "duet");
 	add_env(t, "trace_creation_datetime", when);
 	add_env(t, "duet_version", DUET_VERSION);
-	if (scope)
-		add_env(t, "duet_scope", scope);
+	if (o->scope)
+		add_env(t, "duet_scope", o->scope);
 	text_addf(t, "};\n\n");
 }
 
@@ -102,7 +103,7 @@ static void add_head(struct text *t, const struct ctf_writer *s, const struct ct
 		  "\tpacket.header := struct {\n\t\tuint32_t magic;\n\t\tuint8_t uuid[16];\n"
 		  "\t\tuint32_t stream_id;\n\t\tuint64_t stream_instance_id;\n\t};\n};\n\n",
 		  uuid, __BYTE_ORDER == __LITTLE_ENDIAN ? "le" : "be");
-	add_env_block(t, o->domain, o->scope);
+	add_env_block(t, o);
 	print_uuid(uuid, boot_id);
 	text_addf(t,
 		  "clock {\n\tname = \"monotonic\";\n\tuuid = \"%s\";\n\tdescription = \"%s\";\n"
@@ -131,7 +132,11 @@ int ctf_writer_open(struct ctf_writer *s, const struct ctf_writer_options *o, st
 	strcpy(s->path, o->path);
 	if (getrandom(s->uuid, sizeof s->uuid, 0) != sizeof s->uuid)
 		return diag_errno(d, "cannot draw a trace uuid");
-	err = clock_boot_id(boot_id);
+	err = 0;
+	if (o->clock_uuid)
+		memcpy(boot_id, o->clock_uuid, sizeof boot_id);
+	else
+		err = clock_boot_id(boot_id);
 	if (err)
 		return diag_fail(d, err, "cannot read the boot id in /proc/sys/kernel/random");
 	err = io_make_dirs(o->path);

@@ -52,6 +52,10 @@ struct ctf_writer_options {
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
 	/* kernel: "machine", or "followed" if only some processes are recorded; or NULL */
 	const char *scope;
+	/* for a trace made of another: its host, and the 16 bytes of its clock's uuid.  NULL: this
+	 * machine's */
+	const char *hostname;
+	const uint8_t *clock_uuid;
 };
 
 /* ctf_writer_open - create the directory and write the head of its metadata (trace, env and

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/diff.h - compares two recordings: the differences, and whether they are more than
+ * analysis/diff/diff.h - compares two recordings: the differences, and whether they are more than
  * chance.
  *
- * Durations (system calls, from event A to event B) are two samples: Mann and Whitney's U test,
+ * Durations (system calls, functions of programs, from event A to event B) are two samples: Mann and Whitney's U test,
  * two-sided, by the normal approximation with correction for ties ("On a Test of Whether one of Two
  * Random Variables is Stochastically Larger than the Other", Annals of Mathematical Statistics 18,
  * 1947). It assumes no shape of the distributions, which suits durations. It is not used with fewer
@@ -20,20 +20,21 @@
  * Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6,
  * 1979), over all tested rows.
  */
-#ifndef ANALYSIS_REPORT_DIFF_H
-#define ANALYSIS_REPORT_DIFF_H
+#ifndef ANALYSIS_DIFF_DIFF_H
+#define ANALYSIS_DIFF_DIFF_H
 
 #include "analysis/samples.h"
 #include "analysis/pass.h"
 
 enum { DIFF_SLICES = 32, DIFF_LEAST = 8 };
 
-enum diff_kind { DIFF_EVENT, DIFF_CALL, DIFF_CPU, DIFF_PAIR, DIFF_KINDS };
+enum diff_kind { DIFF_EVENT, DIFF_CALL, DIFF_CPU, DIFF_PAIR, DIFF_FUNCTION, DIFF_KINDS };
 
 struct diff_side {
-	uint64_t n;	       /* events; calls; CPU: switches to it */
-	uint64_t ns;	       /* CPU: its time */
-	struct samples time;   /* calls, pairs */
+	uint64_t n;	       /* events; calls, functions; CPU: switches to it */
+	uint64_t ns;	       /* CPU: its time; functions: time in themselves */
+	uint64_t total_ns;     /* functions */
+	struct samples time;   /* calls, pairs, functions */
 	struct samples slices; /* events: counts; CPU: nanoseconds */
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/rank_test.c - the rank test that decides whether a difference is more than
+ * analysis/diff/rank_test.c - the rank test that decides whether a difference is more than
  * chance: see diff.h.
  */
 #include <assert.h>
 #include <math.h>
 
-#include "analysis/report/diff.h"
+#include "analysis/diff/diff.h"
 
 /* The sums over all values of both samples, in ascending order. */
 struct ranking {

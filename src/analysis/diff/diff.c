@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/diff.c - reads each recording once, fills one side of the rows, then tests and
+ * analysis/diff/diff.c - reads each recording once, fills one side of the rows, then tests and
  * sorts them.
  */
-#include "analysis/report/diff.h"
+#include "analysis/diff/diff.h"
+#include "analysis/diff/calls.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -52,9 +53,9 @@ struct reading { /* the pass over one recording */
 
 /* ---------------------------------------------------------------- rows */
 
-static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const char *name,
-			       size_t size)
+static struct diff_row *row_of(void *context, enum diff_kind kind, const char *name, size_t size)
 {
+	struct reading *r = context;
 	struct diff *d = r->d;
 	int64_t i = index_find(r->row_keys, kind, hash_bytes(name, size), size, true);
 
@@ -350,7 +351,7 @@ static int read_half(struct reading *r, struct trace *t, struct diag *diag)
 	calls_fini(&r->calls);
 	coverage_fini(&r->coverage);
 	pass_fini(&r->run);
-	return err;
+	return err ? err : diff_take_calls(t, r->side, row_of, r, diag);
 }
 
 /* ---------------------------------------------------------------- both */
@@ -382,6 +383,9 @@ static int test_row(struct diff *d, struct diff_row *row)
 	else if (row->kind == DIFF_CPU)
 		row->change =
 			(double)b->ns / seconds(&d->half[1]) - (double)a->ns / seconds(&d->half[0]);
+	else if (row->kind == DIFF_FUNCTION)
+		row->change = (double)b->total_ns / seconds(&d->half[1]) -
+			      (double)a->total_ns / seconds(&d->half[0]);
 	else
 		row->change = (double)b->time.sum / seconds(&d->half[1]) -
 			      (double)a->time.sum / seconds(&d->half[0]);
