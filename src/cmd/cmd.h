@@ -21,6 +21,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_disable(int argc, char **argv);
 int cmd_enable(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_graph(int argc, char **argv);
 int cmd_lend(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_live(int argc, char **argv);

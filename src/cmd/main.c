@@ -25,6 +25,8 @@ static const struct {
 	{ "stats", cmd_stats, "how many events, by event, process, thread, CPU and stream" },
 	{ "report", cmd_report,
 	  "answers: where time went, CPU, system calls, I/O, locks, heap, ..." },
+	{ "graph", cmd_graph,
+	  "calls of functions as they happened, or summed: programs and kernel" },
 	{ "diff", cmd_diff, "what changed from one recording to another, and whether by chance" },
 	{ "repair", cmd_repair, "make a readable recording from a damaged one" },
 	{ "export", cmd_export,

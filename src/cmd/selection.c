@@ -148,10 +148,16 @@ bool selection_is_state_event(const char *event)
 	       !strncmp(event, "lttng_ust_statedump:", 20);
 }
 
+bool selection_is_batch(const char *event)
+{
+	return !strcmp(event, "duet_calls:batch");
+}
+
 void selection_mark_default(const struct trace *t, bool *is_wanted)
 {
 	for (uint32_t i = 0; i < trace_n_sources(t); i++)
 		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c;
 		     c = c->next)
-			is_wanted[c->number] = !selection_is_state_event(c->name);
+			is_wanted[c->number] =
+				!selection_is_state_event(c->name) && !selection_is_batch(c->name);
 }

@@ -34,6 +34,8 @@ int selection_refuse(const struct trace *t, const char *pattern, struct diag *d)
  * recording.  Such events name threads and files for reports.
  */
 bool selection_is_state_event(const char *event);
+/* selection_is_batch - whether the event holds calls of programs, as bytes. */
+bool selection_is_batch(const char *event);
 /* selection_mark_default - mark the classes (by number) of all other events, and unmark these. */
 void selection_mark_default(const struct trace *t, bool *is_wanted);
 

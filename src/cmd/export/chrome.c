@@ -206,7 +206,8 @@ static int put_event(struct chrome *c, const struct timeline_item *item, char ph
 		return err;
 	begin(c, phase);
 	if (phase != 'E') {
-		const char *category = categories[item->event->stream->source->domain];
+		const char *category =
+			item->event ? categories[item->event->stream->source->domain] : "call";
 
 		out_literal(c->o, ",\"name\":");
 		add_string(c->o, item->name, item->name_size);

@@ -4,7 +4,8 @@
  *
  * The copy has the same files as the recording's directory, each decompressed
  * (ctf/compressed/compressed.h).  If it cannot be completed, it is removed.  Events are copied byte
- * for byte.
+ * for byte.  Calls of programs, which are bytes in batches, become a trace more
+ * (cmd/export/cyg_profile.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 
 #include "base/io.h"
 #include "cmd/cmd.h"
+#include "cmd/export/cyg_profile.h"
 #include "cmd/export/internal.h"
 #include "cmd/progress.h"
 #include "ctf/compressed/compressed.h"
@@ -130,6 +132,8 @@ static int copy_recording(const char *path, const char *to, struct diag *d)
 	progress_end();
 	if (err < 0 && !job.err)
 		job.err = diag_errno(d, "cannot read %s", path);
+	if (!job.err)
+		job.err = export_cyg_profile(path, to, d);
 	if (job.err)
 		io_remove_tree(to);
 	return job.err;

@@ -59,6 +59,7 @@ static void help(void)
 	      "  --counter EVENT:FIELD draw this field as a counter (may be repeated)\n"
 	      "  --weight WHAT         stacks: a field to add up, time until the thread's next, or "
 	      "off-cpu; default: 1\n"
+	      "                        calls of programs: time (the default), on-cpu, off-cpu\n"
 	      "  --title TEXT          svg: its heading\n",
 	      stdout);
 }
@@ -138,6 +139,7 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 				      .counters = x->counters,
 				      .n_counters = x->n_counters,
 				      .functions = kallsyms_open(x->paths, x->n_paths),
+				      .has_calls = export_has_calls(x),
 				      .take = forward_item,
 				      .context = &p };
 	struct trace_options quiet = { .warn = ignore_warning };
@@ -160,30 +162,67 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 	return err < 0 ? err : 0;
 }
 
-int export_each(struct export *x, export_on_event *on_event, void *context, struct diag *d)
+bool export_has_calls(const struct export *x)
 {
+	return x->has_calls && !x->n_patterns && !x->filter;
+}
+
+static int look_for_calls(struct export *x, struct diag *d)
+{
+	struct fcalls *calls;
+	int err = fcalls_open(&calls, x->trace, d);
+
+	if (err)
+		return err;
+	x->has_calls = fcalls_has_calls(calls);
+	fcalls_close(calls);
+	return 0;
+}
+
+static int each_item(struct export *x, struct names *names, int item, struct trace_event *e,
+		     export_on_event *on_event, void *context)
+{
+	struct thread_identity w;
+
+	if (item != TRACE_EVENT)
+		return 0;
+	names_on_event(names, e, &w);
+	if (e->time_ns < export_from_ns(x) || !is_chosen(x, e, &w))
+		return 0;
+	x->n_events++;
+	out_room(&x->out);
+	return on_event(context, e, &w);
+}
+
+int export_each(struct export *x, export_on_event *on_event, export_on_call *on_call, void *context,
+		struct diag *d)
+{
+	bool has_calls = on_call && export_has_calls(x);
+	struct view_calls calls = { 0 };
+	struct view_call_item call;
 	struct names *names;
 	struct trace_event e;
-	struct thread_identity w;
 	int item, err = names_open(&names, x->trace, d);
 
-	while (!err && !x->out.is_over && (item = trace_next(x->trace, &e, d)) != TRACE_END) {
+	if (!err)
+		err = view_calls_open(&calls, x->trace,
+				      has_calls ? VIEW_CALLS_LINE : VIEW_CALLS_NONE, d);
+	while (!err && !x->out.is_over &&
+	       (item = view_calls_next(&calls, &e, &call, d)) != TRACE_END) {
 		err = item < 0		      ? item
 		      : progress_is_stopped() ? diag_fail(d, -EINTR, "interrupted")
 					      : 0;
 		if (err || e.time_ns > export_to_ns(x))
 			break;
-		if (item != TRACE_EVENT)
-			continue;
-		names_on_event(names, &e, &w);
-		if (e.time_ns < export_from_ns(x) || !is_chosen(x, &e, &w))
-			continue;
-		x->n_events++;
 		out_room(&x->out);
-		err = on_event(context, &e, &w);
+		if (item != VIEW_CALL)
+			err = each_item(x, names, item, &e, on_event, context);
+		else if (e.time_ns >= export_from_ns(x))
+			err = on_call(context, &call);
 		if (err < 0)
 			diag_fail(d, err, "cannot go on: %s", strerror(-err));
 	}
+	view_calls_close(&calls);
 	names_close(names);
 	return err < 0 ? err : 0;
 }
@@ -379,6 +418,8 @@ static int export(struct export *x, const struct format *f, const char *file)
 	progress_hook(&o);
 	err = trace_open(&x->trace, x->paths, x->n_paths, &o, &d);
 	signal(SIGPIPE, SIG_IGN);
+	if (!err)
+		err = look_for_calls(x, &d);
 	if (!err)
 		err = select_events(x, &d);
 	if (!err) {

@@ -178,6 +178,7 @@ int export_firefox(struct export *x, struct diag *d)
 {
 	struct stacks s;
 	struct firefox f = { .o = &x->out, .s = &s };
+	bool is_given = x->weight;
 	int err = export_stacks(x, &s, true, d);
 
 	if (!err) {
@@ -188,7 +189,7 @@ int export_firefox(struct export *x, struct diag *d)
 		if (!f.stack_of || !f.stacks || !f.frame_of || !f.frames)
 			err = diag_fail(d, -ENOMEM, "no memory for call stacks");
 	}
-	if (!err && x->weight)
+	if (!err && x->weight && (is_given || !export_has_calls(x)))
 		err = diag_fail(
 			d, -EINVAL,
 			"firefox: its samples weigh the same; take speedscope for --weight");

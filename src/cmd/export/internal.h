@@ -5,6 +5,7 @@
 
 #include "analysis/timeline/timeline.h"
 #include "cmd/selection.h"
+#include "cmd/view/calls.h"
 #include "cmd/view/output.h"
 #include "trace/filter/match.h"
 
@@ -29,6 +30,7 @@ struct export
 	const char *weight; /* of stacks: NULL counts samples; "time", "off-cpu", or a field */
 	const char *title;  /* svg; or NULL */
 	uint64_t n_events;  /* exported */
+	bool has_calls;	    /* see export_has_calls() */
 };
 
 /* Formats.  Each returns 0, or a negative errno with the reason in @d. */
@@ -52,10 +54,15 @@ int64_t export_to_ns(const struct export *x);
 int export_timeline(struct export *x, struct timeline *t, timeline_take *take, void *context,
 		    struct diag *d);
 
+/* export_has_calls - whether calls of programs were recorded, and no -e or -f leaves them out. */
+bool export_has_calls(const struct export *x);
 /* export_each - read the recording once and call @on_event for each selected event.  @on_event
  * returns 0, 1 to stop, or -errno. */
 typedef int export_on_event(void *context, const struct trace_event *e,
 			    const struct thread_identity *w);
-int export_each(struct export *x, export_on_event *on_event, void *context, struct diag *d);
+/* Called for each call of a program, at its end, unless NULL.  With -e and -f there are none. */
+typedef int export_on_call(void *context, const struct view_call_item *c);
+int export_each(struct export *x, export_on_event *on_event, export_on_call *on_call, void *context,
+		struct diag *d);
 
 #endif

@@ -117,7 +117,8 @@ static int put_event(struct perfetto *p, const struct timeline_item *item, uint3
 	if (type != TYPE_END) {
 		proto_uint(&p->p, EVENT_NAME,
 			   perfetto_intern(p, INTERNED_EVENT, item->name, item->name_size));
-		proto_uint(&p->p, EVENT_CATEGORY, item->event->stream->source->domain + 1u);
+		proto_uint(&p->p, EVENT_CATEGORY,
+			   (item->event ? item->event->stream->source->domain : TRACE_UST) + 1u);
 	}
 	if (item->flow)
 		proto_fixed64(&p->p, EVENT_FLOW, item->flow);

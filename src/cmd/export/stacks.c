@@ -35,12 +35,16 @@ int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct
 				    .weight = weight_of(x->weight),
 				    .field = x->weight,
 				    .keeps_samples = keeps_samples };
-	int err = stacks_init(s, &o, d);
+	int err;
+
+	if (export_has_calls(x))
+		return export_call_stacks(x, s, keeps_samples, d);
+	err = stacks_init(s, &o, d);
 
 	if (s->is_graph)
 		x->weight = "time"; /* switches weigh their time off the CPU */
 	if (!err)
-		err = export_each(x, on_event, s, d);
+		err = export_each(x, on_event, NULL, s, d);
 	if (!err && !s->n_samples && s->n_unweighted)
 		err = diag_fail(d, -ENODATA,
 				"--weight %s: no event with a call stack has such a number\n"

@@ -10,6 +10,9 @@
  * after an error. */
 int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct diag *d);
 
+/* export_call_stacks - the same of calls of programs, with their time as weight. */
+int export_call_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct diag *d);
+
 /* export_path - store the nodes from below the root down to @node, at most EXPORT_DEPTH_MAX.
  * Returns their number. */
 enum { EXPORT_DEPTH_MAX = 2048 };

@@ -7,7 +7,6 @@
 
 #include "abi/session.h"
 #include "abi/control.h"
-#include "cmd/session/status_calls.h"
 #include "cmd/client.h"
 #include "cmd/session/tenant_sessions.h"
 
@@ -41,7 +40,6 @@ struct session_info {
 	uint64_t events_per_s, bytes_per_s, kernel_events_per_s, kernel_bytes_per_s;
 	struct session_info_program *programs; /* those that run, ordered by pid */
 	int n_programs;
-	struct status_calls calls;
 };
 
 /*

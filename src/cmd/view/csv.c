@@ -148,14 +148,13 @@ static void add_id(struct out *o, int64_t number)
 		out_i64(o, number);
 }
 
-int csv_event(struct csv *c, const struct trace_event *e, const struct thread_identity *w)
+static void add_head(struct csv *c, const struct trace_event *e, const struct thread_identity *w,
+		     const char *event)
 {
 	static const char *const domains[] = { ",other", ",ust", ",kernel" };
 	const char *host = e->stream->source->hostname,
 		   *domain = domains[e->stream->source->domain];
-	int err;
 
-	assert(!c->class || c->class == e->ctf->class);
 	out_i64(c->o, e->time_ns);
 	out_byte(c->o, ',');
 	add_cell(c->o, host, strlen(host));
@@ -166,8 +165,16 @@ int csv_event(struct csv *c, const struct trace_event *e, const struct thread_id
 	out_byte(c->o, ',');
 	add_cell(c->o, w->name, w->size);
 	out_byte(c->o, ',');
-	add_cell(c->o, e->ctf->class->name, strlen(e->ctf->class->name));
+	add_cell(c->o, event, strlen(event));
 	out_byte(c->o, ',');
+}
+
+int csv_event(struct csv *c, const struct trace_event *e, const struct thread_identity *w)
+{
+	int err;
+
+	assert(!c->class || c->class == e->ctf->class);
+	add_head(c, e, w, e->ctf->class->name);
 	err = add_json(c, e, CTF_CONTEXT);
 	if (!err && c->class)
 		err = add_columns(c, e);
@@ -177,6 +184,24 @@ int csv_event(struct csv *c, const struct trace_event *e, const struct thread_id
 	}
 	out_byte(c->o, '\n');
 	return err;
+}
+
+int csv_call(struct csv *c, const struct trace_event *e, const struct thread_identity *w,
+	     const struct view_call *call)
+{
+	assert(!c->class);
+	add_head(c, e, w, call->event);
+	out_byte(c->o, ',');
+	c->text.size = 0;
+	out_byte(&c->cell, '{');
+	view_call_members(&c->cell, call);
+	out_byte(&c->cell, '}');
+	out_flush(&c->cell);
+	if (c->text.failed)
+		return -ENOMEM;
+	add_cell(c->o, c->text.bytes, c->text.size);
+	out_byte(c->o, '\n');
+	return 0;
 }
 
 /* Returns the only wanted class; NULL if there are several.  Classes of one name in several traces
@@ -231,13 +256,14 @@ static void add_header(struct csv *c)
 	out_byte(c->o, '\n');
 }
 
-int csv_open(struct csv *c, struct out *o, const struct trace *t, const bool *is_wanted)
+int csv_open(struct csv *c, struct out *o, const struct trace *t, const bool *is_wanted,
+	     bool has_calls)
 {
 	*c = (struct csv){ .o = o };
 	if (out_init(&c->cell, -1))
 		return -ENOMEM;
 	c->cell.text = &c->text;
-	if (!trace_may_grow(t))
+	if (!trace_may_grow(t) && !has_calls)
 		c->class = only_class(t, is_wanted);
 	if (c->class && !has_columns(c->class))
 		c->class = NULL;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cmd/selection.h"
+#include "cmd/view/calls.h"
 #include "cmd/view/csv.h"
 #include "cmd/view/output.h"
 #include "cmd/view/print.h"
@@ -28,7 +29,7 @@ struct view {
 	struct moment from, to;
 	const char *patterns[VIEW_PATTERNS_MAX];
 	int n_patterns;
-	bool *is_wanted;    /* by class number; NULL: all */
+	bool *is_wanted;    /* by class number */
 	uint32_t n_classes; /* size of is_wanted */
 	const char *filter; /* NULL: none */
 	struct match *match;
@@ -39,7 +40,10 @@ struct view {
 	struct csv csv;
 	const char *color; /* auto, always, never */
 	bool has_no_pager;
-	uint64_t lost_events, lost_packets, n_hidden, n_shown, n_seen;
+	struct view_calls calls;
+	enum view_calls_form calls_form;
+	bool has_calls_form; /* --calls was given */
+	uint64_t lost_events, lost_packets, n_hidden, n_batches, n_shown, n_seen;
 	const char *silent;	      /* the recording reported as silent last */
 	uint64_t n_rounds;	      /* of following */
 	const struct view_hook *hook; /* NULL: none */

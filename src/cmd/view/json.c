@@ -176,9 +176,8 @@ static void add_number(struct out *o, const char *key, int64_t value)
 	out_i64(o, value);
 }
 
-void view_json(struct out *o, const struct trace_event *e, const struct thread_identity *w)
+static void add_thread(struct out *o, const struct thread_identity *w)
 {
-	add_head(o, e);
 	if (w->size) {
 		out_literal(o, ",\"proc\":");
 		out_json(o, w->name, w->size);
@@ -191,9 +190,42 @@ void view_json(struct out *o, const struct trace_event *e, const struct thread_i
 		add_number(o, "vpid", w->vpid);
 		add_number(o, "vtid", w->vtid);
 	}
+}
+
+void view_json(struct out *o, const struct trace_event *e, const struct thread_identity *w)
+{
+	add_head(o, e);
+	add_thread(o, w);
 	out_literal(o, ",\"event\":");
 	add_string(o, e->ctf->class->name);
 	add_fields(o, e);
+}
+
+void view_call_members(struct out *o, const struct view_call *c)
+{
+	out_literal(o, "\"function\":");
+	add_string(o, c->function);
+	out_literal(o, ",\"object\":");
+	add_string(o, c->object);
+	add_number(o, "depth", c->depth);
+	if (c->duration_ns >= 0)
+		add_number(o, "duration_ns", c->duration_ns);
+	if (*c->mark) {
+		out_literal(o, ",\"mark\":");
+		add_string(o, c->mark);
+	}
+}
+
+void view_json_call(struct out *o, const struct trace_event *e, const struct thread_identity *w,
+		    const struct view_call *c)
+{
+	add_head(o, e);
+	add_thread(o, w);
+	out_literal(o, ",\"event\":");
+	add_string(o, c->event);
+	out_literal(o, ",\"fields\":{");
+	view_call_members(o, c);
+	out_literal(o, "}}\n");
 }
 
 void view_json_lost(struct out *o, const struct trace_event *e)

@@ -16,6 +16,9 @@ static const char usage[] =
 	"usage: duet view [OPTIONS] TRACE...\n"
 	"\n" VIEW_HELP "  --syscalls   system calls only: beginning and end as one line, in words; "
 	"see also duet strace\n"
+	"  --calls WHAT calls of programs: line (the default; one each, at its end), both (entry "
+	"and\n"
+	"               exit), none; with -e or -f they are shown only if asked for\n"
 	"  --no-pager   on a terminal, do not show it page by page\n"
 	"  --follow     print new events until the recording ends; see also duet live\n";
 
@@ -24,6 +27,7 @@ enum {
 	OPT_CSV,
 	OPT_SYSCALLS,
 	OPT_STATE,
+	OPT_CALLS,
 	OPT_LIMIT,
 	OPT_FROM,
 	OPT_TO,
@@ -51,6 +55,11 @@ static int take_option(struct view *v, int c)
 	case OPT_STATE:
 		v->shows_state = true;
 		return 0;
+	case OPT_CALLS:
+		v->has_calls_form = true;
+		return view_calls_form(optarg, &v->calls_form)
+			       ? 0
+			       : view_fail(v, "--calls takes line, both or none");
 	case OPT_FOLLOW:
 		v->follows = true;
 		return 0;
@@ -101,6 +110,7 @@ int view_options(struct view *v, int argc, char **argv)
 		{ "syscalls", no_argument, NULL, OPT_SYSCALLS },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
 		{ "state", no_argument, NULL, OPT_STATE },
+		{ "calls", required_argument, NULL, OPT_CALLS },
 		{ "time", required_argument, NULL, OPT_TIME },
 		{ "columns", required_argument, NULL, OPT_COLUMNS },
 		{ "color", required_argument, NULL, OPT_COLOR },
@@ -129,8 +139,8 @@ int view_options(struct view *v, int argc, char **argv)
 
 bool view_takes_value(const char *arg)
 {
-	static const char *const options[] = { "-e",   "-f",	 "--limit",   "--from",
-					       "--to", "--time", "--columns", "--color" };
+	static const char *const options[] = { "-e",	 "-f",	      "--limit", "--from", "--to",
+					       "--time", "--columns", "--color", "--calls" };
 
 	for (unsigned i = 0; i < sizeof options / sizeof *options; i++)
 		if (!strcmp(arg, options[i]))

@@ -374,6 +374,33 @@ void view_text(struct out *o, struct view_texts *t, const struct trace_event *e,
 	}
 }
 
+void view_text_call(struct out *o, struct view_texts *t, const struct trace_event *e,
+		    const struct thread_identity *w, const struct view_call *c)
+{
+	out_room(o);
+	add_columns(o, t, e, w);
+	add_text(o, t->style.name);
+	out_text(o, c->event, strlen(c->event));
+	add_text(o, t->style.plain);
+	if (!(t->style.columns & VIEW_COLUMN_FIELDS))
+		return out_byte(o, '\n');
+	out_literal(o, " { function = ");
+	out_quoted(o, c->function, strlen(c->function));
+	out_literal(o, ", object = ");
+	out_quoted(o, c->object, strlen(c->object));
+	out_literal(o, ", depth = ");
+	out_u64(o, c->depth);
+	if (c->duration_ns >= 0) {
+		out_literal(o, ", duration_ns = ");
+		out_i64(o, c->duration_ns);
+	}
+	if (*c->mark) {
+		out_literal(o, ", mark = ");
+		out_text(o, c->mark, strlen(c->mark));
+	}
+	out_literal(o, " }\n");
+}
+
 void view_text_lost(struct out *o, const struct view_texts *t, const struct trace_event *e)
 {
 	char text[160];

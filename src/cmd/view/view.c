@@ -46,14 +46,21 @@ static void warn(void *context, const char *text)
 	cmd_error(v->verb, "%s", text);
 }
 
+static void mark_state(struct view *v)
+{
+	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++)
+		for (const struct ctf_event_class *c = trace_source(v->trace, i)->meta->events; c;
+		     c = c->next)
+			v->is_wanted[c->number] |= selection_is_state_event(c->name);
+}
+
 static int select_by_events(struct view *v, struct diag *d)
 {
 	uint32_t n = trace_n_classes(v->trace);
 	bool *is_wanted;
 
 	assert(n >= v->n_classes);
-	if ((!v->n_patterns && (v->shows_state || v->form == AS_JSON)) ||
-	    (v->is_wanted && n == v->n_classes))
+	if (v->is_wanted && n == v->n_classes)
 		return 0;
 	is_wanted = realloc(v->is_wanted, (n + (size_t)1) * sizeof *is_wanted);
 	if (!is_wanted)
@@ -63,6 +70,8 @@ static int select_by_events(struct view *v, struct diag *d)
 	v->n_classes = n;
 	if (!v->n_patterns)
 		selection_mark_default(v->trace, v->is_wanted);
+	if (!v->n_patterns && (v->shows_state || v->form == AS_JSON))
+		mark_state(v);
 	for (int i = 0; i < v->n_patterns; i++)
 		if (!selection_mark(v->trace, v->patterns[i], v->is_wanted) &&
 		    !trace_may_grow(v->trace))
@@ -111,15 +120,35 @@ static bool is_chosen(const struct view *v, const struct trace_event *e,
 	return !v->match || match_event(v->match, e, w);
 }
 
+static int show_call(struct view *v, const struct view_call_item *c)
+{
+	if (v->form == AS_CSV)
+		return csv_call(&v->csv, &c->event, &c->who, &c->call);
+	if (v->form == AS_JSON)
+		view_json_call(&v->out, &c->event, &c->who, &c->call);
+	else
+		view_text_call(&v->out, &v->texts, &c->event, &c->who, &c->call);
+	return 0;
+}
+
+static void count_hidden(struct view *v, const struct trace_event *e)
+{
+	if (selection_is_batch(e->ctf->class->name))
+		v->n_batches++;
+	else
+		v->n_hidden++;
+}
+
 /* Events before --from are read one by one: they may name threads of later events. */
 static int print_events(struct view *v, struct diag *d)
 {
 	struct trace_event e;
+	struct view_call_item call;
 	struct thread_identity who;
 	int item = TRACE_EVENT;
 
 	while (v->n_shown < v->limit && !v->out.is_over &&
-	       (item = trace_next(v->trace, &e, d)) > 0) {
+	       (item = view_calls_next(&v->calls, &e, &call, d)) > 0) {
 		v->n_seen++;
 		if (progress_is_stopped())
 			return diag_fail(d, -EINTR, "interrupted");
@@ -133,8 +162,12 @@ static int print_events(struct view *v, struct diag *d)
 			continue;
 		if (item == TRACE_LOST) {
 			show_lost(v, &e);
-		} else if (v->is_wanted && !v->is_wanted[trace_class_number(&e)]) {
-			v->n_hidden++;
+		} else if (item == VIEW_CALL) {
+			if (show_call(v, &call))
+				return diag_fail(d, -ENOMEM, "no memory");
+			v->n_shown++;
+		} else if (!v->is_wanted[trace_class_number(&e)]) {
+			count_hidden(v, &e);
 		} else if (is_chosen(v, &e, &who)) {
 			if (show_event(v, &e, &who))
 				return diag_fail(d, -ENOMEM, "no memory");
@@ -270,8 +303,22 @@ static void report_missing(const struct view *v)
 	if (v->n_hidden && !v->n_patterns)
 		fprintf(stderr, "duet %s: not shown: %s of the state dump (--state)\n", v->verb,
 			cmd_count_text(v->n_hidden, "event", text));
+	if (v->n_batches && !v->n_patterns && !v->calls.walk)
+		fprintf(stderr, "duet %s: not shown: %s of calls of programs%s\n", v->verb,
+			cmd_count_text(v->n_batches, "batch", text),
+			v->follows ? "; duet graph shows them when the recording has ended" : "");
 	if (v->follows)
 		report_followed(v);
+}
+
+/* With -e or -f only what was asked for is shown. */
+static int open_calls(struct view *v, struct diag *d)
+{
+	bool are_shown =
+		v->has_calls_form || (!v->n_patterns && !v->filter && v->form != AS_SYSCALLS);
+
+	return view_calls_open(&v->calls, v->trace,
+			       are_shown && !v->follows ? v->calls_form : VIEW_CALLS_NONE, d);
 }
 
 static int view(struct view *v)
@@ -290,13 +337,15 @@ static int view(struct view *v)
 					  style->name, style->plain);
 	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
+	if (!err)
+		err = open_calls(v, &d);
 	if (err)
 		return view_fail(v, d.text);
 	if (!v->follows) {
 		moments_resolve(&v->from, &v->to, v->trace);
 	}
 	select_host(v);
-	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted))
+	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted, v->calls.walk))
 		return view_fail(v, d.text);
 	if (!v->has_no_pager && !v->follows)
 		pager = view_pager_open();
@@ -334,6 +383,7 @@ static int run(struct view *v, const char *const *paths, int n)
 	signal(SIGPIPE, SIG_IGN);
 	status = view(v);
 	csv_close(&v->csv);
+	view_calls_close(&v->calls);
 	out_fini(&v->out);
 	view_symbols_close(v->texts.symbols);
 	view_templates_close(&v->texts.templates);
