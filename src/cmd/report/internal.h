@@ -18,9 +18,10 @@ struct report {
 	bool is_json;
 	const char *by; /* NULL: not given */
 	uint32_t n_slowest;
-	uint64_t limit;	   /* most rows in a table */
-	int64_t tid, pid;  /* why: the thread or process; -1: not given */
-	const char *a, *b; /* latency, --between: patterns */
+	uint64_t limit;	      /* most rows in a table */
+	int64_t tid, pid;     /* why, functions: the thread or process; -1: not given */
+	const char *function; /* functions: a pattern; NULL: all */
+	const char *a, *b;    /* latency, --between: patterns */
 };
 
 /* A kind of report: an analysis, and the page that shows it. */
@@ -48,6 +49,7 @@ int report_open(const char *verb, const char *const *paths, int n, struct trace 
 
 /* Each returns the exit status. */
 int report_cpu(const struct report *r);
+int report_functions(const struct report *r);
 int report_heap(const struct report *r);
 int report_io(const struct report *r);
 int report_irq(const struct report *r);

@@ -28,6 +28,8 @@ static const struct {
 	{ "sched", report_sched, ",process,thread,",
 	  "scheduling: waits for a CPU, preemptions, the longest" },
 	{ "cpu", report_cpu, ",process,thread,", "CPU time by process and CPU, idle, interrupts" },
+	{ "functions", report_functions, ",",
+	  "functions of programs: calls, time by kind, the slowest calls" },
 	{ "heap", report_heap, ",process,",
 	  "heap: live bytes over time, peak, by size and call site, blocks never freed" },
 	{ "latency A B", report_latency, "*", "time from an event like A to the next like B" },
@@ -52,7 +54,8 @@ static void help(void)
 	      "                latency, locks: a field that both events have (default: the "
 	      "thread);\n"
 	      "                io: file (default) or process; irq: cpu\n"
-	      "  -t TID        why: of this thread;  -p PID: of this process's threads\n"
+	      "  -t TID        why, functions: of this thread;  -p PID: of this process's threads\n"
+	      "  --function P  functions: those like FILE:FUNCTION or FUNCTION, as globs\n"
 	      "  --between A B why: of each time from an event like A to the next like B of a "
 	      "thread\n"
 	      "  --pair A B    locks: held from an event like A to the next like B\n"
@@ -153,7 +156,7 @@ struct options {
 	struct moment from, to;
 };
 
-enum { OPT_JSON = 256, OPT_BY, OPT_SLOWEST, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_PAIR };
+enum { OPT_JSON = 256, OPT_BY, OPT_SLOWEST, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_PAIR, OPT_FUNCTION };
 
 static int take_number(const char *option, int64_t *n)
 {
@@ -200,6 +203,9 @@ static int take_option(struct options *o, int c, char **argv)
 			       ? 0
 			       : cmd_error("report",
 					   "--to takes a time, as in 14:05:09.25 or +2.5s");
+	case OPT_FUNCTION:
+		r->function = optarg;
+		return 0;
 	case OPT_PAIR: /* the second pattern is the next word after getopt's */
 		if (!argv[optind])
 			return cmd_usage("report", "two patterns of events are needed");
@@ -223,6 +229,7 @@ static int take_options(struct options *o, int argc, char **argv)
 		{ "to", required_argument, NULL, OPT_TO },
 		{ "between", required_argument, NULL, OPT_PAIR },
 		{ "pair", required_argument, NULL, OPT_PAIR },
+		{ "function", required_argument, NULL, OPT_FUNCTION },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
