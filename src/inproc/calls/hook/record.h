@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/calls/hook/record.h - one record into the batch of a thread, safe against its signal handlers.
+ *
+ * The word of a batch holds the time of its last record and its length, so one compare-and-exchange
+ * reserves bytes for a record and dates the next one.  It is not locked: only handlers of this
+ * thread compete.  The bytes are put in by an OR, because the eight bytes may reach into the record
+ * of a handler; bytes that nobody reserved are zero.
+ *
+ * Bytes first and the word after would need no reservation, but the bytes would overwrite the
+ * record of a handler that came between.
+ */
+#ifndef INPROC_CALLS_RECORD_H
+#define INPROC_CALLS_RECORD_H
+
+#include "inproc/calls/hook/thread.h"
+
+#define CALLS_INLINE static inline __attribute__((always_inline))
+
+CALLS_INLINE uint64_t calls_ticks(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* Adds at once, as far as handlers can tell. */
+CALLS_INLINE void calls_count(uint64_t *count, uint64_t n)
+{
+	__asm__ volatile("addq %1, %0" : "+m"(*count) : "er"(n) : "cc");
+}
+
+/* Adds the call to its function's sums.  True if the governor has to decide. */
+CALLS_INLINE bool calls_govern(uint32_t number, uint64_t entry, uint64_t now)
+{
+	struct abi_calls_function *function = &calls_functions()[number];
+	uint32_t n;
+
+	if (likely(load(&function->state) != ABI_FUNCTION_ON))
+		return false;
+	n = load(&function->calls) + 1;
+	store(&function->calls, n);
+	store(&function->quanta, load(&function->quanta) + (now >> calls_settings.shift) -
+					 (entry >> calls_settings.shift));
+	return n >= calls_settings.elide_after_calls;
+}
+
+CALLS_INLINE bool calls_is_long(enum abi_calls_mode mode, uint64_t entry, uint64_t now)
+{
+	return mode != ABI_CALLS_OVER || now - entry >= calls_settings.threshold_ticks;
+}
+
+/* LEB128 of @v < 1 << 21, shifted left by *@bits, which grows by its length. */
+CALLS_INLINE uint64_t calls_leb(uint64_t v, unsigned *bits)
+{
+	unsigned at = *bits;
+
+	if (likely(v < 1 << 7)) {
+		*bits += 8;
+		return v << at;
+	}
+	if (likely(v < 1 << 14)) {
+		*bits += 16;
+		return ((v & 127) | 128 | v >> 7 << 8) << at;
+	}
+	*bits += 24;
+	return ((v & 127) | 128 | (v >> 7 & 127) << 8 | 128 << 8 | v >> 14 << 16) << at;
+}
+
+/* A record in one word. */
+struct calls_word {
+	uint64_t bytes;
+	unsigned bits; /* more than 64: it does not fit */
+};
+
+/* @last: calls_self.last, for a record at @position. */
+CALLS_INLINE struct calls_word calls_encode(uint64_t delta, uint64_t duration, uint32_t function,
+					    uint32_t depth, uint64_t last, uint64_t position)
+{
+	uint32_t step = depth - (uint32_t)last + 1; /* 0: the parent, 1: the same, 2: a child */
+	struct calls_word r = { 0, 0 };
+
+	if (unlikely((delta | duration) >> 21 || function >= ABI_CALLS_FUNCTIONS)) {
+		r.bits = 128;
+		return r;
+	}
+	r.bytes = calls_leb(delta, &r.bits);
+	r.bytes |= calls_leb(duration, &r.bits);
+	if (likely(step <= 2 && last >> 32 == position)) {
+		uint32_t how =
+			(ABI_CALL_PARENT | ABI_CALL_SAME << 2 | ABI_CALL_CHILD << 4) >> 2 * step &
+			3;
+
+		r.bytes |= calls_leb(function << 2 | how, &r.bits);
+		return r;
+	}
+	r.bytes |= calls_leb(function << 2 | ABI_CALL_DEPTH, &r.bits);
+	if (unlikely(r.bits > 48 || depth >> 14)) {
+		r.bits = 128;
+		return r;
+	}
+	r.bytes |= calls_leb(depth, &r.bits);
+	return r;
+}
+
+/* Not locked: against handlers of this thread only. */
+CALLS_INLINE bool calls_reserve(uint64_t *word, uint64_t seen, uint64_t next)
+{
+	bool done;
+
+	__asm__ volatile("cmpxchg %3, %1"
+			 : "=@cce"(done), "+m"(*word), "+a"(seen)
+			 : "r"(next)
+			 : "memory");
+	return done;
+}
+
+CALLS_INLINE void calls_put(uint8_t *at, uint64_t bytes)
+{
+	__asm__ volatile("orq %1, %0" : "+m"(*(uint64_t(*)[1])at) : "r"(bytes) : "memory", "cc");
+}
+
+/*
+ * calls_record - record that the call of @f ended at @now.
+ *
+ * False: the slow path has to, as the batch is full, the record long, or a handler came between.
+ * @f stays the innermost frame; the caller removes it.
+ */
+CALLS_INLINE bool calls_record(struct calls_self *s, struct calls_frame *f, uint64_t entry,
+			       uint64_t now)
+{
+	struct abi_calls_batch *b = load(&s->batch);
+	uint64_t word = load(&b->word), position = (uint16_t)word, end;
+	uint64_t quantum = now >> calls_settings.shift, since_base = quantum - load(&s->base);
+	uint8_t *at = b->bytes + position;
+	struct calls_word r;
+	bool done;
+
+	if (unlikely(load(&s->pending) || position >= load(&s->area->limit)))
+		return false;
+	r = calls_encode(since_base - (word >> 16), quantum - (entry >> calls_settings.shift),
+			 f->function, f->depth, load(&s->last), position);
+	if (unlikely(r.bits > 64))
+		return false;
+	end = position + r.bits / 8;
+	store(&s->pending_bytes, r.bytes);
+	store(&s->pending_at, at);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	store(&s->pending, f);
+	done = calls_reserve(&b->word, word, since_base << 16 | end);
+	if (likely(done)) {
+		calls_put(at, r.bytes);
+		store(&s->last, end << 32 | f->depth);
+	}
+	store(&s->pending, NULL);
+	return done;
+}
+
+#endif

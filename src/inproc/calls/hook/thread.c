@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/calls/hook/thread.c - the state of a thread that records calls: made at its first call, renewed
+ * in a child of fork, given up at its end.
+ *
+ * Everything here runs with signals blocked.  An area with tid 0 is free.  A thread of a child
+ * finds its state zeroed and takes an area of the child's own file; the memory of the state is used
+ * again.  A child of vfork writes as its parent: they share all memory, and one waits.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inproc/calls/hook/path.h"
+#include "inproc/calls/hook/slow.h"
+#include "inproc/calls/hook/thread.h"
+#include "inproc/process.h"
+
+struct calls_self calls_nobody, calls_ended;
+__thread struct calls_here calls_here = { .self = &calls_nobody };
+
+/* glibc stores the values of the first 32 keys in the thread itself; setting a later one may
+ * allocate. */
+enum { KEYS_WITHOUT_MALLOC = 32, ENDS = 3 };
+static pthread_key_t key;
+static bool has_key;
+
+enum { GUARD_CHILD, GUARD_RENEWING, GUARD_USED };
+static uint32_t *guard; /* in a page that the kernel zeroes in a child */
+
+static void *map_wiped(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (!madvise(p, size, MADV_WIPEONFORK))
+		return p;
+	munmap(p, size);
+	return NULL;
+}
+
+/* ---------------------------------------------------------------- the end */
+
+/* Other destructors may still call functions: so it asks to be called again, as often as libc
+ * does. */
+static void end_thread(void *self)
+{
+	struct calls_here *h = &calls_here;
+	struct calls_self *s = self;
+	struct calls_slow slow;
+
+	if (h->self != s || !s->area)
+		return;
+	slow_begin(&slow);
+	if (++s->n_ends < ENDS && !pthread_setspecific(key, s)) {
+		slow_end(&slow);
+		return;
+	}
+	batch_flush(s, ABI_BATCH_LAST);
+	h->self = &calls_ended;
+	s->area->depth = 0;
+	__atomic_store_n(&s->area->tid, 0, __ATOMIC_RELEASE);
+	slow_end(&slow);
+	munmap(s, sizeof *s);
+}
+
+bool calls_threads_start(void)
+{
+	guard = map_wiped(4096);
+	if (!guard)
+		return false;
+	store(guard, GUARD_USED);
+	has_key = !pthread_key_create(&key, end_thread);
+	if (has_key && key >= KEYS_WITHOUT_MALLOC) {
+		pthread_key_delete(key);
+		has_key = false;
+	}
+	return true;
+}
+
+static __attribute__((destructor)) void end_process(void)
+{
+	struct calls_self *s = calls_here.self;
+	struct calls_slow slow;
+
+	if (!s->area)
+		return;
+	slow_begin(&slow);
+	batch_flush(s, ABI_BATCH_LAST);
+	slow_end(&slow);
+}
+
+/* ---------------------------------------------------------------- the beginning */
+
+/* False while another thread of the child does so. */
+static bool renew_process(void)
+{
+	uint32_t child = GUARD_CHILD;
+
+	if (load(guard) == GUARD_USED)
+		return true;
+	if (!compare_exchange(guard, &child, GUARD_RENEWING))
+		return false;
+	process_renew();
+	calls_renew();
+	store_release(guard, GUARD_USED);
+	return true;
+}
+
+static bool take(struct abi_calls_thread *area, uint32_t tid)
+{
+	uint32_t none = 0;
+
+	return compare_exchange(&area->tid, &none, tid);
+}
+
+/* An area that no thread has; the one of a thread that is gone without a word is used last. */
+static struct abi_calls_thread *find_area(uint32_t tid)
+{
+	struct abi_calls *shared = calls.shared;
+	uint32_t n = load(&shared->n_threads);
+	pid_t pid = (pid_t)syscall(SYS_getpid);
+
+	for (uint32_t i = 0; i < n && i < ABI_CALLS_THREADS; i++)
+		if (!load(&calls_area(i)->tid) && take(calls_area(i), tid))
+			return calls_area(i);
+	while (n < ABI_CALLS_THREADS)
+		if (compare_exchange(&shared->n_threads, &n, n + 1))
+			return take(calls_area(n), tid) ? calls_area(n) : find_area(tid);
+	for (uint32_t i = 0; i < ABI_CALLS_THREADS; i++) {
+		uint32_t other = load(&calls_area(i)->tid);
+
+		if (syscall(SYS_tgkill, pid, other, 0) && errno == ESRCH &&
+		    compare_exchange(&calls_area(i)->tid, &other, tid)) {
+			calls_count(&calls_area(i)->lost, 1); /* its last batch */
+			return calls_area(i);
+		}
+	}
+	return NULL;
+}
+
+/* The unfinished batch of the thread that had the area before is not sent: only a thread that ended
+ * without its destructor leaves one. */
+static bool begin(struct calls_here *h, struct calls_self *s, const struct calls_frame *f,
+		  bool is_child)
+{
+	struct abi_calls_thread *area = find_area((uint32_t)syscall(SYS_gettid));
+
+	if (!area)
+		return false;
+	s->area = area;
+	s->epoch = calls_settings.epoch;
+	area->lost = 0;
+	area->depth = 0;
+	area->sequence = 0;
+	stack_begin(s, f);
+	if (is_child)
+		stack_rebuild(h, s);
+	else
+		h->depth = 0;
+	batch_open(s);
+	if (has_key)
+		pthread_setspecific(key, s);
+	s->generation = calls_settings.generation - 1;
+	calls_take_over(s);
+	return true;
+}
+
+/* Another session has the program's calls now. */
+static void begin_again(struct calls_self *s)
+{
+	s->epoch = calls_settings.epoch;
+	s->area->lost = 0;
+	s->area->n_paths = 0;
+	s->pending = NULL;
+	batch_open(s);
+}
+
+struct calls_self *calls_thread(struct calls_here *h, const struct calls_frame *f)
+{
+	struct calls_self *s = h->self;
+	bool is_child = s != &calls_nobody;
+
+	if (s == &calls_ended || !calls.shared || !guard)
+		return NULL;
+	if (is_child && s->area) {
+		if (unlikely(s->epoch != calls_settings.epoch))
+			begin_again(s);
+		return s;
+	}
+	if (!renew_process())
+		return NULL;
+	if (!is_child)
+		s = map_wiped(sizeof *s);
+	if (!s || !begin(h, s, f, is_child))
+		return NULL;
+	h->self = s;
+	return s;
+}
+
+void calls_take_over(struct calls_self *s)
+{
+	uint64_t most = ABI_CALLS_FRAMES;
+
+	if (likely(s->generation == load(&calls_settings.generation)))
+		return;
+	s->generation = load(&calls_settings.generation);
+	if (calls_settings.mode == ABI_CALLS_PROFILE)
+		most = path_begin(s) ? 1 << (31 - CALLS_PATH_BITS) : 0;
+	if (most > calls_settings.depth)
+		most = calls_settings.depth;
+	if (((calls_settings.flags & ABI_PLAN_WITHIN) && !s->within) ||
+	    load(&calls.shared->collect))
+		most = 0;
+	s->most_depth = most;
+	s->reach = calls_settings.has_ticks ? CALLS_REACH : 0;
+}
