@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/calls/decoder.c - batches decoded as docs/formats/calls.md says, without a line of
+ * tests/torture/hook/decoder.c - batches decoded as docs/formats/calls.md says, without a line of
  * the programs that write or read them.
  */
 #include "recorder.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/calls/recorder.c - stands for the rest of libduet: patching, the calls file, the
+ * tests/torture/hook/recorder.c - stands for the rest of libduet: patching, the calls file, the
  * event of a batch.
  */
 #include "recorder.h"

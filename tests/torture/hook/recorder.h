@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/calls/recorder.h - hooks and batches as libduet has them, in this program: its
+ * tests/torture/hook/recorder.h - hooks and batches as libduet has them, in this program: its
  * functions marked CALLED are patched, its batches kept, and decoded by a decoder of our own.
  */
 #ifndef TESTS_CALLS_RECORDER_H
