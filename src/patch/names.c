@@ -28,8 +28,7 @@ static const char *const callers[] = {
 	"mcount", "_mcount", "__fentry__", "__morestack",
 };
 static const char *const jumps[] = {
-	"longjmp",	     "_longjmp",      "siglongjmp",	 "__libc_longjmp",
-	"__libc_siglongjmp", "__longjmp_chk",
+	"longjmp", "_longjmp", "siglongjmp", "__libc_longjmp", "__libc_siglongjmp", "__longjmp_chk",
 };
 /* dlopen looks at its caller; it calls _dl_catch_error, as dlsym does. */
 static const char *const loads[] = { "dlopen", "dlclose", "dlmopen", "_dl_catch_error" };

@@ -64,8 +64,6 @@ static void add_site(struct plan *p, struct abi_plan_site *s)
 
 	assert(bytes && size >= s->window);
 	memcpy(s->expected, bytes, s->window);
-	if (!s->operand)
-		s->operand = (uint32_t)(p->operands.size / sizeof(struct abi_plan_operand));
 	add_code(p, s);
 	text_add(&p->sites, (const char *)s, sizeof *s);
 	p->n_sites++;

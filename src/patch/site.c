@@ -166,10 +166,10 @@ static enum patch_reason check_traits(const struct patch_range *r)
 		uint32_t trait;
 		enum patch_reason reason;
 	} table[] = {
-		{ PATCH_T_PART, PATCH_PART },	    { PATCH_T_UNDECODED, PATCH_UNDECODED },
-		{ PATCH_T_TWICE, PATCH_TWICE },	    { PATCH_T_STACK, PATCH_STACK },
-		{ PATCH_T_POPS, PATCH_POPS },	    { PATCH_T_VARIADIC, PATCH_VARIADIC },
-		{ PATCH_T_REALIGN, PATCH_REALIGN }, { PATCH_T_RETURN, PATCH_RETURN },
+		{ PATCH_T_PART, PATCH_PART },	      { PATCH_T_UNDECODED, PATCH_UNDECODED },
+		{ PATCH_T_TWICE, PATCH_TWICE },	      { PATCH_T_STACK, PATCH_STACK },
+		{ PATCH_T_POPS, PATCH_POPS },	      { PATCH_T_REALIGN, PATCH_REALIGN },
+		{ PATCH_T_VARIADIC, PATCH_VARIADIC }, { PATCH_T_RETURN, PATCH_RETURN },
 	};
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
