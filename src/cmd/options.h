@@ -61,7 +61,7 @@ struct option_table {
 	int n;
 };
 
-enum { OPTIONS_MAX = 96, OPTIONS_TABLES = 3, OPTIONS_PARTS = 8, OPTIONS_GO_ON = -1 };
+enum { OPTIONS_MAX = 96, OPTIONS_TABLES = 4, OPTIONS_PARTS = 8, OPTIONS_GO_ON = -1 };
 
 /* The options of one verb. */
 struct options {

@@ -30,7 +30,7 @@
 
 #include "base/diag.h"
 #include "clock/clock.h"
-#include "collect/calls/calls.h"
+#include "collect/calls/keep.h"
 #include "collect/session/programs.h"
 #include "collect/session/filters.h"
 #include "collect/handover/handover.h"

@@ -16,6 +16,7 @@
 #include "clock/clock.h"
 #include "collect/session/programs.h"
 #include "collect/collector.h"
+#include "collect/calls_request.h"
 #include "base/json_line.h"
 #include "collect/request/stop.h"
 #include "collect/drain/files.h"
@@ -30,8 +31,9 @@
 struct request {
 	struct collector *collector;
 	const struct json_line *line;
-	int fd;	    /* receives the answer */
-	int passed; /* a descriptor passed with it, or -1 */
+	const char *text; /* the line itself */
+	int fd;		  /* receives the answer */
+	int passed;	  /* a descriptor passed with it, or -1 */
 };
 
 static void refuse(const struct request *a, const char *why)
@@ -78,6 +80,10 @@ static bool snapshot(const struct request *a)
 
 static bool switch_events(const struct request *a, bool enable)
 {
+	if (json_line_has(a->line, "graph")) {
+		calls_request(a->collector, a->line, a->text, a->fd);
+		return false;
+	}
 	if (!enable_request_read(&a->collector->enable_batch, a->line, enable, a->fd))
 		return false;
 	if (a->passed >= 0)
@@ -355,7 +361,9 @@ static bool answer(const struct request *a, const char *verb)
 void dispatch_request(struct collector *c, const struct session_message *m)
 {
 	struct json_line line;
-	struct request a = { .collector = c, .line = &line, .fd = m->fd, .passed = m->passed };
+	struct request a = {
+		.collector = c, .line = &line, .text = m->text, .fd = m->fd, .passed = m->passed
+	};
 	char verb[32];
 	bool taken = false;
 

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "collect/drain/files.h"
@@ -70,6 +71,15 @@ static void check_session_slots(struct collector *c)
 		programs_follow(s->dir, 0, &s->file, true);
 }
 
+/* Programs that have ended leave their calls files to us. */
+static void keep_ended_calls(struct collector *c)
+{
+	struct diag d = { "" };
+
+	if (calls_keep(&c->calls, c->output.traces, CALLS_ENDED, &d) < 0)
+		collector_note(c, &d);
+}
+
 /* Runs once a second. */
 static void run_periodic_work(struct collector *c, uint64_t now_ns, uint64_t written_ns)
 {
@@ -80,6 +90,7 @@ static void run_periodic_work(struct collector *c, uint64_t now_ns, uint64_t wri
 	trigger_actions_poll(&c->triggers.runner);
 	c->handover->lost_outside +=
 		programs_reap(c->session.dir, &c->session.file, &c->reaping, REAP_MOST);
+	keep_ended_calls(c);
 	archiver_poll(c->rotation.archiver);
 	check_session_slots(c);
 	if (!session_is_findable(&c->session))
@@ -194,6 +205,16 @@ static void answer_request(struct collector *c, const struct session_message *m)
 	trigger_watch_go_on(&c->triggers);
 }
 
+static void answer_plan_request(struct collector *c, const struct session_message *m)
+{
+	struct abi_plan_answer a = { .magic = ABI_PLAN_REQUEST_MAGIC };
+
+	a.error = calls_pass_plan_request(&c->calls, &m->plan, m->pid, m->fd);
+	if (a.error)
+		(void)!send(m->fd, &a, sizeof a, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(m->fd); /* the planner has its own */
+}
+
 int collector_accept(struct collector *c)
 {
 	return session_accept(&c->session, monotonic_ns());
@@ -229,6 +250,8 @@ void collector_read(struct collector *c, int i)
 		streams_process(c->streams, at_ns, m.join.pid, m.pid, m.join.program);
 	} else if (e == SESSION_ASKED) {
 		answer_request(c, &m);
+	} else if (e == SESSION_WANTS_PLAN) {
+		answer_plan_request(c, &m);
 	}
 }
 

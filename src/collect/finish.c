@@ -15,13 +15,30 @@
 #include "collect/drain/files.h"
 #include "collect/trigger/lifecycle.h"
 
+/* What programs have not recorded as events is in their calls files. */
+static void keep_calls(struct collector *c)
+{
+	struct diag d = { "" };
+
+	if (calls_keep(&c->calls, c->output.traces, CALLS_ALL, &d) < 0)
+		collector_note(c, &d);
+	calls_report(&c->calls, 0, &c->result.calls);
+	if (c->calls.found && *c->calls.found->trouble)
+		diag_fail(&d, 0, "%s", c->calls.found->trouble);
+	if (*d.text)
+		collector_note(c, &d);
+}
+
 static int finish_apps(struct collector *c, struct diag *d)
 {
 	struct recorder_result *result = &c->result;
 	int err, overwrite_err, finish_err;
 
+	calls_flush(&c->calls);
+	calls_release(&c->calls);
 	session_withdraw(&c->session);
 	c->handover->lost_outside += programs_release(c->session.dir, &c->session.file);
+	keep_calls(c);
 	if (!c->streams)
 		return 0; /* it could not be resumed; that error was reported already */
 	err = streams_flush(c->streams, d);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "collect/drain/files.h"
@@ -95,11 +96,34 @@ static void begin_clock_and_maps(struct collector *c)
 	files_share_kallsyms(c->output.recording, c->output.traces);
 }
 
+/* Each trace chunk is a recording of its own: it gets the calls files of living programs too. */
+static void keep_calls(struct collector *c, const char *place)
+{
+	struct diag d = { "" };
+
+	if (calls_keep(&c->calls, place, CALLS_ALL, &d) < 0)
+		collector_note(c, &d);
+}
+
+/* Of the trace chunk that a killed collector was writing. */
+static void keep_calls_of_killed(struct collector *c)
+{
+	char place[PATH_MAX];
+
+	if (!trace_chunks_path(place, sizeof place, c->output.recording, c->handover->writing,
+			       NULL) &&
+	    !access(place, F_OK) &&
+	    !trace_chunks_is_finished(c->output.recording, c->handover->writing))
+		keep_calls(c, place);
+}
+
 int rotate_resume(struct collector *c, struct diag *d)
 {
 	char place[PATH_MAX];
-	int err = resume_trace_chunks(&c->session, c->handover, c->output.recording, realtime_ns(),
-				      d);
+	int err;
+
+	keep_calls_of_killed(c);
+	err = resume_trace_chunks(&c->session, c->handover, c->output.recording, realtime_ns(), d);
 
 	if (!err)
 		err = make_output_directory(c, place, d);
@@ -199,6 +223,7 @@ static int rotate(struct collector *c, struct diag *d)
 		files_remove_trace(place);
 		return err;
 	}
+	keep_calls(c, c->output.traces);
 	close_clock(c);
 	switch_to_next(c, next, place);
 	err = mark_finished(c, d);
@@ -218,6 +243,7 @@ int rotate_now(struct collector *c, struct diag *d)
 	err = c->rotation.unmarked ? mark_finished(c, d) : 0;
 	if (err)
 		return err;
+	calls_ask_to_flush(&c->calls);
 	/* Earlier data goes into the old trace chunk, later data into the new one. */
 	err = streams_pass(c->streams, true, d);
 	if (err >= 0 && c->kernel && !c->o->flight_recorder)

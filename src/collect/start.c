@@ -208,6 +208,16 @@ static int open_triggers(struct collector *c, struct diag *d)
 				   : trigger_watch_add_options(&c->triggers, d);
 }
 
+/* For a snapshot. */
+static void keep_calls(void *arg, const char *path)
+{
+	struct collector *c = arg;
+	struct diag d = { "" };
+
+	if (calls_keep(&c->calls, path, CALLS_ALL, &d) < 0)
+		collector_note(c, &d);
+}
+
 int collector_open(struct collector *c, struct diag *d)
 {
 	const struct recorder_options *o = c->o;
@@ -224,7 +234,7 @@ int collector_open(struct collector *c, struct diag *d)
 	if (err)
 		return err;
 	if (o->calls.n_patterns)
-		err = calls_open(&c->calls, &c->session, d);
+		err = calls_open(&c->calls, &c->session, o, d);
 	if (err)
 		return err;
 	if (!o->tenant)
@@ -245,6 +255,8 @@ int collector_open(struct collector *c, struct diag *d)
 					       .kernel = o->flight_recorder ? c->kernel : NULL,
 					       .lost_outside = &c->handover->lost_outside,
 					       .clock_offset_ns = c->output.clock_offset_ns,
+					       .keep = keep_calls,
+					       .keep_arg = c,
 					       .output = o->path };
 	return err;
 }
@@ -304,6 +316,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 	if (c->o->main_handover)
 		err = catch_up_run(c, d); /* once more, now that requests can reach this
 					   * collector */
+	calls_attach(&c->calls);
 	check_filters(c, 0);
 	collector_record_clocks(c, 0);
 	return err ? err : trigger_watch_start(&c->triggers, d);

@@ -209,7 +209,7 @@ static int take_options(struct graph *g, int argc, char **argv)
 	return 0;
 }
 
-struct fcalls_options graph_options(const struct graph *g)
+struct fcalls_options graph_selection(const struct graph *g)
 {
 	return (struct fcalls_options){
 		.range = { .from_ns = g->from.is_given ? g->from.ns : INT64_MIN,

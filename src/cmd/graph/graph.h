@@ -41,8 +41,8 @@ struct graph {
 int graph_replay(struct graph *g);
 int graph_tree(struct graph *g);
 
-/* graph_options - the selection of @g. */
-struct fcalls_options graph_options(const struct graph *g);
+/* graph_selection - the selection of @g. */
+struct fcalls_options graph_selection(const struct graph *g);
 
 /* notes.c */
 /* graph_hook_ns_x256 - the largest calibrated cost of one recorded call, in 1/256 ns; 0: unknown. */

@@ -324,7 +324,7 @@ static int select_events(struct replay *r, struct diag *d)
 static int open_all(struct replay *r, struct diag *d)
 {
 	struct graph *g = r->g;
-	const struct fcalls_options o = graph_options(g);
+	const struct fcalls_options o = graph_selection(g);
 	int err = select_events(r, d);
 
 	r->texts.style.columns = VIEW_COLUMN_FIELDS;

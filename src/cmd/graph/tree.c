@@ -224,7 +224,7 @@ static int print_tree(const struct graph *g, const struct fcalls_tree *tree)
 
 int graph_tree(struct graph *g)
 {
-	struct fcalls_options o = graph_options(g);
+	struct fcalls_options o = graph_selection(g);
 	struct fcalls_tree *all = NULL, *tree = NULL;
 	struct diag d = { "no memory" };
 	int err, status;

@@ -249,16 +249,57 @@ static int take_graph(const struct option_value *v)
 	return 0;
 }
 
+static int take_graph_over(const struct option_value *v)
+{
+	struct recording *a = v->part;
+
+	if (!cmd_parse_time(v->verb, v->text, &a->o.kernel.graph.over_ns))
+		return CMD_FAILED;
+	a->o.calls.threshold_ns = a->o.kernel.graph.over_ns;
+	return 0;
+}
+
+static int take_graph_mode(const struct option_value *v)
+{
+	struct recording *a = v->part;
+
+	return recording_graph_mode(v->verb, v->text, &a->graph_mode) ? 0 : CMD_FAILED;
+}
+
+static int take_graph_within(const struct option_value *v)
+{
+	struct recording *a = v->part;
+
+	if (!calls_pattern_is_program(v->text) || *v->text == '!')
+		return cmd_error(v->verb, "--graph-within %s: FILE:FUNCTION of a program expected",
+				 v->text);
+	a->o.calls.within = v->text;
+	return 0;
+}
+
+bool recording_graph_mode(const char *verb, const char *name, const char **mode)
+{
+	static const char *const names[] = { "governed", "exact", "profile" };
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i])) {
+			*mode = names[i];
+			return true;
+		}
+	cmd_error(verb, "--graph-mode %s: modes are \"governed\", \"exact\" and \"profile\"", name);
+	return false;
+}
+
 static int take_graph_depth(const struct option_value *v)
 {
 	struct recording *a = v->part;
 	char *end;
 	unsigned long depth = strtoul(v->text, &end, 10);
 
-	if (*v->text < '0' || *v->text > '9' || *end || !depth || depth > KERNEL_GRAPH_DEPTH_MAX)
+	if (*v->text < '0' || *v->text > '9' || *end || !depth || depth > CALLS_DEPTH_MAX)
 		return cmd_error(a->verb, "--graph-depth %s: 1 to %d levels", v->text,
-				 KERNEL_GRAPH_DEPTH_MAX);
-	a->o.kernel.graph.depth = (uint32_t)depth;
+				 CALLS_DEPTH_MAX);
+	a->o.kernel.graph.depth = a->o.calls.depth = (uint32_t)depth;
 	return 0;
 }
 

@@ -58,6 +58,30 @@ static bool wants_libc(const struct recording *a)
 	return false;
 }
 
+/* A program that is not linked with libduet needs it for its calls to be recorded. */
+static int choose_preload(struct recording *a)
+{
+	const char *libc = NULL;
+
+	if (wants_libc(a)) {
+		libc = cmd_find_library("libduet-libc.so", a->preload, sizeof a->preload);
+		if (!libc)
+			return cmd_error("record",
+					 "libduet-libc.so is not installed: without it malloc "
+					 "and free cannot be recorded");
+	}
+	a->o.preload = libc;
+	if (!a->calls.n)
+		return 0;
+	if (!a->o.library)
+		return cmd_error("record", "libduet.so.0 is not installed: without it calls of "
+					   "functions cannot be recorded");
+	if (libc && asprintf(&a->preloads, "%s:%s", a->o.library, libc) < 0)
+		return cmd_error("record", "no memory");
+	a->o.preload = libc ? a->preloads : a->o.library;
+	return 0;
+}
+
 /* Whether a session "default" records already: then ours gets another name. */
 static bool others_record(void)
 {
@@ -105,13 +129,8 @@ int cmd_record(int argc, char **argv)
 		a.o.wants_kernel = recording_names_kernel(&a);
 		a.o.kernel.whole_machine = a.o.wants_kernel;
 	}
-	if (a.o.command && wants_libc(&a)) {
-		a.o.preload = cmd_find_library("libduet-libc.so", a.preload, sizeof a.preload);
-		if (!a.o.preload)
-			return cmd_error("record",
-					 "libduet-libc.so is not installed: without it malloc "
-					 "and free cannot be recorded");
-	}
+	if (a.o.command && choose_preload(&a))
+		return CMD_FAILED;
 	return recording_run(&a);
 }
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/plan.h"
 #include "cmd/record/options.h"
 #include "cmd/record/summary.h"
 
@@ -73,6 +74,49 @@ static int check_tenants(const struct recording *a)
 	return 0;
 }
 
+/* A threshold is a mode of its own: calls are measured, and the short ones are not written. */
+static int set_calls_mode(struct recording *a)
+{
+	struct calls_options *c = &a->o.calls;
+	bool is_profile = a->graph_mode && !strcmp(a->graph_mode, "profile"),
+	     is_exact = a->graph_mode && !strcmp(a->graph_mode, "exact");
+
+	if (is_profile && c->threshold_ns)
+		return cmd_error(a->verb, "--graph-over: a profile counts all calls, it has no "
+					  "threshold");
+	if (c->elide_under_ns && (is_profile || is_exact || c->threshold_ns))
+		return cmd_error(a->verb, "--graph-elide-under is about --graph-mode governed, "
+					  "without --graph-over");
+	c->mode = is_profile	    ? ABI_CALLS_PROFILE
+		  : c->threshold_ns ? ABI_CALLS_OVER
+		  : is_exact	    ? ABI_CALLS_EXACT
+				    : ABI_CALLS_GOVERNED;
+	c->has_arguments = a->o.kernel.graph.has_arguments;
+	return 0;
+}
+
+/* Options that say how functions are recorded need functions; some are for one half alone. */
+static int check_graph(struct recording *a)
+{
+	struct calls_options *c = &a->o.calls;
+
+	if (!a->graph.n && !a->calls.n && (c->threshold_ns || c->depth))
+		return cmd_error(a->verb,
+				 "--graph-over and --graph-depth are about --graph FUNCTIONS");
+	if (!a->graph.n && !a->calls.n && !a->kernel_events.n && a->o.kernel.graph.has_arguments)
+		return cmd_error(
+			a->verb,
+			"--graph-args is about --graph FUNCTIONS and -k function:FUNCTIONS");
+	if (a->graph.n && c->depth > KERNEL_GRAPH_DEPTH_MAX)
+		return cmd_error(a->verb, "--graph-depth %u: of the kernel's functions, 1 to %d",
+				 c->depth, KERNEL_GRAPH_DEPTH_MAX);
+	if (!a->calls.n && (a->graph_mode || c->within || c->elide_under_ns))
+		return cmd_error(a->verb,
+				 "--graph-mode, --graph-within and --graph-elide-under are about "
+				 "--graph FILE:FUNCTION");
+	return set_calls_mode(a);
+}
+
 int recording_resolve(struct recording *a)
 {
 	time_t now = time(NULL);
@@ -116,13 +160,8 @@ int recording_resolve(struct recording *a)
 				 "nor -p is possible");
 	a->o.pids = a->pids.at;
 	a->o.n_pids = a->pids.n;
-	if (!a->graph.n && (a->o.kernel.graph.over_ns || a->o.kernel.graph.depth))
-		return cmd_error(a->verb,
-				 "--graph-over and --graph-depth are about --graph FUNCTIONS");
-	if (!a->graph.n && !a->kernel_events.n && a->o.kernel.graph.has_arguments)
-		return cmd_error(
-			a->verb,
-			"--graph-args is about --graph FUNCTIONS and -k function:FUNCTIONS");
+	if (check_graph(a))
+		return CMD_FAILED;
 	a->o.library = cmd_find_library("libduet.so.0", a->library, sizeof a->library);
 	if (!cmd_channels_end(a->verb, &a->channels, a->buffer_bytes, a->o.flight_recorder,
 			      a->contexts))
@@ -221,6 +260,8 @@ static int run_privately(struct recording *a)
 			  result.refused.most, result.refused.of);
 	if (result.trouble.text[0] && strcmp(result.trouble.text, end.text) != 0)
 		cmd_error(a->verb, "%s", result.trouble.text);
+	if (result.calls.text[0])
+		cmd_error(a->verb, "--graph %s", result.calls.text);
 	if (end_err)
 		return cmd_error(a->verb, "%s", end.text);
 	if (sent)

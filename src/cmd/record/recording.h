@@ -27,9 +27,11 @@ struct recording {
 	char default_path[64];
 	char session[64];
 	char library[PATH_MAX], preload[PATH_MAX];
+	char *preloads;					  /* two of them, with a colon between */
 	struct cmd_strings kernel_events, kernel_filters; /* equally many; a filter may be NULL */
 	struct cmd_strings graph;			  /* functions of the kernel */
 	struct cmd_strings calls;			  /* functions of programs */
+	const char *graph_mode;				  /* NULL: not given */
 	struct cmd_strings cgroups;			  /* directories */
 	struct kernel_uprobe *uprobes;
 	int n_uprobes;
@@ -64,6 +66,9 @@ int recording_add_selector(void *recording, enum selector_kind kind, const char 
 bool recording_backend(const char *verb, const char *name, enum kernel_backend *backend);
 /* recording_names_kernel - whether an option asks for events of the kernel. */
 bool recording_names_kernel(const struct recording *a);
+/* recording_graph_mode - check a mode of --graph-mode; *@mode is a constant.  If there is no such
+ * mode, print that and return false. */
+bool recording_graph_mode(const char *verb, const char *name, const char **mode);
 /* recording_name - set the session's @name.  If it is not valid, print that and return false. */
 bool recording_name(struct recording *a, const char *option, const char *name);
 

@@ -14,6 +14,7 @@
 #include "base/runtime.h"
 #include "cmd/cmd.h"
 #include "cmd/record/options.h"
+#include "cmd/session/enable_graph.h"
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/public.h"
 #include "collect/tenant/public.h"
@@ -21,7 +22,8 @@
 static const char usage[] =
 	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] [--program "
 	"GLOB]... PATTERN...\n"
-	"       duet disable [-p PID]... [-s SESSION] PATTERN...\n\n"
+	"       duet disable [-p PID]... [-s SESSION] PATTERN...\n"
+	"       duet enable|disable --graph FILE:FUNCTION,... [OPTIONS]\n\n"
 	"Switches events on, or off, in running programs, at once; without -p also in those that "
 	"start later.\n\n"
 	"  PATTERN               a glob on \"channel:name\", a channel, or a name (duet list)\n";
@@ -31,6 +33,7 @@ struct arguments {
 	bool enable;
 	const char *session_wanted, *filter, *channel;
 	struct text target[N_SELECTOR_KINDS]; /* as given, with commas */
+	struct graph_change graph;
 	struct cmd_pids pids;
 	int dir;
 	struct abi_session session; /* epoch 0: none */
@@ -169,11 +172,31 @@ static int switch_pattern(const struct arguments *a, const char *pattern)
 	return status ? status : filter_mismatch;
 }
 
+static int switch_functions(const struct arguments *a)
+{
+	int status = 0, one;
+
+	if (!a->session.epoch)
+		return cmd_error(a->verb, "--graph: nothing records");
+	for (int i = 0; i < N_SELECTOR_KINDS; i++)
+		if (a->target[i].size)
+			return cmd_error(a->verb,
+					 "--graph: functions are chosen by file and name, and by "
+					 "-p; not by --%s",
+					 selector_keys[i]);
+	for (int i = 0; i < (a->pids.n ? a->pids.n : 1) && status < CMD_FAILED; i++) {
+		one = enable_graph(a->verb, a->dir, a->session.name, a->pids.n ? a->pids.at[i] : 0,
+				   &a->graph);
+		status = one > status ? one : status;
+	}
+	return status;
+}
+
 static int run(struct arguments *a, int n, char **patterns)
 {
 	int status = 0;
 
-	if (!n)
+	if (!n && !enable_graph_has(&a->graph))
 		return cmd_usage(a->verb, "no pattern");
 	a->dir = runtime_dir_open(false);
 	if (a->dir < 0)
@@ -183,6 +206,11 @@ static int run(struct arguments *a, int n, char **patterns)
 	status = select_session(a);
 	for (int i = 0; i < n && status < CMD_FAILED; i++) {
 		int one = switch_pattern(a, patterns[i]);
+
+		status = one > status ? one : status;
+	}
+	if (status < CMD_FAILED && enable_graph_has(&a->graph)) {
+		int one = switch_functions(a);
 
 		status = one > status ? one : status;
 	}
@@ -275,8 +303,8 @@ static int parse_and_run(struct arguments *a, unsigned bit, int argc, char **arg
 		.verb = a->verb,
 		.bit = bit,
 		.usage = usage,
-		.tables = { &first_options, &recording_options, &last_options },
-		.parts = { [PART_OWN] = a, [PART_SELECTOR] = &selectors },
+		.tables = { &first_options, &recording_options, &graph_options, &last_options },
+		.parts = { [PART_OWN] = a, [PART_SELECTOR] = &selectors, [GRAPH_PART] = &a->graph },
 	};
 	int status = options_parse(&options, argc, argv);
 

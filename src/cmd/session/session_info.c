@@ -213,6 +213,8 @@ static void read_programs(struct session_info *l, int dir, const struct tenant_d
 			dir = tenant_dir_of(places, session.epoch);
 		if (dir >= 0)
 			programs_each(dir, 0, visit, &g);
+		if (dir >= 0 && session.has_calls)
+			status_calls_read(&l->calls, dir, session.epoch);
 	}
 	if (l->n_programs)
 		qsort(l->programs, (size_t)l->n_programs, sizeof *l->programs, compare);
@@ -239,6 +241,7 @@ void session_info_fini(struct session_info *l)
 {
 	free(l->programs);
 	free(l->triggers);
+	status_calls_fini(&l->calls);
 	l->programs = NULL;
 	l->triggers = NULL;
 }
@@ -306,5 +309,7 @@ void session_info_json(struct text *t, const struct session_info *l)
 		text_addf(t, "%s", i ? "," : "");
 		add_json_program(t, l, &l->programs[i]);
 	}
+	text_addf(t, "],\"graph\":[");
+	status_calls_json(t, &l->calls);
 	text_addf(t, "]");
 }

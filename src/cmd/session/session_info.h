@@ -7,6 +7,7 @@
 
 #include "abi/session.h"
 #include "abi/control.h"
+#include "cmd/session/status_calls.h"
 #include "cmd/client.h"
 #include "cmd/session/tenant_sessions.h"
 
@@ -40,6 +41,7 @@ struct session_info {
 	uint64_t events_per_s, bytes_per_s, kernel_events_per_s, kernel_bytes_per_s;
 	struct session_info_program *programs; /* those that run, ordered by pid */
 	int n_programs;
+	struct status_calls calls;
 };
 
 /*

@@ -346,4 +346,7 @@ void session_status_print(const struct session_status *w)
 			any = true;
 			print_program(w->at[i], &w->at[i]->programs[k]);
 		}
+	any = false;
+	for (int i = 0; i < w->n; i++)
+		status_calls_print(&w->at[i]->calls, &any);
 }

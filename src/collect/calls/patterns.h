@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+enum { CALLS_DEPTH_MAX = 65535 }; /* of --graph-depth */
+
 /*
  * calls_next_pattern - cut the next pattern of the list @rest.
  *

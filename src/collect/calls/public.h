@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/calls/public.h - the patterns of --graph, for cmd. */
+/* collect/calls/public.h - for cmd: the patterns of --graph, and what programs have patched. */
 #ifndef COLLECT_CALLS_PUBLIC_H
 #define COLLECT_CALLS_PUBLIC_H
 
 #include "collect/calls/patterns.h"
+#include "collect/calls/state.h"
 
 #endif

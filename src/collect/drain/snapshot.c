@@ -228,6 +228,8 @@ static int write_clock(const struct snapshot_maker *s, struct diag *d)
 	files_add_clock(f, &s->session->clock, FILES_END);
 	fclose(f);
 	maps_copy(s->maps, s->path);
+	if (s->keep)
+		s->keep(s->keep_arg, s->path);
 	/* Another file system needs its own copy. */
 	if (s->kernel && kernel_has_addresses(s->kernel) &&
 	    files_share_kallsyms(s->output, s->path) == -EXDEV)

@@ -32,6 +32,9 @@ struct snapshot_maker {
 	 */
 	void (*ended)(void *arg, const char *path, const char *why);
 	void *ended_arg;
+	/* Called with the directory, to add what other rooms keep of programs; or NULL. */
+	void (*keep)(void *arg, const char *path);
+	void *keep_arg;
 	const char *output; /* directory for snapshot-1, snapshot-2, ... */
 
 	/* The snapshot being written. */

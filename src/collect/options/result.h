@@ -63,6 +63,7 @@ struct recorder_result {
 	char kernel_recorder[16];	 /* "bpf" or "ftrace": kernel/kernel.h */
 	struct diag kernel_no_bpf;	 /* why BPF is not used where it could be, or "" */
 	struct diag kernel_reason;	 /* why the kernel is not recorded, if requested */
+	struct diag calls;		 /* patterns of functions that matched nothing, or "" */
 	uint32_t trace_chunks;		 /* finished, including those removed since; 0: no trace
 					  * chunks */
 	struct archiver_status archiver; /* work done on them */

@@ -111,17 +111,20 @@ enum session_event session_read_request(struct session *s, int i, struct session
 	if (n > 0 && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
 		if (n == (ssize_t)sizeof m->join && m->join.magic == ABI_ATTACH_MAGIC)
 			e = answer_join(s, fd, &m->join, &peer);
+		else if (n == (ssize_t)sizeof m->plan && m->plan.magic == ABI_PLAN_REQUEST_MAGIC &&
+			 is_same_user_or_root(s->uid, &peer))
+			e = SESSION_WANTS_PLAN;
 		else if (m->text[0] == '{' && s->connections[i].may_ask &&
 			 is_same_user_or_root(geteuid(), &peer))
 			e = SESSION_ASKED;
 		m->pid = peer.pid;
 	}
-	if (e == SESSION_ASKED) {
+	if (e != SESSION_ASKED && m->passed >= 0)
+		close(m->passed);
+	if (e == SESSION_ASKED || e == SESSION_WANTS_PLAN) {
 		s->connections[i].fd = -1; /* the caller owns it now */
 		return e;
 	}
-	if (m->passed >= 0)
-		close(m->passed);
 	session_close_connection(s, i);
 	return e;
 }

@@ -185,14 +185,16 @@ void session_turn_ended(struct session *s, int i);
 
 enum session_event {
 	SESSION_NOTHING,
-	SESSION_JOINED, /* message.join is complete */
-	SESSION_ASKED,	/* message.text is a control request; the caller answers on fd and closes
+	SESSION_JOINED,	    /* message.join is complete */
+	SESSION_WANTS_PLAN, /* message.plan is complete; the caller answers on fd and closes it */
+	SESSION_ASKED, /* message.text is a control request; the caller answers on fd and closes
 			 * fd and passed */
 };
 
 struct session_message {
 	union {
 		struct abi_attach join;
+		struct abi_plan_request plan;
 		char text[SESSION_REQUEST_BYTES]; /* terminated */
 	};
 	pid_t pid;  /* its sender, in our pid namespace */

@@ -166,6 +166,7 @@ uint32_t target_patch(struct target *t, enum patch_how how)
 		if (t->states[i] == SITE_ON &&
 		    load(target_function_state(t, i)) != ABI_FUNCTION_KEPT)
 			store(target_function_state(t, i), ABI_FUNCTION_ON);
+	marks_settle(t);
 	count(t);
 	return load(&target_object(t)->n_patched);
 }
@@ -187,6 +188,7 @@ bool target_restore(struct target *t)
 			batch_add(&b, i, &c);
 	}
 	batch_close(&b);
+	marks_settle(t);
 	return !b.failed;
 }
 
@@ -202,7 +204,8 @@ static bool switch_head(struct target *t, uint32_t i, bool on, int mem)
 {
 	const uint8_t byte = on ? STUB_ON : STUB_OFF;
 
-	if (mem < 0 || !text_poke(mem, t->arena + t->heads[i], &byte, 1))
+	if (t->plan.sites[i].kind != ABI_SITE_MARK &&
+	    (mem < 0 || !text_poke(mem, t->arena + t->heads[i], &byte, 1)))
 		return false;
 	t->states[i] = on ? SITE_ON : SITE_BYPASSED;
 	return true;
@@ -257,6 +260,7 @@ bool target_switch(struct target *t, const uint8_t *which, bool on)
 		}
 	batch_close(&b);
 	done = switch_heads(t, which, on);
+	marks_settle(t);
 	return done && !b.failed;
 }
 

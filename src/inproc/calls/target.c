@@ -117,13 +117,34 @@ static void write_all(struct target *t, struct room *room, bool copies)
 							       .end = room->at + room->used });
 }
 
+/* Marks have no frame: their stubs lie behind the ranges that unwinders know. */
+static void write_marks(struct target *t, struct room *room)
+{
+	uint8_t bytes[USDT_STUB_MOST];
+
+	for (uint32_t i = 0; i < t->plan.head->n_sites; i++) {
+		uint32_t n = t->plan.sites[i].kind == ABI_SITE_MARK
+				     ? marks_stub(t, i, bytes, room->at + room->used)
+				     : 0;
+
+		if (!n || n > room->size - room->used)
+			continue;
+		memcpy(room->to + room->used, bytes, n);
+		if (!room->is_known)
+			t->heads[i] = (uint32_t)(PAGE + room->used);
+		room->used += n;
+	}
+}
+
 static size_t stubs_bytes(const struct target *t, uint32_t *n_copied)
 {
 	size_t n = 0;
 
 	*n_copied = 0;
 	for (uint32_t i = 0; i < t->plan.head->n_sites; i++) {
-		n += stub_size(&t->plan, &t->plan.sites[i]);
+		n += t->plan.sites[i].kind == ABI_SITE_MARK
+			     ? (size_t)USDT_STUB_OVER + t->plan.sites[i].code_bytes
+			     : stub_size(&t->plan, &t->plan.sites[i]);
 		*n_copied += t->plan.sites[i].stack_bytes != 0;
 	}
 	return n;
@@ -168,6 +189,7 @@ static bool write_stubs(struct target *t)
 	target_set_hooks(t, t->plan.head->mode, true);
 	write_all(t, &room, false);
 	write_all(t, &room, true);
+	write_marks(t, &room);
 	for (uint32_t i = 0; i < t->plan.head->n_sites; i++)
 		if (!t->heads[i])
 			t->states[i] = SITE_REFUSED;
@@ -228,9 +250,11 @@ bool target_make(struct target *t)
 {
 	if (!number(t))
 		return false;
-	if (make_arena(t)) {
-		if (write_stubs(t))
+	if (marks_make(t) && make_arena(t)) {
+		if (write_stubs(t)) {
+			marks_register(t);
 			return true;
+		}
 		drop_arena(t);
 	}
 	refuse_all(t);
@@ -249,6 +273,7 @@ void target_unloaded(struct target *t)
 	for (uint32_t i = 0; t->arena && i < t->plan.head->n_sites; i++)
 		if (t->states[i] != SITE_REFUSED)
 			t->states[i] = SITE_UNPATCHED;
+	marks_settle(t);
 }
 
 static bool reaches(const struct target *t)
@@ -273,8 +298,10 @@ static bool write_again(struct target *t)
 
 	if (!room.to)
 		return false;
+	marks_moved(t);
 	write_all(t, &room, false);
 	write_all(t, &room, true);
+	write_marks(t, &room);
 	mem = text_memory_open();
 	done = mem >= 0 && text_poke(mem, t->arena + PAGE, room.to, room.used);
 	if (mem >= 0)

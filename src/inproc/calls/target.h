@@ -12,6 +12,7 @@
 #include "inproc/calls/plan.h"
 #include "inproc/calls/text.h"
 #include "inproc/calls/unwind.h"
+#include "inproc/usdt/usdt.h"
 
 /*
  * A site's state.  `Off` means that calls are not recorded:
@@ -48,6 +49,8 @@ struct target {
 	uint32_t *heads; /* of each site's stub, from the arena's beginning; 0: none */
 	uint8_t *states; /* enum site_state of each site */
 	struct unwind unwind;
+	struct usdt usdt;
+	struct usdt_mark **marks; /* of each site, NULL of functions; NULL: it has no marks */
 };
 
 /* What is being done to the program's other threads meanwhile. */
@@ -94,6 +97,18 @@ static inline struct abi_calls_object *target_object(const struct target *t)
 {
 	return &calls_objects()[t->object];
 }
+
+/* Marks: marks.c.  marks_make - the marks of the plan, before stubs are written; false: no memory.
+ * marks_moved - the file was loaded at another address. */
+bool marks_make(struct target *t) HIDDEN;
+void marks_moved(struct target *t) HIDDEN;
+/* marks_stub - write the stub of mark @site for address @at to @to, which has USDT_STUB_MOST bytes.
+ * Returns its size; 0: it cannot be made. */
+uint32_t marks_stub(struct target *t, uint32_t site, uint8_t *to, uintptr_t at) HIDDEN;
+/* marks_register - register the marks' events. */
+void marks_register(struct target *t) HIDDEN;
+/* marks_settle - count semaphores as the sites' states are now. */
+void marks_settle(struct target *t) HIDDEN;
 
 /* target_memory - zeroed memory of our own; NULL: there is none. */
 void *target_memory(size_t bytes) HIDDEN;

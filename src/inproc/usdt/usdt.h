@@ -25,6 +25,7 @@ struct usdt_mark {
 	uintptr_t address;   /* of the nop */
 	uintptr_t low, high; /* constants of its file: text there is readable while it is loaded */
 	uint32_t n_operands;
+	bool is_counted; /* in its semaphore; the caller's */
 	struct abi_plan_operand operands[ABI_PLAN_OPERANDS_MAX];
 };
 
@@ -70,7 +71,8 @@ struct usdt_stub {
 	struct usdt_mark *mark;
 };
 
-enum { USDT_STUB_MOST = 512 };
+/* A stub has at most USDT_STUB_OVER bytes more than its displaced code. */
+enum { USDT_STUB_MOST = 512, USDT_STUB_OVER = 64 };
 
 /*
  * usdt_stub_write - write the stub for address @at, a multiple of 16, to @to, which has

@@ -13,9 +13,13 @@
 #include "base/atomic.h"
 #include "inproc/calls/file.h"
 #include "inproc/calls/target.h"
+#include "inproc/emit.h"
 #include "test.h"
 
 struct process process;
+__thread uint64_t thread_context;
+ptrdiff_t rseq_offset;
+uint32_t rseq_knows_cpu;
 struct calls calls;
 uint64_t n_entered, n_left, n_unwound;
 
@@ -49,6 +53,36 @@ void calls_unwound(struct calls_frame *frame)
 		fetch_add(&n_unwound, 1);
 }
 
+/* Events of marks: the test's own. */
+uint64_t mark_enabled;
+char mark_payload[1024];
+uint32_t mark_size;
+const char *mark_name;
+uint64_t n_marks, n_mark_lost;
+
+void count_lost(uint32_t session_slot)
+{
+	n_mark_lost += session_slot == 0;
+}
+
+void emit_slow(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
+	       const void *frame)
+{
+	(void)ip, (void)frame;
+	mark_name = site->name;
+	memcpy(mark_payload, payload, size);
+	mark_size = size;
+	fetch_add(&n_marks, 1);
+}
+
+void duet_i_register(struct duet_i_site *begin, struct duet_i_site *end,
+		     const struct duet_i_api **api)
+{
+	(void)api;
+	for (struct duet_i_site *s = begin; s < end; s++)
+		s->enabled = &mark_enabled;
+}
+
 /* A calls file without a name. */
 static void host_open(void)
 {
@@ -74,8 +108,9 @@ struct draft {
 };
 
 /* Adds the site at @at of the program; @displaced bytes of it run in the stub. */
-static struct abi_plan_site *draft_add(struct draft *d, uintptr_t bias, const void *at, int kind,
-				       uint8_t window, uint16_t displaced)
+__attribute__((unused)) static struct abi_plan_site *draft_add(struct draft *d, uintptr_t bias,
+							       const void *at, int kind,
+							       uint8_t window, uint16_t displaced)
 {
 	struct abi_plan_site *s = &d->sites[d->head.n_sites++];
 
@@ -98,7 +133,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Finishes it; the plan of @t points into @d. */
-static bool draft_end(struct draft *d, struct target *t)
+__attribute__((unused)) static bool draft_end(struct draft *d, struct target *t)
 {
 	struct abi_plan *h = &d->head;
 
@@ -130,7 +165,7 @@ static bool see_program(const struct loaded *o, void *arg)
 }
 
 /* A target of the program itself, without a plan. */
-static struct target host_target(void)
+__attribute__((unused)) static struct target host_target(void)
 {
 	struct target t = { .is_loaded = false };
 

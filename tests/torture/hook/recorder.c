@@ -8,9 +8,13 @@
 #include <elf.h>
 
 #include "inproc/calls/target.h"
+#include "inproc/emit.h"
 #include "inproc/process.h"
 
 struct process process;
+__thread uint64_t thread_context;
+ptrdiff_t rseq_offset;
+uint32_t rseq_knows_cpu;
 struct calls calls;
 
 struct sent recorder_sent[MOST_BATCHES];
@@ -32,6 +36,20 @@ static void emit(struct duet_i_site *site, const void *payload, size_t size, con
 	memcpy(recorder_sent[i].bytes, payload, size);
 	recorder_sent[i].n_bytes = (uint32_t)size;
 	store_release(&recorder_sent[i].tid, (uint32_t)syscall(SYS_gettid));
+}
+
+/* No plan here has marks. */
+void count_lost(uint32_t session_slot)
+{
+	(void)session_slot;
+	abort();
+}
+
+void emit_slow(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
+	       const void *frame)
+{
+	(void)site, (void)payload, (void)size, (void)ip, (void)frame;
+	abort();
 }
 
 static const struct duet_i_api test_api = { .size = sizeof test_api, .emit = emit };
