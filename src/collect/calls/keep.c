@@ -121,6 +121,20 @@ static int open_hidden(const char *path, const char *name)
 	return err ? err : open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* The file has room for thousands of threads; the copy has whole areas of those that were used. */
+static uint64_t used_size(const struct calls_file *f)
+{
+	uint64_t at = ABI_CALLS_THREADS_AT;
+	off_t data;
+
+	while (at < f->size && (data = lseek(f->fd, (off_t)at, SEEK_DATA)) >= 0) {
+		uint64_t area = ((uint64_t)data - ABI_CALLS_THREADS_AT) / ABI_CALLS_THREAD_BYTES;
+
+		at = ABI_CALLS_THREADS_AT + (area + 1) * ABI_CALLS_THREAD_BYTES;
+	}
+	return at < f->size ? at : f->size;
+}
+
 static void keep_file(void *arg, const struct calls_file *f)
 {
 	struct keeping *k = arg;
@@ -136,7 +150,7 @@ static void keep_file(void *arg, const struct calls_file *f)
 		return;
 	}
 	name_copy(k->to, f, name);
-	err = copy_file(f->fd, f->size, k->to, name);
+	err = copy_file(f->fd, used_size(f), k->to, name);
 	if (err)
 		k->err = err; /* and it stays, to be copied later */
 	else
