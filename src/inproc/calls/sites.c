@@ -3,9 +3,9 @@
  * inproc/calls/sites.c - patch the sites of an object, and switch them.
  *
  * A site is patched once, by a jump of five bytes.  Later changes are one byte each, so threads may
- * run there: its opcode if nothing is displaced, else the head of the stub.  Putting back the
- * program's bytes instead would take three membarriers, and cannot be done under threads where
- * instructions are displaced.
+ * run there: its opcode if nothing is displaced, else the head of the stub.  The latter costs three
+ * jumps a call.  So a function that is given up for good gets its own bytes back where one store can
+ * do it; it is patched again only while all threads are stopped.
  */
 #include <elf.h>
 #include <string.h>
@@ -283,5 +283,20 @@ bool target_switch_one(struct target *t, uint32_t i, bool on)
 	if (text_write(&c, 1, t->loaded.segments[segment_of(t, i)].flags, TEXT_BYTE))
 		return false;
 	t->states[i] = on ? SITE_ON : SITE_OFF;
+	return true;
+}
+
+bool target_give_back(struct target *t, uint32_t i)
+{
+	const struct abi_plan_site *s = &t->plan.sites[i];
+	struct text_change c = { .at = site_bytes(t, i), .n = JUMP_BYTES };
+
+	if (!t->is_loaded || !t->arena || t->states[i] != SITE_ON || is_nop(s) ||
+	    !text_is_in_word((uintptr_t)c.at))
+		return target_switch_one(t, i, false);
+	memcpy(c.to, s->expected, sizeof c.to);
+	if (text_write(&c, 1, t->loaded.segments[segment_of(t, i)].flags, TEXT_WORD))
+		return target_switch_one(t, i, false);
+	t->states[i] = SITE_WAITS;
 	return true;
 }

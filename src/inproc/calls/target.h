@@ -86,6 +86,9 @@ bool target_switch(struct target *t, const uint8_t *which, bool on) HIDDEN;
 /* target_switch_one - the same for one site. */
 bool target_switch_one(struct target *t, uint32_t site, bool on) HIDDEN;
 
+/* target_give_back - the same, off for good: the program's own bytes where that is possible. */
+bool target_give_back(struct target *t, uint32_t site) HIDDEN;
+
 /* target_restore - put back the program's bytes at all sites, while no thread can run or be inside a
  * window.  False: some could not be. */
 bool target_restore(struct target *t) HIDDEN;

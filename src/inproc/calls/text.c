@@ -11,6 +11,10 @@
  *   (3) membarrier, then a 2-byte store of the new first two bytes
  *   (4) membarrier: when it returns, no thread runs the old code
  *
+ * Several instructions come back, in place of a jump, by one store of the aligned word that holds all
+ * five bytes: a thread runs the jump or, from its first byte on, the instructions.  The jump cannot
+ * return under threads, which may then be behind the first instruction.
+ *
  * A thread is never inside: old, middle and new are one instruction each, or its tail is never
  * reached.  A store of two bytes in an aligned word of eight is one for every processor's fetch.
  * Pages of the program's text are writable and executable for these microseconds: without `x` other
@@ -98,6 +102,16 @@ static void store_two(uint8_t *at, uint8_t first, uint8_t second)
 			 : "memory");
 }
 
+/* One store for every processor: text_is_in_word. */
+static void store_word(uint8_t *at, const uint8_t *bytes, size_t n)
+{
+	uint64_t *word = (uint64_t *)((uintptr_t)at & ~(uintptr_t)7), value = *word;
+
+	for (size_t i = 0; i < n; i++)
+		((uint8_t *)&value)[((uintptr_t)at & 7) + i] = bytes[i];
+	__asm__ volatile("movq %1, %0" : "=m"(*word) : "r"(value) : "memory");
+}
+
 /* The first membarrier has succeeded in text_write; later ones fail for nothing else. */
 static void write_live(const struct text_change *changes, uint32_t n)
 {
@@ -152,11 +166,13 @@ int text_write(const struct text_change *changes, uint32_t n, uint32_t flags, en
 	err = protect(begin, end, PROT_READ | PROT_WRITE | PROT_EXEC);
 	if (!err && how == TEXT_LIVE)
 		write_live(changes, n);
-	for (uint32_t i = 0; i < n && !err && how != TEXT_LIVE; i++)
+	for (uint32_t i = 0; i < n && !err && how == TEXT_WORD; i++)
+		store_word(changes[i].at, changes[i].to, changes[i].n);
+	for (uint32_t i = 0; i < n && !err && (how == TEXT_QUIET || how == TEXT_BYTE); i++)
 		set(changes[i].at, changes[i].to, changes[i].n);
 	if (!err)
 		protect(begin, end, protection(flags));
-	else if (how != TEXT_LIVE)
+	else if (how == TEXT_QUIET || how == TEXT_BYTE)
 		err = write_through_memory(changes, n);
 	if (how != TEXT_QUIET)
 		sync_core();

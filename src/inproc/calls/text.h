@@ -19,6 +19,8 @@ struct text_change {
 enum text_how {
 	TEXT_QUIET, /* no other thread can run or be inside */
 	TEXT_BYTE,  /* threads run: each change is one byte, before and after a whole instruction */
+	TEXT_WORD,  /* threads run: a jump becomes the instructions that it replaced, in one store;
+		       text_is_in_word is true of it */
 	TEXT_LIVE,  /* threads run: each change is JUMP_BYTES, before and after one instruction, and
 		       text_may_toggle is true of it */
 };
@@ -33,6 +35,12 @@ static inline bool text_may_toggle(uintptr_t at)
 	return (at & 7) != 7;
 }
 
+/* text_is_in_word - whether JUMP_BYTES at @at lie in one aligned word of eight. */
+static inline bool text_is_in_word(uintptr_t at)
+{
+	return (at & 7) <= 8 - JUMP_BYTES;
+}
+
 /* text_can_sync - whether this kernel can make all threads of the program fetch code anew; asked
  * once, which prepares it. */
 bool text_can_sync(void) HIDDEN;
@@ -43,8 +51,8 @@ bool text_can_sync(void) HIDDEN;
  * @flags: the segment's, PF_....  Its pages are writable meanwhile, and stay executable.  If that
  * is forbidden, changes that are not TEXT_LIVE are made through /proc/self/mem.
  *
- * 0: all are made, and no thread runs the old code.  A negative errno: for TEXT_LIVE nothing has
- * changed; otherwise some may be.  Only one thread at a time.
+ * 0: all are made, and no thread runs the old code.  A negative errno: for TEXT_LIVE and TEXT_WORD
+ * nothing has changed; otherwise some may be.  Only one thread at a time.
  */
 int text_write(const struct text_change *changes, uint32_t n, uint32_t flags,
 	       enum text_how how) HIDDEN;
