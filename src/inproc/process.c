@@ -7,7 +7,9 @@
  */
 #include "inproc/process.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -137,19 +139,38 @@ static bool open_first(int dir)
 	return true;
 }
 
+static bool was_tried; /* to make the control page */
+
 bool process_open(int *dir)
 {
-	static bool tried, known;
-	bool first = !tried;
+	static bool known;
+	bool first = !was_tried;
 
 	*dir = -1;
-	tried = true;
+	was_tried = true;
 	if (first)
 		known = !getauxval(AT_SECURE) && runtime_read_environment();
 	if (!known || (!first && !process.control))
 		return false;
 	*dir = runtime_dir_open_at(process.directory, first);
 	return first ? open_first(*dir) : true;
+}
+
+int duet_i_attached(const char *runtime)
+{
+	int err = 0, dir;
+
+	process_lock();
+	if (!was_tried && runtime)
+		compose(process.directory, sizeof process.directory, runtime, NULL);
+	if (!process_open(&dir))
+		err = -ENOTSUP;
+	else if (runtime && strcmp(process.directory, runtime))
+		err = -EEXIST;
+	if (dir >= 0)
+		syscall(SYS_close, dir);
+	process_unlock();
+	return err;
 }
 
 /* Puts a page of the child's own at the address of its parent's, where sites point already.  If

@@ -129,6 +129,16 @@ extern __thread uint64_t thread_context HIDDEN __attribute__((tls_model("initial
  * @dir: receives the runtime directory, open, or -1; the caller closes it in any case.
  */
 bool process_open(int *dir) HIDDEN;
+/*
+ * duet_i_attached - called by src/patch/attach when libduet is in a running process: make the
+ * control page.
+ *
+ * @runtime: the runtime directory, instead of what the environment names; NULL: what it names.
+ *
+ * 0; -EEXIST: this process uses another one already; -ENOTSUP: it cannot be used.  Takes
+ * process_lock.
+ */
+__attribute__((visibility("default"))) int duet_i_attached(const char *runtime);
 /* process_renew - give a child of fork its own identity and page.  Async-signal-safe. */
 void process_renew(void) HIDDEN;
 /*
