@@ -28,21 +28,38 @@ uint64_t spread_percentile(const struct spread *s, double percent);
 /* spread_merge - 0 or -1: no memory. */
 int spread_merge(struct spread *to, const struct spread *from);
 
+static inline int spread_power(uint64_t value)
+{
+	return value ? 63 - __builtin_clzll(value) : 0;
+}
+
+/* Where the buckets of @value's doubling are noted; the bucket of @value, NULL: none yet. */
+static inline uint64_t *const *spread_doubling(const struct spread *s, uint64_t value)
+{
+	return &s->doublings[spread_power(value)];
+}
+
+static inline uint64_t *spread_bucket(const struct spread *s, uint64_t value)
+{
+	int power = spread_power(value);
+	uint64_t *counts = s->doublings[power];
+
+	return counts ? counts + (power >= SPREAD_SHIFT ? value >> (power - SPREAD_SHIFT) : value) %
+					 SPREAD_BUCKETS
+		      : (uint64_t *)0;
+}
+
 /* spread_add - a zeroed struct is empty.  Returns false without memory. */
 static inline bool spread_add(struct spread *s, uint64_t value)
 {
-	int doubling = value ? 63 - __builtin_clzll(value) : 0;
-	unsigned bucket =
-		(unsigned)(doubling >= SPREAD_SHIFT ? value >> (doubling - SPREAD_SHIFT) : value) %
-		SPREAD_BUCKETS;
-	uint64_t *counts = s->doublings[doubling];
+	uint64_t *bucket = spread_bucket(s, value);
 
-	if (__builtin_expect(!counts, 0)) {
-		counts = spread_make(s, doubling);
-		if (!counts)
+	if (__builtin_expect(!bucket, 0)) {
+		if (!spread_make(s, spread_power(value)))
 			return false;
+		bucket = spread_bucket(s, value);
 	}
-	counts[bucket]++;
+	++*bucket;
 	if (value < s->min || !s->n)
 		s->min = value;
 	if (value > s->max)
