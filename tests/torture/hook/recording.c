@@ -182,6 +182,35 @@ static void tail_calls_take_no_stack(void)
 	recorder_clear();
 }
 
+/* The compiler does not align the stack for callees that it sees: frames are as close as those of
+ * tail calls. */
+static CALLED int close_3(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+static CALLED int close_2(int x)
+{
+	return close_3(x) + 1;
+}
+
+static CALLED int close_1(int x)
+{
+	return close_2(x) + 1;
+}
+
+static void close_frames_are_no_tail_calls(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		is(close_1(i), i + 3);
+		log_exit(recorder_number(close_3), 2, false);
+		log_exit(recorder_number(close_2), 1, false);
+		log_exit(recorder_number(close_1), 0, false);
+	}
+	records_are_the_log();
+}
+
 /* ---------------------------------------------------------------- jumps */
 
 static jmp_buf target;
@@ -331,6 +360,7 @@ int main(int argc, char **argv)
 	run(random_trees_are_recorded);
 	run(tail_calls_are_calls);
 	run(tail_calls_take_no_stack);
+	run(close_frames_are_no_tail_calls);
 	run(calls_left_by_longjmp_end);
 	run(recursion_deeper_than_the_slots_is_recorded);
 	run(each_thread_has_its_calls);

@@ -258,7 +258,7 @@ static void open_at(struct calls_self *s, struct abi_calls_batch *b, uint32_t se
 	};
 	store(&b->word, ahead << 16);
 	s->base = base;
-	s->last = UINT64_MAX;
+	s->last = UINT64_MAX >> 1; /* near no depth */
 	s->lost_before = s->area->lost;
 	store(&s->batch, b);
 	store(&s->area->current, (uint32_t)(b - s->area->batches));

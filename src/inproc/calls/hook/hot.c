@@ -19,6 +19,7 @@
 
 COLD calls_middle_enter(struct calls_frame *f);
 COLD calls_middle_leave(struct calls_frame *f);
+COLD calls_middle_slot(struct calls_frame *f);
 
 /* The stub's three words lie above our return address and saved %rbp. */
 #define FRAME ((struct calls_frame *)((char *)__builtin_frame_address(0) + 16))
@@ -32,28 +33,28 @@ COLD calls_middle_leave(struct calls_frame *f);
 
 /* ---------------------------------------------------------------- the usual case */
 
-/* Makes @f the innermost frame.  A handler that comes before the depth is stored uses the same slot
- * of the area, so the slot is stored again behind it. */
+/* Makes @f the innermost frame.  The slot of the area is complete before the depth counts it.  A
+ * handler that comes between uses the same slot; then it is stored again. */
 CALLS_INLINE void open_frame(struct calls_here *h, struct calls_self *s, struct calls_frame *f,
 			     uint32_t depth)
 {
 	struct abi_calls_frame *slot = &s->area->frames[depth];
-	uint64_t function = f->function, now;
+	uint64_t now;
 
 	f->top = h->top;
 	f->depth = depth;
+	store(&s->frames[depth], f);
 	now = calls_ticks() & ~1ull;
 	store(&slot->ticks, now);
-	store((uint64_t *)&slot->function, function);
+	store((uint64_t *)&slot->function, (uint64_t)f->function);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	store(&h->depth, depth + 1);
 	store(&s->area->depth, depth + 1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	store(&slot->ticks, now);
-	store((uint64_t *)&slot->function, function);
-	store(&s->frames[depth], f);
 	store(&f->ticks, now);
 	store(&h->top, f);
+	if (unlikely(load(&slot->ticks) != now))
+		CALL(calls_middle_slot, f);
 }
 
 CALLS_INLINE void close_frame(struct calls_here *h, struct calls_self *s, struct calls_frame *f)
@@ -75,21 +76,17 @@ CALLS_INLINE bool is_near(const struct calls_here *h, const struct calls_self *s
 	return distance(h, f) - (CALLS_TAIL_BYTES + 1) < s->reach;
 }
 
+/* Records the usual call: calls_record_short. */
 CALLS_INLINE void leave(struct calls_frame *f, enum abi_calls_mode mode)
 {
 	uint64_t now = calls_ticks(), entry = f->ticks;
 	struct calls_here *h = &calls_here;
 	struct calls_self *s = h->self;
 
-	if (unlikely(f != h->top || !s->reach || entry & 1)) {
+	if (likely(f == h->top && s->reach && !(entry & 1) && calls_record_short(s, f, entry, now)))
+		close_frame(h, s, f);
+	else
 		CALL(calls_middle_leave, f);
-		return;
-	}
-	if (calls_is_long(mode, entry, now) && unlikely(!calls_record(s, f, entry, now))) {
-		CALL(calls_leave_unusual, f);
-		return;
-	}
-	close_frame(h, s, f);
 	if (mode == ABI_CALLS_GOVERNED && unlikely(calls_govern(f->function, entry, now)))
 		CALL(calls_decide_unusual, f);
 }
@@ -119,7 +116,16 @@ CALLS_LEAVE CALLS_HOOK calls_leave_governed(void)
 
 CALLS_LEAVE CALLS_HOOK calls_leave_over(void)
 {
-	leave(FRAME, ABI_CALLS_OVER);
+	struct calls_frame *f = FRAME;
+	uint64_t now = calls_ticks(), entry = f->ticks;
+	struct calls_here *h = &calls_here;
+	struct calls_self *s = h->self;
+
+	if (likely(f == h->top && s->reach && !(entry & 1) &&
+		   now - entry < calls_settings.threshold_ticks))
+		close_frame(h, s, f);
+	else
+		CALL(calls_middle_leave, f);
 }
 
 CALLS_HOOK calls_enter_path(void)
@@ -258,6 +264,23 @@ static void mark_unrecorded(struct calls_here *h, struct calls_frame *f)
 	f->ticks = CALLS_UNRECORDED;
 }
 
+/* A call by code that does not align the stack (-fipa-stack-alignment): as close as a tail call. */
+static bool open_close(struct calls_here *h, struct calls_self *s, struct calls_frame *f)
+{
+	uint32_t node;
+
+	if (!s->reach || distance(h, f) != CALLS_TAIL_BYTES || h->depth >= s->most_depth)
+		return false;
+	if (calls_settings.mode != ABI_CALLS_PROFILE) {
+		open_frame(h, s, f, h->depth);
+		return true;
+	}
+	node = s->keys ? calls_path_find(s, s->node, f->function) : 0;
+	if (node)
+		calls_path_enter(h, s, f, node);
+	return node;
+}
+
 COLD calls_middle_enter(struct calls_frame *f)
 {
 	struct calls_here *h = &calls_here;
@@ -269,24 +292,39 @@ COLD calls_middle_enter(struct calls_frame *f)
 		   is_unwanted(s, h->depth)) {
 		mark_unrecorded(h, f);
 		store(&h->top, f);
-	} else if (!tail_call(h, s, f)) {
+	} else if (!tail_call(h, s, f) && !open_close(h, s, f)) {
 		CALL(calls_enter_unusual, f);
 	}
+}
+
+COLD calls_middle_slot(struct calls_frame *f)
+{
+	struct abi_calls_frame *slot = &calls_here.self->area->frames[f->depth];
+
+	store(&slot->ticks, f->ticks);
+	store((uint64_t *)&slot->function, (uint64_t)f->function);
+	store(&calls_here.self->frames[f->depth], f);
 }
 
 COLD calls_middle_leave(struct calls_frame *f)
 {
 	struct calls_here *h = &calls_here;
 	struct calls_self *s = h->self;
+	uint64_t now = calls_ticks();
 
 	if (h->inside)
 		return;
-	if (f != h->top || !s->reach)
+	if (f != h->top || !s->reach) {
 		CALL(calls_leave_unusual, f);
-	else if (f->ticks == CALLS_UNRECORDED)
+	} else if (f->ticks == CALLS_UNRECORDED) {
 		store(&h->top, f->top);
-	else if ((f->ticks & 1) && s->keys)
-		calls_path_leave(h, s, f);
-	else
+	} else if (f->ticks & 1) {
+		if (s->keys)
+			calls_path_leave(h, s, f);
+	} else if (!calls_is_long(calls_settings.mode, f->ticks, now) ||
+		   calls_record(s, f, f->ticks, now)) {
+		close_frame(h, s, f);
+	} else {
 		CALL(calls_leave_unusual, f);
+	}
 }

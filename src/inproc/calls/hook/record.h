@@ -121,6 +121,61 @@ CALLS_INLINE void calls_put(uint8_t *at, uint64_t bytes)
 	__asm__ volatile("orq %1, %0" : "+m"(*(uint64_t(*)[1])at) : "r"(bytes) : "memory", "cc");
 }
 
+/* Reserves the @bytes of a record of @f, and stores them. */
+CALLS_INLINE bool calls_store(struct calls_self *s, struct abi_calls_batch *b,
+			      struct calls_frame *f, uint64_t word, uint64_t next, uint64_t bytes)
+{
+	uint8_t *at = b->bytes + (uint16_t)word;
+	bool done;
+
+	store(&s->pending_bytes, bytes);
+	store(&s->pending_at, at);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	store(&s->pending, f);
+	done = calls_reserve(&b->word, word, next);
+	if (likely(done)) {
+		calls_put(at, bytes);
+		store(&s->last, next << 48 >> 16 | f->depth);
+	}
+	store(&s->pending, NULL);
+	return done;
+}
+
+/* LEB128 in two bytes, of @v < 1 << 14. */
+CALLS_INLINE uint64_t calls_leb2(uint64_t v)
+{
+	return (v & 127) | 128 | v >> 7 << 8;
+}
+
+/*
+ * calls_record_short - calls_record for the usual case, with few instructions: delta and duration
+ * have one byte each or two each, the function two.
+ */
+CALLS_INLINE bool calls_record_short(struct calls_self *s, struct calls_frame *f, uint64_t entry,
+				     uint64_t now)
+{
+	struct abi_calls_batch *b = load(&s->batch);
+	uint64_t word = load(&b->word), position = (uint16_t)word;
+	unsigned shift = calls_settings.shift;
+	uint64_t delta = (now >> shift) - load(&s->base) - (word >> 16);
+	uint64_t duration = (now >> shift) - (entry >> shift), bytes, code;
+	uint64_t step = (position << 32 | f->depth) - load(&s->last) + 1;
+
+	if (unlikely(load(&s->pending) || position >= load(&s->area->limit) || step > 2 ||
+		     f->function >= 1 << 12))
+		return false;
+	code = f->function << 2 |
+	       ((ABI_CALL_PARENT | ABI_CALL_SAME << 2 | ABI_CALL_CHILD << 4) >> 2 * step & 3);
+	if (likely((delta | duration) < 1 << 7)) {
+		bytes = delta | duration << 8 | calls_leb2(code) << 16;
+		return calls_store(s, b, f, word, word + (delta << 16) + 4, bytes);
+	}
+	if (unlikely((delta | duration) >= 1 << 14))
+		return false;
+	bytes = calls_leb2(delta) | calls_leb2(duration) << 16 | calls_leb2(code) << 32;
+	return calls_store(s, b, f, word, word + (delta << 16) + 6, bytes);
+}
+
 /*
  * calls_record - record that the call of @f ended at @now.
  *
@@ -131,30 +186,16 @@ CALLS_INLINE bool calls_record(struct calls_self *s, struct calls_frame *f, uint
 			       uint64_t now)
 {
 	struct abi_calls_batch *b = load(&s->batch);
-	uint64_t word = load(&b->word), position = (uint16_t)word, end;
+	uint64_t word = load(&b->word), position = (uint16_t)word;
 	uint64_t quantum = now >> calls_settings.shift, since_base = quantum - load(&s->base);
-	uint8_t *at = b->bytes + position;
 	struct calls_word r;
-	bool done;
 
 	if (unlikely(load(&s->pending) || position >= load(&s->area->limit)))
 		return false;
 	r = calls_encode(since_base - (word >> 16), quantum - (entry >> calls_settings.shift),
 			 f->function, f->depth, load(&s->last), position);
-	if (unlikely(r.bits > 64))
-		return false;
-	end = position + r.bits / 8;
-	store(&s->pending_bytes, r.bytes);
-	store(&s->pending_at, at);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	store(&s->pending, f);
-	done = calls_reserve(&b->word, word, since_base << 16 | end);
-	if (likely(done)) {
-		calls_put(at, r.bytes);
-		store(&s->last, end << 32 | f->depth);
-	}
-	store(&s->pending, NULL);
-	return done;
+	return likely(r.bits <= 64) &&
+	       calls_store(s, b, f, word, since_base << 16 | (position + r.bits / 8), r.bytes);
 }
 
 #endif
