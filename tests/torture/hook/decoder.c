@@ -71,7 +71,10 @@ void decode_batch(struct decoded *d, const struct abi_calls_batch_header *h, con
 				return;
 			}
 			if (how == ABI_NOTE_OPEN) {
-				struct call c = { .is_open = true, .exit = now, .stack = d->stack };
+				struct call c = { .is_open = true,
+						  .is_announced = true,
+						  .exit = now,
+						  .stack = d->stack };
 
 				c.function = (uint32_t)number(&r);
 				c.depth = (uint32_t)number(&r);
@@ -114,7 +117,7 @@ void decode_batch(struct decoded *d, const struct abi_calls_batch_header *h, con
 
 void decode_sent(struct decoded *d, uint32_t tid)
 {
-	for (uint32_t i = 0; i < recorder_n_sent; i++) {
+	for (uint32_t i = 0; i < *recorder_sent_number; i++) {
 		const struct abi_calls_batch_header *h = (const void *)recorder_sent[i].bytes;
 
 		if (recorder_sent[i].tid != tid)
@@ -164,4 +167,45 @@ void decoded_free(struct decoded *d)
 {
 	free(d->calls);
 	*d = (struct decoded){ 0 };
+}
+
+uint64_t decoded_number(const struct decoded *d, uint32_t function, bool is_open, bool is_unwound)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < d->n; i++)
+		n += d->calls[i].function == function && d->calls[i].is_open == is_open &&
+		     d->calls[i].is_unwound == is_unwound;
+	return n;
+}
+
+enum { STACKS = 32, DEPTHS = 16384 };
+
+bool decoded_is_nested(const struct decoded *d)
+{
+	/* The earliest entry of the calls at each depth that have no caller yet. */
+	static uint64_t earliest[STACKS][DEPTHS], last;
+
+	memset(earliest, 255, sizeof earliest);
+	last = 0;
+	for (uint64_t i = 0; i < d->n; i++) {
+		const struct call *c = &d->calls[i];
+		uint64_t *at = earliest[c->stack % STACKS];
+
+		if (c->is_open || c->depth + 1 >= DEPTHS)
+			continue;
+		if (c->entry > c->exit || c->exit + 1 < last || at[c->depth + 1] < c->entry - 1) {
+			printf("# call %lu of function %u at depth %u, stack %u: %lu to %lu, "
+			       "last %lu, callee %lu\n",
+			       i, c->function, c->depth, c->stack, c->entry, c->exit, last,
+			       at[c->depth + 1]);
+			return false;
+		}
+		last = c->exit;
+		for (uint32_t k = c->depth + 1; k < DEPTHS && at[k] != UINT64_MAX; k++)
+			at[k] = UINT64_MAX;
+		if (c->entry < at[c->depth])
+			at[c->depth] = c->entry;
+	}
+	return true;
 }

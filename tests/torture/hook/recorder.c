@@ -17,8 +17,11 @@ ptrdiff_t rseq_offset;
 uint32_t rseq_knows_cpu;
 struct calls calls;
 
-struct sent recorder_sent[MOST_BATCHES];
-uint32_t recorder_n_sent;
+struct sent *recorder_sent;
+uint32_t *recorder_sent_number;
+
+enum { SENT_BYTES = MOST_BATCH_BYTES + 64 };
+static uint8_t *pool;
 
 static uint32_t n_unpatched[1024];
 
@@ -26,14 +29,13 @@ static uint32_t n_unpatched[1024];
 
 static void emit(struct duet_i_site *site, const void *payload, size_t size, const void *ip)
 {
-	uint32_t i = fetch_add(&recorder_n_sent, 1);
+	uint32_t i = fetch_add(recorder_sent_number, 1);
 
 	(void)ip;
-	if (i >= MOST_BATCHES || strcmp(site->name, "duet_calls:batch"))
+	if (i >= MOST_BATCHES || size > SENT_BYTES || strcmp(site->name, "duet_calls:batch"))
 		abort();
-	recorder_sent[i].bytes = mmap(NULL, MOST_BATCH_BYTES + 64, PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	memcpy(recorder_sent[i].bytes, payload, size);
+	memcpy(pool + (size_t)i * SENT_BYTES, payload, size);
+	recorder_sent[i].bytes = pool + (size_t)i * SENT_BYTES;
 	recorder_sent[i].n_bytes = (uint32_t)size;
 	store_release(&recorder_sent[i].tid, (uint32_t)syscall(SYS_gettid));
 }
@@ -215,13 +217,25 @@ void recorder_configure(const struct abi_plan *plan)
 	target_set_hooks(&target, plan->mode, false);
 }
 
-void recorder_open(uint32_t mode)
+void recorder_share(void)
 {
 	calls.shared = make_file(NULL);
-	if (!calls.shared)
+	recorder_sent =
+		mmap(NULL, MOST_BATCHES * sizeof *recorder_sent + 4096, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pool = mmap(NULL, (size_t)MOST_BATCHES * SENT_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!calls.shared || recorder_sent == MAP_FAILED || pool == MAP_FAILED)
 		die("no memory");
+	recorder_sent_number = (uint32_t *)(recorder_sent + MOST_BATCHES);
 	calls.shared->clock = (struct abi_clock){ .kind = ABI_CLOCK_TSC, .mult = measure_mult() };
 	calls.shared->n_functions = 1;
+}
+
+void recorder_open(uint32_t mode)
+{
+	if (!calls.shared)
+		recorder_share();
 	if (!calls_start())
 		die("calls_start failed");
 	loaded_for_each(see_program, NULL);
@@ -249,9 +263,9 @@ uint32_t recorder_number(const void *function)
 
 void recorder_clear(void)
 {
-	for (uint32_t i = 0; i < recorder_n_sent; i++)
-		munmap(recorder_sent[i].bytes, MOST_BATCH_BYTES + 64);
-	recorder_n_sent = 0;
+	madvise(pool, (size_t)*recorder_sent_number * SENT_BYTES / 4096 * 4096, MADV_REMOVE);
+	memset(recorder_sent, 0, *recorder_sent_number * sizeof *recorder_sent);
+	*recorder_sent_number = 0;
 }
 
 struct abi_calls_thread *recorder_area(void)

@@ -32,8 +32,11 @@ struct sent {
 	uint8_t *bytes;
 };
 
-extern struct sent recorder_sent[MOST_BATCHES];
-extern uint32_t recorder_n_sent;
+extern struct sent *recorder_sent;
+extern uint32_t *recorder_sent_number;
+
+/* recorder_share - make the memory of the recorder, so that children of fork may open it. */
+void recorder_share(void);
 
 /* recorder_open - patch all functions marked CALLED, and record them.  Ends the program if it
  * cannot. */
@@ -60,7 +63,8 @@ struct call {
 	uint64_t entry, exit; /* quanta */
 	uint32_t function, depth, stack;
 	bool is_unwound;
-	bool is_open; /* an announcement */
+	bool is_open;
+	bool is_announced; /* open at the end of a batch */
 };
 
 struct decoded {
@@ -82,5 +86,9 @@ void decode_sent(struct decoded *d, uint32_t tid);
 /* decode_file - what was sent, then the unfinished batch and the open calls of the area. */
 void decode_file(struct decoded *d, const struct abi_calls_thread *area);
 void decoded_free(struct decoded *d);
+/* decoded_number - how many calls of @function: open, unwound or neither. */
+uint64_t decoded_number(const struct decoded *d, uint32_t function, bool is_open, bool is_unwound);
+/* decoded_is_nested - whether calls on each stack lie within their callers, and end in order. */
+bool decoded_is_nested(const struct decoded *d);
 
 #endif
