@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/calls/calls.h - calls of functions of programs: what a session offers to programs for
- * that.
+ * collect/calls/calls.h - calls of functions of programs: the session's half.
  *
  *   program   --plan request-->  collector  --passed on-->  planner  --answer-->  program
  *   duet      --enable-------->  collector  --passed on-->  planner  --answer-->  duet
@@ -24,7 +23,7 @@
 
 enum { CALLS_PATTERNS = 64 }; /* of a session */
 
-/* What the planner found so far; in memory that it shares with the collectors. */
+/* The planner's results so far; in memory that it shares with the collectors. */
 struct calls_found {
 	uint32_t n_patterns;
 	struct calls_pattern {
@@ -57,7 +56,7 @@ struct calls {
  *
  * @c: a CALLS_NONE.  @o: borrowed; its patterns are those of the first generation.  If it has a
  * command or pids, their plans are made now: -ENOENT, -ENOEXEC or another error if a pattern cannot
- * match them, with the reason in @d.  calls_close accepts what a failed one left.
+ * match them, with the reason in @d.  calls_close undoes a failed one too.
  */
 int calls_open(struct calls *c, const struct session *s, const struct recorder_options *o,
 	       struct diag *d);

@@ -109,7 +109,7 @@ static void name_copy(int dir, const struct calls_file *f, char name[CALLS_FILE_
 	close(fd);
 }
 
-/* Opens PATH/.duet/@name, making what is missing. */
+/* Opens PATH/.duet/@name, and makes it if it is missing. */
 static int open_hidden(const char *path, const char *name)
 {
 	char place[PATH_MAX];

@@ -2,8 +2,8 @@
 /*
  * collect/calls/keep.h - calls files and plans of the runtime directory, copied into a recording.
  *
- *   DIR/.duet/calls/<pid>-<proc>     what a program kept of its calls: abi/calls.h
- *   DIR/.duet/plans/<build ID>       what was patched: abi/plan.h
+ *   DIR/.duet/calls/<pid>-<proc>     a program's own data about its calls: abi/calls.h
+ *   DIR/.duet/plans/<build ID>       patched functions: abi/plan.h
  *
  * They are copied as they are, holes included, and not interpreted.  Programs may change, truncate
  * or replace their files meanwhile: only pread is used, and sizes are bounded.  A copy gets its name
@@ -27,7 +27,7 @@ enum calls_which {
  * calls_keep - copy calls files of the session, and the plans, below the directory @path.
  *
  * Does nothing if @c has no plans.  Returns the number of calls files, or -errno with the reason in
- * @d, which may be NULL; what could be copied is there.
+ * @d, which may be NULL; the other files are copied.
  */
 int calls_keep(const struct calls *c, const char *path, enum calls_which which, struct diag *d);
 

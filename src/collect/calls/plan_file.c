@@ -86,7 +86,7 @@ static bool has_plan(const struct planner *p, const char *build_id)
 	return !faccessat(p->calls->plans, build_id, F_OK, 0);
 }
 
-/* ---------------------------------------------------------------- what patterns matched */
+/* ---------------------------------------------------------------- matches of patterns */
 
 static void find_nearest(struct calls_pattern *to, const char *pattern, const struct patch_file *f)
 {

@@ -48,7 +48,7 @@ struct planner {
 
 /* planner_start - fork it.  0 or -errno; c->planner is the socket. */
 int planner_start(struct calls *c, struct diag *d);
-/* planner_end - it ends when it has done what it was asked. */
+/* planner_end - it ends after the last request. */
 void planner_end(struct calls *c);
 
 /* ---------------------------------------------------------------- in the planner */
@@ -62,7 +62,7 @@ void planner_end(struct calls *c);
 int planner_plan_file(struct planner *p, const char *path, const char *build_id, bool fresh,
 		      struct diag *d);
 
-/* planner_list_patterns - begin to count what the patterns of the selection match. */
+/* planner_list_patterns - begin to count the matches of the selection's patterns. */
 void planner_list_patterns(struct planner *p);
 
 /* planner_wants - whether a pattern names file @path. */

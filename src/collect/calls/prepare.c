@@ -18,15 +18,6 @@
 #include "collect/calls/planner.h"
 #include "patch/attach/attach.h"
 
-/* Not in every build yet. */
-#pragma weak attach_check
-#pragma weak attach_apply
-
-static int no_attach(struct diag *d)
-{
-	return diag_fail(d, -ENOTSUP, "this duet cannot load libduet into a running process");
-}
-
 struct preparing {
 	struct planner *planner;
 	struct diag *d;
@@ -107,7 +98,7 @@ static int prepare_process(struct planner *p, pid_t pid, struct diag *d)
 {
 	struct attach_options o = { .library = p->calls->o->library };
 	struct preparing g = { p, d };
-	int err = attach_check ? attach_check(pid, &o, d) : no_attach(d);
+	int err = attach_check(pid, &o, d);
 
 	return err ? err : objects_of_process(pid, plan_object, &g, d);
 }
@@ -135,5 +126,5 @@ int planner_attach(struct planner *p, pid_t pid, struct diag *d)
 	if (n <= 0)
 		return diag_errno(d, "cannot use the runtime directory");
 	runtime[n] = 0;
-	return !attach_apply ? no_attach(d) : attach_apply(pid, &o, NULL, d);
+	return attach_apply(pid, &o, NULL, d);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/calls/public.h - for cmd: the patterns of --graph, and what programs have patched. */
+/* collect/calls/public.h - for cmd: the patterns of --graph, and patched functions. */
 #ifndef COLLECT_CALLS_PUBLIC_H
 #define COLLECT_CALLS_PUBLIC_H
 

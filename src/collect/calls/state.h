@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/calls/state.h - what programs have patched, and how much they record. */
+/* collect/calls/state.h - functions that programs have patched, and their calls. */
 #ifndef COLLECT_CALLS_STATE_H
 #define COLLECT_CALLS_STATE_H
 
