@@ -37,6 +37,7 @@ enum {
 	ABI_PLAN_MOST_BYTES = 64 << 20,
 	ABI_PLAN_WINDOW_MAX = 16, /* replaced bytes */
 	ABI_PLAN_OPERANDS_MAX = 12,
+	ABI_PLAN_ISLAND_AT = 8,	 /* the window of such a site is shorter */
 	ABI_BUILD_ID_BYTES = 20, /* longer ones are cut */
 };
 
@@ -80,6 +81,8 @@ enum abi_site_kind {
 	ABI_SITE_SLED = 3,     /* XRay entry sled: a 2-byte jump over nops */
 	ABI_SITE_PROLOGUE = 4, /* instructions, displaced into the stub */
 	ABI_SITE_MARK = 5,     /* USDT mark in the middle of a function */
+	ABI_SITE_ISLAND = 6, /* instructions, displaced, of 2 bytes or more: a jump of 2 bytes leads
+				  to the island, 5 bytes of padding that hold `jmp stub` */
 };
 
 /* flags of a site */
@@ -107,11 +110,14 @@ struct abi_plan_site {
 	uint16_t n_fixups;
 	uint16_t stack_bytes; /* of arguments that the function reads from the stack; copied */
 	uint8_t kind;	      /* enum abi_site_kind */
-	uint8_t window;	      /* replaced bytes, 5 to ABI_PLAN_WINDOW_MAX: whole instructions */
+	uint8_t window;	      /* replaced bytes, whole instructions: 5 to ABI_PLAN_WINDOW_MAX; for
+				 ABI_SITE_ISLAND 2 to ABI_PLAN_ISLAND_AT */
 	uint8_t n_operands;
-	uint8_t lead; /* ABI_SITE_MARK: bytes of the displaced code that run before the mark */
-	uint8_t pad[6];
-	uint8_t expected[ABI_PLAN_WINDOW_MAX]; /* the bytes in the file */
+	uint8_t lead;  /* ABI_SITE_MARK: bytes of the displaced code that run before the mark */
+	int8_t island; /* ABI_SITE_ISLAND: from the end of the jump of 2 bytes to the padding */
+	uint8_t pad[5];
+	uint8_t expected[ABI_PLAN_WINDOW_MAX]; /* the bytes in the file; those of an island are at
+						  ABI_PLAN_ISLAND_AT */
 };
 _Static_assert(sizeof(struct abi_plan_site) == 88, "layout both sides agree on");
 

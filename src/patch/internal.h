@@ -10,7 +10,8 @@
  *   scan.c     every instruction once: targets of branches; stack.c: uses of the caller's stack
  *   tables.c   jump tables
  *   settle.c   facts that tail calls and parts hand on
- *   site.c     where each function is patched, or why not; displace.c: code moved elsewhere
+ *   site.c     where each function is patched, or why not; displace.c: code moved elsewhere;
+ *              island.c: sites with a jump of two bytes
  *   marks.c    USDT marks; operand.c: their operands
  *
  * Then select.c and plan.c make plans of it, as often as is wanted.
@@ -29,6 +30,7 @@
 
 enum {
 	PATCH_JUMP_BYTES = 5,	  /* of a jump to anywhere within 2 GiB */
+	PATCH_HOP_BYTES = 2,	  /* of a jump to anywhere within 127 bytes */
 	PATCH_NEAR = 32,	  /* targets within a range are kept up to here */
 	PATCH_SECTIONS = 512,	  /* more are not looked at */
 	PATCH_STACK_MOST = 256,	  /* bytes of stack arguments */
@@ -80,6 +82,7 @@ enum patch_trait {
 	PATCH_T_PART = 512,
 	PATCH_T_BACK = 1024,	 /* jumps into the middle of another range */
 	PATCH_T_RED_ZONE = 2048, /* uses memory below the stack pointer */
+	PATCH_T_ENDS = 4096,	 /* its last instruction never continues behind it */
 };
 
 /* A range of .eh_frame. */
@@ -257,6 +260,13 @@ bool patch_table_targets(const struct patch_file *f, const struct patch_range *r
 
 void patch_settle(struct patch_file *f);
 int patch_find_functions(struct patch_file *f, struct diag *d);
+/* A branch or pointer into the window at @site of @r, or a loop to its first byte. */
+enum patch_reason patch_check_window(const struct patch_file *f, const struct patch_range *r,
+				     uint64_t site, uint32_t window);
+/* Padding: bytes from @from to @to that no instruction continues into. */
+bool patch_is_padding(const struct patch_file *f, uint64_t from, uint64_t to);
+/* Functions without room for a jump get one of two bytes, where padding is near. */
+void patch_find_islands(struct patch_file *f);
 /* Instructions of @window bytes at @address, to be run elsewhere. */
 enum patch_reason patch_displace(const struct patch_file *f, uint64_t address, uint32_t window,
 				 struct patch_code *code);

@@ -46,7 +46,9 @@ const char *patch_reason_text(enum patch_reason r)
 
 const char *patch_kind_text(enum abi_site_kind k)
 {
-	static const char *const kinds[] = { "", "nop", "nops", "sled", "prologue", "mark" };
+	static const char *const kinds[] = {
+		"", "nop", "nops", "sled", "prologue", "mark", "island"
+	};
 
 	return k < sizeof kinds / sizeof *kinds ? kinds[k] : "";
 }

@@ -64,7 +64,8 @@ enum patch_reason {
 /* patch_reason_text - in words, without a full stop; "patchable" for PATCH_PATCHABLE. */
 const char *patch_reason_text(enum patch_reason r);
 
-/* patch_kind_text - a kind of site in one word: "nop", "nops", "sled", "prologue", "mark". */
+/* patch_kind_text - a kind of site in one word: "nop", "nops", "sled", "prologue", "mark",
+ * "island". */
 const char *patch_kind_text(enum abi_site_kind k);
 
 struct patch_function {
@@ -76,7 +77,8 @@ struct patch_function {
 	uint8_t window;	      /* replaced bytes */
 	uint8_t kind;	      /* enum abi_site_kind; 0: not patchable */
 	uint8_t reason;	      /* enum patch_reason */
-	uint8_t pad[3];
+	int8_t island;	      /* as abi_plan_site has it */
+	uint8_t pad[2];
 	const char *name; /* the linker's name; "": none is known */
 };
 

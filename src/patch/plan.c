@@ -47,7 +47,7 @@ static void add_code(struct plan *p, struct abi_plan_site *s)
 
 	s->code = (uint32_t)p->code.size;
 	s->fixup = (uint32_t)(p->fixups.size / sizeof(struct abi_plan_fixup));
-	if (s->kind == ABI_SITE_PROLOGUE)
+	if (s->kind == ABI_SITE_PROLOGUE || s->kind == ABI_SITE_ISLAND)
 		p->failed = patch_displace(p->f, s->address, s->window, &code);
 	else if (s->kind == ABI_SITE_MARK)
 		p->failed = patch_displace_mark(p->f, p->mark, &code, &s->lead);
@@ -64,6 +64,12 @@ static void add_site(struct plan *p, struct abi_plan_site *s)
 
 	assert(bytes && size >= s->window);
 	memcpy(s->expected, bytes, s->window);
+	if (s->kind == ABI_SITE_ISLAND) {
+		bytes = patch_bytes(
+			p->f, s->address + PATCH_HOP_BYTES + (uint64_t)(int64_t)s->island, &size);
+		assert(bytes && size >= PATCH_JUMP_BYTES);
+		memcpy(s->expected + ABI_PLAN_ISLAND_AT, bytes, PATCH_JUMP_BYTES);
+	}
 	add_code(p, s);
 	text_add(&p->sites, (const char *)s, sizeof *s);
 	p->n_sites++;
@@ -113,6 +119,7 @@ static void add_function(struct plan *p, const struct patch_function *fn)
 				   .flags = fn->flags,
 				   .stack_bytes = fn->stack_bytes,
 				   .kind = fn->kind,
+				   .island = fn->island,
 				   .window = fn->window };
 
 	count(p, 0, r->n_patterns, is_recorded, fn->reason);

@@ -234,6 +234,25 @@ static void look(struct scan *s, const struct patch_step *step)
 		patch_look_at_stack(s->f, step);
 }
 
+/* Calls count: the last one of a function does not return, or code behind it would be there. */
+static void note_end(struct scan *s, const struct patch_step *step)
+{
+	if (!s->range)
+		return;
+	s->range->traits &= ~(uint32_t)PATCH_T_ENDS;
+	switch (step->ins.mnemonic) {
+	case ZYDIS_MNEMONIC_RET:
+	case ZYDIS_MNEMONIC_JMP:
+	case ZYDIS_MNEMONIC_CALL:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_HLT:
+		s->range->traits |= PATCH_T_ENDS;
+		break;
+	default:
+		break;
+	}
+}
+
 static const struct patch_row *row_at(const struct patch_file *f, uint32_t *i, uint64_t address)
 {
 	while (*i + 1 < f->n_rows && f->rows[*i + 1].address <= address)
@@ -271,6 +290,7 @@ static void decode_all(struct scan *s, uint64_t begin, uint64_t end)
 			step.next_row = row_at(f, &next, at + step.ins.length);
 		}
 		look(s, &step);
+		note_end(s, &step);
 		at += step.ins.length;
 	}
 }

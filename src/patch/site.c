@@ -21,15 +21,13 @@ struct at {
 	const struct patch_range *range;
 	const uint8_t *bytes; /* at the site */
 	uint64_t size;	      /* of the function from the site on */
-	uint64_t room;	      /* bytes of its section */
 	uint64_t next;	      /* where the next range begins; the section's end */
 };
 
 /* ---------------------------------------------------------------- targets */
 
-/* A branch or pointer into the window, or a loop to its first byte. */
-static enum patch_reason check_targets(const struct patch_file *f, const struct patch_range *r,
-				       uint64_t site, uint32_t window)
+enum patch_reason patch_check_window(const struct patch_file *f, const struct patch_range *r,
+				     uint64_t site, uint32_t window)
 {
 	const struct patch_targets *t = &f->targets;
 
@@ -76,23 +74,25 @@ static uint32_t nops(const struct at *a, enum abi_site_kind *kind)
 	return window >= PATCH_JUMP_BYTES && window <= ABI_PLAN_WINDOW_MAX ? window : 0;
 }
 
-/* Padding between the function's end and the next one: bytes that nothing executes. */
-static bool is_padding(const struct at *a, uint64_t from, uint64_t to)
+bool patch_is_padding(const struct patch_file *f, uint64_t from, uint64_t to)
 {
 	ZydisDecodedInstruction ins;
 	ZydisDecoderContext context;
+	uint64_t size;
+	const uint8_t *p = patch_bytes(f, from, &size);
 
-	while (from < to && from < a->room) {
-		if (a->bytes[from] == 0xcc || !a->bytes[from]) {
-			from++;
-			continue;
-		}
-		if (!patch_decode(a->f, a->bytes + from, a->room - from, &ins, &context) ||
-		    ins.mnemonic != ZYDIS_MNEMONIC_NOP)
+	if (!p || to - from > size)
+		return false;
+	for (uint64_t at = 0; at < to - from;) {
+		if (p[at] == 0xcc || !p[at])
+			at++;
+		else if (patch_decode(f, p + at, size - at, &ins, &context) &&
+			 ins.mnemonic == ZYDIS_MNEMONIC_NOP)
+			at += ins.length;
+		else
 			return false;
-		from += ins.length;
 	}
-	return from >= to;
+	return true;
 }
 
 /* Complete instructions, or all of a short function and the padding behind it. */
@@ -116,7 +116,7 @@ static enum patch_reason prologue(const struct at *a, uint64_t site, uint32_t *w
 		return r;
 	if (n < PATCH_JUMP_BYTES) {
 		if (!code.ends || site + PATCH_JUMP_BYTES > a->next ||
-		    !is_padding(a, n, PATCH_JUMP_BYTES))
+		    !patch_is_padding(a->f, site + n, site + PATCH_JUMP_BYTES))
 			return PATCH_SHORT;
 		n = PATCH_JUMP_BYTES;
 	}
@@ -140,7 +140,7 @@ static enum patch_reason find_window(const struct at *a, struct patch_function *
 		if (r)
 			return r;
 	}
-	r = check_targets(a->f, a->range, fn->site, window);
+	r = patch_check_window(a->f, a->range, fn->site, window);
 	if (!r && has_mark(a->f, fn->site, window))
 		r = PATCH_MARKED;
 	if (r)
@@ -184,6 +184,7 @@ static enum patch_reason examine(const struct patch_file *f, const struct patch_
 	struct at a = { .f = f, .range = r };
 	const struct patch_section *section = patch_section_at(f, r->begin);
 	enum patch_reason reason = f->is_own ? PATCH_OWN : patch_known_reason(f, r->begin);
+	uint64_t room;
 
 	if (!reason && f->cies[r->cie].is_signal)
 		reason = PATCH_SIGNAL;
@@ -195,8 +196,8 @@ static enum patch_reason examine(const struct patch_file *f, const struct patch_
 		reason = check_traits(r);
 	if (reason)
 		return reason;
-	a.bytes = patch_bytes(f, r->begin, &a.room);
-	assert(a.bytes && a.room >= r->end - r->begin);
+	a.bytes = patch_bytes(f, r->begin, &room);
+	assert(a.bytes && room >= r->end - r->begin);
 	a.size = r->end - r->begin;
 	a.next = section->address + section->size;
 	if (next < f->n_ranges && f->ranges[next].begin < a.next)
@@ -205,7 +206,6 @@ static enum patch_reason examine(const struct patch_file *f, const struct patch_
 	if (a.size > sizeof endbr64 && !memcmp(a.bytes, endbr64, sizeof endbr64)) {
 		a.bytes += sizeof endbr64;
 		a.size -= sizeof endbr64;
-		a.room -= sizeof endbr64;
 		fn->site += sizeof endbr64;
 	}
 	fn->stack_bytes = (uint16_t)((r->max_arg + 15) & ~15u);
@@ -242,11 +242,6 @@ static void add_ranges(struct patch_file *f, size_t *capacity)
 		if (!fn)
 			return;
 		fn->reason = (uint8_t)examine(f, r, i + 1, fn);
-		if (fn->reason) {
-			fn->kind = fn->window = 0;
-			fn->site = 0;
-			fn->stack_bytes = 0;
-		}
 	}
 }
 
@@ -302,6 +297,7 @@ int patch_find_functions(struct patch_file *f, struct diag *d)
 		return diag_fail(d, -ENOMEM, "%s: no memory for its functions", f->path);
 	if (f->n_functions)
 		qsort(f->functions, f->n_functions, sizeof *f->functions, compare_functions);
+	patch_find_islands(f);
 	check_order(f);
 	return 0;
 }

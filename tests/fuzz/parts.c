@@ -21,6 +21,7 @@
 #include "ctf/write/recover.h"
 #include "elf/sites.h"
 #include "elf/build_id.h"
+#include "patch/patch.h"
 #include "symbol/demangle.h"
 #include "symbol/signature.h"
 #include "filter/compile.h"
@@ -353,6 +354,26 @@ static void try_elf(const uint8_t *bytes, size_t size)
 	symbols_close(symbols);
 }
 
+/* A program or library: its functions and marks, and a plan for all of them. */
+static void try_patch(const uint8_t *bytes, size_t size)
+{
+	static const char *const all[] = { "*:*" };
+	static const struct patch_wanted_mark marks[] = { { "*:*:*", "a:str b" } };
+	const struct patch_request r = {
+		.patterns = all, .n_patterns = 1, .marks = marks, .n_marks = 1
+	};
+	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct patch_file *f;
+	struct diag d;
+
+	if (!patch_open(&f, put("file", bytes, size), NULL, &d)) {
+		patch_make_plan(f, &r, dir, NULL, &d);
+		unlinkat(dir, patch_build_id(f), 0);
+		patch_close(f);
+	}
+	close(dir);
+}
+
 static const struct {
 	const char *name;
 	void (*try)(const uint8_t *bytes, size_t size);
@@ -361,6 +382,7 @@ static const struct {
 	{ "schema", try_schema },   { "kallsyms", try_kallsyms }, { "maps", try_maps },
 	{ "clock", try_clock },	    { "index", try_index },	  { "message", try_message },
 	{ "control", try_control }, { "elf", try_elf },		  { "signature", try_signature },
+	{ "patch", try_patch },
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

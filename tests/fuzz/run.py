@@ -38,7 +38,7 @@ KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/file.c", "src/elf/pro
         "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "probe/probe",
         "tracefs/rights", "perf/sampled", "select/candidates", "select/select", "tracefs/graph_limits", "tracefs/syscalls", "tracefs/tracefs",
         "probe/uprobe")]
-PARTS = ("base/*.c", "clock/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "net/message.c", "symbol/*.c", "trace/hosts.c",
+PARTS = ("base/*.c", "clock/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "net/message.c", "patch/*.c", "symbol/*.c", "trace/hosts.c",
          "trace/symbols/kallsyms.c", "trace/symbols/modules.c")
 DOORS = {"fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt"), "parts": tuple(seeds.DOORS)}
 FORMAT = b"""name: e
@@ -76,7 +76,7 @@ def build(into, name):
         sources = SOURCES + [p for p in found if not p.startswith(NOT_READING) or p == "src/ctf/write/recover.c"]
     elif name == "parts":
         sources = [str(p.relative_to(ROOT)) for pattern in PARTS for p in sorted((ROOT / "src").glob(pattern))]
-        sources += ["-DDUET_ZSTD", "-lelf", "-ldw", "-liberty", "-lzstd"]
+        sources += ["-DDUET_ZSTD", "-lelf", "-ldw", "-liberty", "-lzstd", "-lZydis", "-lZycore"]
     else:
         sources = SOURCES + KERNEL + ["-lelf"]
         with open(into / "syscall_names.inc", "w") as f:
@@ -132,6 +132,8 @@ def parts_corpus(where, scratch):
         for i, made in enumerate(inputs):
             (where / kind / ("made-%d" % i)).write_bytes(made)
     (where / "elf/made").write_bytes(seeds.library(scratch))
+    for name in ("functions", "marks"):
+        (where / "patch" / name).write_bytes(seeds.assembled(scratch, name))
 
 
 def corpus(where):

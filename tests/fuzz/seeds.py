@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """tests/fuzz/seeds.py - the first inputs: DOORS, inputs for each entry of parts.c."""
+import pathlib
 import struct
 import subprocess
 
@@ -45,6 +46,7 @@ DOORS = {
                 message(5, struct.pack("<IIQ", 5, 0, 10) + b"0123456789"), message(2, struct.pack("<I", 1) + b"\3a/b")],
     "control": [b'{"verb":"snapshot","last_ns":5000000000,"ok":true,"x":null,"t":"a\\n\\u0041"}'],
     "elf": [],
+    "patch": [],
     "signature": [b"int32 f(const char *name, size_t n, unsigned long long *x, int (*g)(int), ...);", b"_ZN4shop5placeERKNS_5orderEi",
                   b"_ZN4core3fmt5write17h0123456789abcdefE", b"_RINvMs_C7mycrateNtB4_5Order5placejE"],
 }
@@ -62,5 +64,15 @@ __attribute__((section("duet_sites"), used)) static const void *const site[8] = 
     subprocess.run(["clang", "-g", "-O1", "-shared", "-nostdlib", "-fPIC", "-Wl,--build-id", "-Wl,-z,noseparate-code", source, "-o", out], check=True)
     data = out.read_bytes()
     source.unlink()
+    out.unlink()
+    return data
+
+
+def assembled(scratch, name):
+    """The library of tests/unit/patch/NAME.S."""
+    out = scratch / (name + ".so")
+    source = pathlib.Path(__file__).resolve().parent.parent / "unit/patch" / (name + ".S")
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,-Bsymbolic", "-Wl,--build-id", "-o", out, source], check=True)
+    data = out.read_bytes()
     out.unlink()
     return data

@@ -71,7 +71,8 @@ static bool operands_are_sound(const struct plan *p, const struct abi_plan_site 
 
 static bool displaces(const struct abi_plan_site *s)
 {
-	return s->kind == ABI_SITE_PROLOGUE || s->kind == ABI_SITE_MARK;
+	return s->kind == ABI_SITE_PROLOGUE || s->kind == ABI_SITE_MARK ||
+	       s->kind == ABI_SITE_ISLAND;
 }
 
 /* @n items from @first on, of @of. */
@@ -80,13 +81,20 @@ static bool range_fits(uint32_t first, uint32_t n, uint32_t of)
 	return (uint64_t)first + n <= of;
 }
 
+static bool window_is_sound(const struct abi_plan_site *s)
+{
+	if (s->kind == ABI_SITE_ISLAND)
+		return s->window >= 2 && s->window <= ABI_PLAN_ISLAND_AT && s->address >= 128;
+	return s->kind >= ABI_SITE_NOP5 && s->kind <= ABI_SITE_MARK && s->window >= 5 &&
+	       s->window <= ABI_PLAN_WINDOW_MAX;
+}
+
 static bool site_is_sound(const struct plan *p, const struct abi_plan_site *s)
 {
 	const struct abi_plan *h = p->head;
 
-	return s->kind >= ABI_SITE_NOP5 && s->kind <= ABI_SITE_MARK && s->window >= 5 &&
-	       s->window <= ABI_PLAN_WINDOW_MAX && s->name < h->text_bytes &&
-	       s->schema < h->text_bytes && range_fits(s->code, s->code_bytes, h->code_bytes) &&
+	return window_is_sound(s) && s->name < h->text_bytes && s->schema < h->text_bytes &&
+	       range_fits(s->code, s->code_bytes, h->code_bytes) &&
 	       range_fits(s->fixup, s->n_fixups, h->n_fixups) &&
 	       range_fits(s->operand, s->n_operands, h->n_operands) &&
 	       s->n_operands <= ABI_PLAN_OPERANDS_MAX && (s->code_bytes || !displaces(s)) &&

@@ -17,6 +17,9 @@
 #include "inproc/calls/stub.h"
 #include "inproc/calls/target.h"
 
+/* A jump of two bytes, to an island: abi/plan.h. */
+enum { HOP_BYTES = 2, OPCODE_HOP = 0xeb };
+
 static uint8_t *site_bytes(const struct target *t, uint32_t i)
 {
 	return (uint8_t *)(t->loaded.bias + t->plan.sites[i].address);
@@ -29,6 +32,17 @@ static uint32_t segment_of(const struct target *t, uint32_t i)
 	while (n < t->loaded.n_segments &&
 	       ((uintptr_t)site_bytes(t, i) < t->loaded.segments[n].begin ||
 		(uintptr_t)site_bytes(t, i) >= t->loaded.segments[n].end))
+		n++;
+	return n;
+}
+
+static uint32_t segment_of_island(const struct target *t, uint32_t i)
+{
+	uintptr_t at = target_island(t, &t->plan.sites[i]);
+	uint32_t n = 0;
+
+	while (n < t->loaded.n_segments &&
+	       (at < t->loaded.segments[n].begin || at >= t->loaded.segments[n].end))
 		n++;
 	return n;
 }
@@ -107,22 +121,73 @@ static bool bytes_are_expected(const uint8_t *at, const struct abi_plan_site *s)
 	return true;
 }
 
+/* Bytes of an island: nothing runs there while the site is not patched. */
+static bool write_island(const struct target *t, uint32_t i, const uint8_t bytes[JUMP_BYTES])
+{
+	uint32_t segment = segment_of_island(t, i);
+	struct text_change c = { .at = (uint8_t *)target_island(t, &t->plan.sites[i]),
+				 .n = JUMP_BYTES };
+
+	memcpy(c.to, bytes, sizeof c.to);
+	return segment < t->loaded.n_segments &&
+	       !text_write(&c, 1, t->loaded.segments[segment].flags, TEXT_QUIET);
+}
+
+/* The jump of the island to the stub; true also if it is there already. */
+static bool fill_island(const struct target *t, uint32_t i)
+{
+	const struct abi_plan_site *s = &t->plan.sites[i];
+	const uint8_t *at = (const uint8_t *)target_island(t, s);
+	uint8_t jump[JUMP_BYTES];
+
+	if (!text_jump(jump, (uintptr_t)at, (uintptr_t)t->arena + t->heads[i]))
+		return false;
+	if (!memcmp(at, jump, sizeof jump))
+		return true;
+	return !memcmp(at, s->expected + ABI_PLAN_ISLAND_AT, sizeof jump) &&
+	       write_island(t, i, jump);
+}
+
+static void clear_island(const struct target *t, uint32_t i)
+{
+	const struct abi_plan_site *s = &t->plan.sites[i];
+	const uint8_t *at = (const uint8_t *)target_island(t, s);
+	uint8_t jump[JUMP_BYTES];
+
+	if (text_jump(jump, (uintptr_t)at, (uintptr_t)t->arena + t->heads[i]) &&
+	    !memcmp(at, jump, sizeof jump))
+		write_island(t, i, s->expected + ABI_PLAN_ISLAND_AT);
+}
+
+/* The bytes that lead from the site to its stub. False: too far, or the island is not free. */
+static bool make_jump(const struct target *t, uint32_t i, struct text_change *c)
+{
+	const struct abi_plan_site *s = &t->plan.sites[i];
+
+	c->n = JUMP_BYTES;
+	if (s->kind != ABI_SITE_ISLAND)
+		return text_jump(c->to, (uintptr_t)c->at, (uintptr_t)t->arena + t->heads[i]);
+	c->n = HOP_BYTES;
+	c->to[0] = OPCODE_HOP;
+	c->to[1] = (uint8_t)s->island;
+	return fill_island(t, i);
+}
+
 /* Adds the site's jump, or gives it a state. */
 static void patch_site(struct batch *b, uint32_t i, enum patch_how how)
 {
 	struct target *t = b->t;
 	const struct abi_plan_site *s = &t->plan.sites[i];
-	struct text_change c = { .at = site_bytes(t, i),
-				 .n = JUMP_BYTES,
-				 .is_jump = s->kind == ABI_SITE_SLED };
+	struct text_change c = { .at = site_bytes(t, i), .is_jump = s->kind == ABI_SITE_SLED };
 
 	if (load(target_function_state(t, i)) == ABI_FUNCTION_ELIDED)
 		return;
-	if (!bytes_are_expected(c.at, s) ||
-	    !text_jump(c.to, (uintptr_t)c.at, (uintptr_t)t->arena + t->heads[i]))
+	if (!bytes_are_expected(c.at, s))
 		t->states[i] = SITE_REFUSED;
 	else if (!can_patch(s, c.at, how))
 		t->states[i] = SITE_WAITS;
+	else if (!make_jump(t, i, &c))
+		t->states[i] = SITE_REFUSED;
 	else
 		batch_add(b, i, &c);
 }
@@ -171,6 +236,17 @@ uint32_t target_patch(struct target *t, enum patch_how how)
 	return load(&target_object(t)->n_patched);
 }
 
+/* The program's own bytes in place of the jump. */
+static struct text_change original(const struct target *t, uint32_t i)
+{
+	const struct abi_plan_site *s = &t->plan.sites[i];
+	struct text_change c = { .at = site_bytes(t, i),
+				 .n = s->kind == ABI_SITE_ISLAND ? HOP_BYTES : JUMP_BYTES };
+
+	memcpy(c.to, s->expected, sizeof c.to);
+	return c;
+}
+
 bool target_restore(struct target *t)
 {
 	uint32_t n = t->arena && t->is_loaded ? t->plan.head->n_sites : 0;
@@ -181,13 +257,14 @@ bool target_restore(struct target *t)
 	if (!batch_open(&b, t, TEXT_QUIET, SITE_UNPATCHED, n))
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
-		struct text_change c = { .at = site_bytes(t, i), .n = JUMP_BYTES };
-
-		memcpy(c.to, t->plan.sites[i].expected, sizeof c.to);
+		struct text_change c = original(t, i);
 		if (is_patched(t->states[i]))
 			batch_add(&b, i, &c);
 	}
 	batch_close(&b);
+	for (uint32_t i = 0; i < n; i++)
+		if (t->plan.sites[i].kind == ABI_SITE_ISLAND && t->states[i] == SITE_UNPATCHED)
+			clear_island(t, i);
 	marks_settle(t);
 	return !b.failed;
 }
@@ -289,12 +366,11 @@ bool target_switch_one(struct target *t, uint32_t i, bool on)
 bool target_give_back(struct target *t, uint32_t i)
 {
 	const struct abi_plan_site *s = &t->plan.sites[i];
-	struct text_change c = { .at = site_bytes(t, i), .n = JUMP_BYTES };
+	struct text_change c = original(t, i);
 
 	if (!t->is_loaded || !t->arena || t->states[i] != SITE_ON || is_nop(s) ||
 	    !text_is_in_word((uintptr_t)c.at))
 		return target_switch_one(t, i, false);
-	memcpy(c.to, s->expected, sizeof c.to);
 	if (text_write(&c, 1, t->loaded.segments[segment_of(t, i)].flags, TEXT_WORD))
 		return target_switch_one(t, i, false);
 	t->states[i] = SITE_WAITS;

@@ -68,6 +68,9 @@ struct room {
 /* Whether the site's calls can be recorded at all. */
 static bool is_usable(const struct target *t, const struct abi_plan_site *s)
 {
+	if (s->kind == ABI_SITE_ISLAND &&
+	    !loaded_contains(&t->loaded, target_island(t, s), JUMP_BYTES, PF_R | PF_X))
+		return false;
 	return s->kind != ABI_SITE_MARK &&
 	       loaded_contains(&t->loaded, t->loaded.bias + s->address, s->window, PF_R | PF_X);
 }

@@ -101,6 +101,12 @@ static inline struct abi_calls_object *target_object(const struct target *t)
 	return &calls_objects()[t->object];
 }
 
+/* target_island - where the island of site @s is: ABI_SITE_ISLAND. */
+static inline uintptr_t target_island(const struct target *t, const struct abi_plan_site *s)
+{
+	return t->loaded.bias + s->address + 2 + (uintptr_t)(intptr_t)s->island;
+}
+
 /* Marks: marks.c.  marks_make - the marks of the plan, before stubs are written; false: no memory.
  * marks_moved - the file was loaded at another address. */
 bool marks_make(struct target *t) HIDDEN;

@@ -83,8 +83,10 @@ end follower
 
 /* ---------------------------------------------------------------- branches */
 
+/* The first instruction has one byte, so that no jump of two bytes fits either. */
+
 begin branch_inside
-	xorl	%eax, %eax
+	clc
 1:	incl	%eax
 	movl	$5, %edx
 	cmpl	%edx, %eax
@@ -93,7 +95,7 @@ begin branch_inside
 end branch_inside
 
 begin branch_from_outside
-	xorl	%eax, %eax
+	clc
 inside_of_another:
 	movl	$5, %edx
 	ret
@@ -112,7 +114,7 @@ begin loop_to_first_byte
 end loop_to_first_byte
 
 begin switch_into_window
-	xorl	%eax, %eax
+	clc
 .Lcase:
 	movl	$7, %edx
 	leaq	.Ltable(%rip), %rcx
@@ -124,7 +126,7 @@ begin switch_into_window
 end switch_into_window
 
 begin computed_goto_into_window
-	xorl	%eax, %eax
+	clc
 .Llabel:
 	movl	$7, %edx
 	leaq	.Llabels(%rip), %rcx
@@ -147,6 +149,19 @@ begin call_first
 	call	follower
 	ret
 end call_first
+
+/* The padding behind it holds the jump to the stub. */
+begin island_before_call
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	follower
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	.byte	0x90
+	ret
+end island_before_call
+	.p2align 4
+	.fill	16, 1, 0xcc
 
 begin jrcxz_first
 	jrcxz	1f

@@ -91,9 +91,9 @@ static inline void plan_check(const struct abi_plan *p)
 	for (uint32_t i = 0; i < p->n_sites; i++) {
 		const struct abi_plan_site *s = &plan_sites(p)[i];
 
-		if (s->address < end || s->window < 5 || s->window > ABI_PLAN_WINDOW_MAX ||
-		    s->name >= p->text_bytes || s->schema >= p->text_bytes ||
-		    s->code + s->code_bytes > p->code_bytes ||
+		if (s->address < end || s->window < (s->kind == ABI_SITE_ISLAND ? 2 : 5) ||
+		    s->window > ABI_PLAN_WINDOW_MAX || s->name >= p->text_bytes ||
+		    s->schema >= p->text_bytes || s->code + s->code_bytes > p->code_bytes ||
 		    s->fixup + s->n_fixups > p->n_fixups ||
 		    s->operand + s->n_operands > p->n_operands || s->lead > s->code_bytes)
 			ok(!"a site is within the plan, and behind the one before");

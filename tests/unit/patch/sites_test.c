@@ -94,6 +94,15 @@ static void instructions_that_work_only_in_place_are_refused(void)
 	is_refused("jrcxz_first", PATCH_RELATIVE);
 }
 
+static void jump_of_two_bytes_to_padding_serves_before_a_call(void)
+{
+	const struct patch_function *f = find("island_before_call");
+	uint64_t island = f ? f->site + 2 + (uint64_t)(int64_t)f->island : 0;
+
+	has_site("island_before_call", ABI_SITE_ISLAND, 0, 4);
+	ok(f && (island + 5 <= f->address || island >= f->address + f->size));
+}
+
 static void stack_arguments_are_measured_in_parts_and_callees_too(void)
 {
 	has_stack("prologue", 0);
@@ -195,6 +204,7 @@ int main(int argc, char **argv)
 	run(no_branch_may_lead_into_the_window);
 	run(jump_tables_are_read);
 	run(instructions_that_work_only_in_place_are_refused);
+	run(jump_of_two_bytes_to_padding_serves_before_a_call);
 	run(stack_arguments_are_measured_in_parts_and_callees_too);
 	run(frames_that_cannot_be_copied_are_refused);
 	run(functions_that_look_at_their_caller_are_refused);
