@@ -122,7 +122,7 @@ static int open_session(struct collector *c, struct diag *d)
 	struct session_options so = { .name = c->o->session,
 				      .is_private = c->o->command, /* it belongs to the command
 								    * alone */
-				      .has_calls = c->o->calls.n_patterns > 0,
+				      .has_calls = calls_wanted(&c->o->calls),
 				      .channels = channels,
 				      .n_channels = (uint32_t)c->o->n_channels,
 				      .clock_kind = c->o->clock_kind,
@@ -233,7 +233,7 @@ int collector_open(struct collector *c, struct diag *d)
 		err = open_session(c, d);
 	if (err)
 		return err;
-	if (o->calls.n_patterns)
+	if (calls_wanted(&o->calls))
 		err = calls_open(&c->calls, &c->session, o, d);
 	if (err)
 		return err;

@@ -230,6 +230,17 @@ static int take_probe(const struct option_value *v)
 	return 0;
 }
 
+static int take_usdt_by(const struct option_value *v)
+{
+	struct recording *a = v->part;
+
+	if (strcmp(v->text, "program") != 0 && strcmp(v->text, "kernel") != 0)
+		return cmd_error(v->verb, "--usdt-by %s: \"program\" or \"kernel\" expected",
+				 v->text);
+	a->usdt_by = v->text;
+	return 0;
+}
+
 /* "ext4_*,mod:xfs,lua5.4:luaV_*" */
 static int take_graph(const struct option_value *v)
 {

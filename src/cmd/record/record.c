@@ -12,6 +12,7 @@
 #include "rules/pattern.h"
 #include "base/runtime.h"
 #include "base/service.h"
+#include "cmd/record/marks.h"
 #include "cmd/record/options.h"
 #include "cmd/record/recording.h"
 #include "collect/session/public.h"
@@ -71,11 +72,11 @@ static int choose_preload(struct recording *a)
 					 "and free cannot be recorded");
 	}
 	a->o.preload = libc;
-	if (!a->calls.n)
+	if (!a->calls.n && !a->o.calls.n_marks)
 		return 0;
 	if (!a->o.library)
 		return cmd_error("record", "libduet.so.0 is not installed: without it calls of "
-					   "functions cannot be recorded");
+					   "functions and marks cannot be recorded");
 	if (libc && asprintf(&a->preloads, "%s:%s", a->o.library, libc) < 0)
 		return cmd_error("record", "no memory");
 	a->o.preload = libc ? a->preloads : a->o.library;
@@ -118,10 +119,10 @@ int cmd_record(int argc, char **argv)
 	snprintf(a.session, sizeof a.session,
 		 a.o.command || a.pids.n || others_record() ? "record-%d" : "default",
 		 (int)getpid());
-	if (recording_resolve(&a))
+	if (recording_choose_marks(&a) || recording_resolve(&a))
 		return CMD_FAILED;
 	/* Functions of programs alone need nothing of the kernel. */
-	if (a.calls.n && !recording_names_kernel(&a))
+	if (calls_wanted(&a.o.calls) && !recording_names_kernel(&a))
 		a.o.wants_kernel = false;
 	/* Without a process to follow, the kernel's events are the machine's, and only if an option
 	 * asks for them. */

@@ -35,6 +35,8 @@ struct recording {
 	struct cmd_strings cgroups;			  /* directories */
 	struct kernel_uprobe *uprobes;
 	int n_uprobes;
+	struct calls_mark *marks; /* of --usdt, in programs: cmd/record/marks.h */
+	const char *usdt_by;	  /* --usdt-by; NULL: whichever is possible */
 	enum last_option last;
 	int last_kernel; /* index of the first pattern of the last -k */
 	struct cmd_strings triggers;

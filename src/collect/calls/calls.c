@@ -220,7 +220,7 @@ int calls_open(struct calls *c, const struct session *s, const struct recorder_o
 	owner_end(before);
 	if (!err)
 		err = planner_start(c, d);
-	return !err && (o->command || o->n_pids) && o->calls.n_patterns ? prepare(c, d) : err;
+	return !err && (o->command || o->n_pids) && calls_wanted(&o->calls) ? prepare(c, d) : err;
 }
 
 void calls_close(struct calls *c)

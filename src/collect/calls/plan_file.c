@@ -151,7 +151,8 @@ static void count_found(struct planner *p, const struct patch_file *f,
 static int make_plan(struct planner *p, const struct patch_file *f, bool is_counted, struct diag *d)
 {
 	struct patch_request r = selection_request(&p->selection);
-	struct patch_count *counts = calloc(r.n_patterns + r.n_within + 1, sizeof *counts);
+	struct patch_count *counts =
+		calloc((size_t)r.n_patterns + r.n_within + r.n_marks + 1, sizeof *counts);
 	int n = counts ? patch_make_plan(f, &r, p->calls->plans, counts, d)
 		       : diag_fail(d, -ENOMEM, "no memory");
 

@@ -3,6 +3,7 @@
 #ifndef COLLECT_CALLS_PUBLIC_H
 #define COLLECT_CALLS_PUBLIC_H
 
+#include "collect/calls/objects.h"
 #include "collect/calls/patterns.h"
 #include "collect/calls/state.h"
 

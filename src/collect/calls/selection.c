@@ -49,6 +49,34 @@ static int add_within(struct selection *s, const char *pattern, struct diag *d)
 	return add(s, s->within, &s->n_within, SELECTION_WITHIN, pattern, d);
 }
 
+static int add_mark(struct selection *s, const char *pattern, const char *names, struct diag *d)
+{
+	const char *kept = NULL, *kept_names = NULL;
+
+	if (s->n_marks < SELECTION_MARKS && !strpbrk(pattern, " \n\r") && !strpbrk(names, "\n\r")) {
+		kept = keep(s, pattern);
+		kept_names = kept ? keep(s, names) : NULL;
+	}
+	if (!kept_names)
+		return diag_fail(d, -E2BIG, "--usdt %.100s: the session has no room for more marks",
+				 pattern);
+	s->marks[s->n_marks++] = (struct patch_wanted_mark){ kept, kept_names };
+	return 0;
+}
+
+/* "FILE:PROVIDER:NAME NAMES" */
+static int read_mark(struct selection *s, const char *line)
+{
+	size_t n = strcspn(line, " ");
+	char pattern[1024];
+
+	if (n >= sizeof pattern)
+		return -EPROTO;
+	memcpy(pattern, line, n);
+	pattern[n] = 0;
+	return add_mark(s, pattern, line + n, NULL);
+}
+
 int selection_begin(struct selection *s, const struct calls_options *o, struct diag *d)
 {
 	int err = 0;
@@ -63,6 +91,8 @@ int selection_begin(struct selection *s, const struct calls_options *o, struct d
 		err = add_pattern(s, o->patterns[i], d);
 	if (!err && o->within)
 		err = add_within(s, o->within, d);
+	for (int i = 0; i < o->n_marks && !err; i++)
+		err = add_mark(s, o->marks[i].pattern, o->marks[i].names, d);
 	return err;
 }
 
@@ -80,6 +110,8 @@ int selection_write(const struct selection *s, int dir)
 		text_addf(&t, "within %s\n", s->within[i]);
 	for (uint32_t i = 0; i < s->n_patterns; i++)
 		text_addf(&t, "+%s\n", s->patterns[i]);
+	for (uint32_t i = 0; i < s->n_marks; i++)
+		text_addf(&t, "mark %s %s\n", s->marks[i].pattern, s->marks[i].names);
 	fd = openat(dir, ".selection", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	err = fd < 0 ? -errno : t.failed ? -ENOMEM : io_write(fd, t.bytes, t.size);
 	if (fd >= 0)
@@ -99,6 +131,8 @@ static int read_line(struct selection *s, const char *line)
 		return add_pattern(s, line + 1, NULL);
 	if (!strncmp(line, "within ", 7))
 		return add_within(s, line + 7, NULL);
+	if (!strncmp(line, "mark ", 5))
+		return read_mark(s, line + 5);
 	if (sscanf(line, "%15s %llu", word, &number) != 2)
 		return *line ? -EPROTO : 0;
 	if (!strcmp(word, "generation"))
@@ -259,6 +293,9 @@ bool selection_has_file(const struct selection *s, const char *path, const char 
 	for (uint32_t i = 0; i < s->n_within; i++)
 		if (patch_file_is(s->within[i], path, soname))
 			return true;
+	for (uint32_t i = 0; i < s->n_marks; i++)
+		if (patch_file_is(s->marks[i].pattern, path, soname))
+			return true;
 	return false;
 }
 
@@ -268,6 +305,8 @@ struct patch_request selection_request(const struct selection *s)
 				       .n_patterns = s->n_patterns,
 				       .within = s->within,
 				       .n_within = s->n_within,
+				       .marks = s->marks,
+				       .n_marks = s->n_marks,
 				       .mode = s->mode,
 				       .depth = s->depth,
 				       .threshold_ns = s->threshold_ns,

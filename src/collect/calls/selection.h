@@ -4,7 +4,8 @@
  * calls-<session>/selection.
  *
  * A line is a word and its value: "mode 0", "depth 5", "over 10000", "elide 1000" (ns), "within
- * FILE:FUNCTION", "+FILE:FUNCTION", "+!FILE:FUNCTION".  The last pattern that matches a function
+ * FILE:FUNCTION", "+FILE:FUNCTION", "+!FILE:FUNCTION",
+ * "mark FILE:PROVIDER:NAME [NAMES]".  The last pattern that matches a function
  * decides.
  */
 #ifndef COLLECT_CALLS_SELECTION_H
@@ -17,11 +18,12 @@
 #include "collect/calls/calls.h"
 #include "patch/patch.h"
 
-enum { SELECTION_WITHIN = 8, SELECTION_BYTES = 32 << 10 };
+enum { SELECTION_WITHIN = 8, SELECTION_MARKS = 256, SELECTION_BYTES = 32 << 10 };
 
 struct selection {
 	const char *patterns[CALLS_PATTERNS], *within[SELECTION_WITHIN]; /* in `text` */
-	uint32_t n_patterns, n_within;
+	uint32_t n_patterns, n_within, n_marks;
+	struct patch_wanted_mark marks[SELECTION_MARKS]; /* in `text` */
 	enum abi_calls_mode mode;
 	uint32_t depth;
 	uint64_t threshold_ns, elide_under_ns;

@@ -49,6 +49,12 @@ struct trace_chunks_options {
 };
 
 /* Calls of functions of programs: collect/calls/calls.h.  Without patterns, none are recorded. */
+/* A USDT mark that programs record themselves. */
+struct calls_mark {
+	const char *pattern; /* FILE:PROVIDER:NAME, globs */
+	const char *names;   /* of its fields, divided by blanks or commas; NAME:str is text */
+};
+
 struct calls_options {
 	const char *const *patterns; /* FILE:FUNCTION; "!" before it excludes */
 	int n_patterns;
@@ -58,7 +64,15 @@ struct calls_options {
 	uint64_t elide_under_ns; /* for ABI_CALLS_GOVERNED */
 	bool has_arguments;
 	const char *within; /* FILE:FUNCTION: only while it runs; or NULL */
+	const struct calls_mark *marks;
+	int n_marks;
 };
+
+/* calls_wanted - whether programs are patched at all. */
+static inline bool calls_wanted(const struct calls_options *o)
+{
+	return o->n_patterns || o->n_marks;
+}
 
 struct recorder_event {
 	const char *pattern; /* "!pattern" excludes */

@@ -21,7 +21,7 @@ int default_events_open(struct default_events *w, const struct recorder_options 
 			struct session *s, struct filters *f, struct diag *d)
 {
 	bool all = !o->n_events && !o->no_default_events;
-	size_t room = (size_t)o->n_events + 2;
+	size_t room = (size_t)o->n_events + (size_t)o->calls.n_marks + 2;
 
 	*w = (struct default_events){ .options = o, .session = s, .filters = f, .all = all };
 	w->events = calloc(room, sizeof *w->events);
@@ -35,6 +35,8 @@ int default_events_open(struct default_events *w, const struct recorder_options 
 		w->events[w->n_events++].pattern = "*";
 	else if (o->calls.n_patterns)
 		w->events[w->n_events++].pattern = CALLS_EVENTS;
+	for (int i = 0; !all && i < o->calls.n_marks; i++)
+		w->events[w->n_events++].pattern = strchr(o->calls.marks[i].pattern, ':') + 1;
 	return 0;
 }
 
