@@ -80,7 +80,7 @@ def markers_have_their_arguments_and_are_wanted_while_they_are_recorded():
         print("left out: the program was built without sys/sdt.h (systemtap-sdt-dev)")
         return
     other = Waiting()
-    p = Waiting(duet, "record", "-o", work + "/markers", "-q", "--usdt", program + ":shop:order id,item:str", "--usdt",
+    p = Waiting(duet, "record", "-o", work + "/markers", "-q", "--usdt-by", "kernel", "--usdt", program + ":shop:order id,item:str", "--usdt",
                 program + ":shop:paid id const", "--usdt", program + ":*:none", "--")
     is_(p.go(40)[2], 40, "recorded markers are enabled")
     ok(p.p.end()[0] == 0, "it is recorded")
