@@ -133,19 +133,26 @@ static void report(const struct recording *a, const char *what, const char *how,
 			*why ? ": " : "", why);
 }
 
-static const char by_kernel[] = "by the kernel (uprobe)", by_program[] = "in the program";
+static const char by_kernel[] = "by the kernel (uprobe)", by_program[] = "in the program",
+		  by_nobody[] = "by nobody";
 
-/* Each marker by its name, at its first site. */
-static void choose_each(struct recording *a, const struct request *w, const struct patch_file *f)
+static bool is_by(const struct recording *a, const char *way)
+{
+	return a->usdt_by && !strcmp(a->usdt_by, way);
+}
+
+/* Each marker by its name, at its first site.  With --usdt-by program, others are left out. */
+static int choose_each(struct recording *a, const struct request *w, const struct patch_file *f)
 {
 	const char *soname = patch_soname(f), *file = *soname ? soname : last_component(w->path);
 	const struct patch_mark *marks;
 	uint32_t n = patch_marks(f, &marks);
+	int n_chosen = 0, n_left_out = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct patch_mark *m = &marks[i];
 		enum patch_reason reason;
-		bool is_first = true;
+		bool is_first = true, is_left_out;
 		char *pattern;
 
 		for (uint32_t k = 0; k < i && is_first; k++)
@@ -154,13 +161,31 @@ static void choose_each(struct recording *a, const struct request *w, const stru
 			continue;
 		reason = reason_of(marks, n, m);
 		pattern = joined(reason ? w->path : file, m, reason ? w->names : "");
-		if (reason)
+		is_left_out = reason && is_by(a, "program");
+		n_left_out += is_left_out;
+		n_chosen += !is_left_out;
+		if (is_left_out)
+			report(a, pattern, by_nobody, patch_reason_text(reason));
+		else if (reason)
 			keep_probe(a, w->probe, pattern);
 		else
 			add_mark(a, pattern, w->names);
+		if (is_left_out)
+			continue;
 		report(a, pattern, reason ? by_kernel : by_program,
 		       reason ? patch_reason_text(reason) : "");
 	}
+	if (n_left_out && !n_chosen)
+		return cmd_error(
+			a->verb,
+			"--usdt %s: no marker can be recorded in the program: -v prints why",
+			w->probe->text);
+	if (n_left_out)
+		fprintf(stderr,
+			"duet %s: --usdt %s: %d of %d markers cannot be recorded in the program, "
+			"left out: -v prints which\n",
+			a->verb, w->probe->text, n_left_out, n_left_out + n_chosen);
+	return 0;
 }
 
 static bool has_mark(const struct patch_file *f, const char *target)
@@ -181,12 +206,13 @@ static int choose(struct recording *a, const struct kernel_uprobe *probe, const 
 	struct diag d = { "" };
 	struct request w;
 	bool is_read = read_request(&w, probe);
+	int err = 0;
 
 	if (!*why && probe->filter)
 		why = "it has a filter, which the kernel evaluates";
 	if (!*why && is_read && patch_open(&f, w.path, NULL, &d))
 		why = d.text;
-	if (*why && a->usdt_by && !strcmp(a->usdt_by, "program"))
+	if (*why && is_by(a, "program"))
 		return cmd_error(a->verb, "--usdt %s: cannot be recorded in the program: %s",
 				 probe->text, why);
 	/* A file or a marker that does not exist is refused where probes are made. */
@@ -195,10 +221,10 @@ static int choose(struct recording *a, const struct kernel_uprobe *probe, const 
 		if (*why)
 			report(a, probe->text, by_kernel, why);
 	} else {
-		choose_each(a, &w, f);
+		err = choose_each(a, &w, f);
 	}
 	patch_close(f);
-	return 0;
+	return err;
 }
 
 /* Without the second line, which states a remedy. */
@@ -217,7 +243,7 @@ int recording_choose_marks(struct recording *a)
 
 	for (int i = 0; i < n; i++)
 		any |= all[i].kind == KERNEL_USDT;
-	if (!any || (a->usdt_by && !strcmp(a->usdt_by, "kernel")))
+	if (!any || is_by(a, "kernel"))
 		return 0;
 	programs_can(a, cmd_find_library("libduet.so.0", library, sizeof library), &why);
 	cut_to_line(&why);
