@@ -176,6 +176,8 @@ static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end,
 	}
 }
 
+static bool has_calls; /* a session does */
+
 /*
  * Enables events for the session @name, and maps its memory at once.  At the first event it may be
  * too late: seccomp, chroot, no descriptor left.  False if the session ended meanwhile.
@@ -188,6 +190,7 @@ static bool enable_for(const char *name, int dir, struct duet_i_site *begin,
 
 	if (session_read(&f, dir, name))
 		return true; /* it begins or ends: it does not record */
+	has_calls |= f.session->has_calls;
 	any = member_of(process.sessions_named, f.session->name, f.session->is_private) &&
 	      enable_wanted(begin, end, f.session);
 	/*
@@ -316,6 +319,8 @@ duet_i_register(struct duet_i_site *begin, struct duet_i_site *end, const struct
 	if (dir >= 0)
 		syscall(SYS_close, dir);
 	process_unlock();
+	if (has_calls)
+		calls_wanted();
 }
 
 __attribute__((visibility("default"))) void duet_i_unregister(struct duet_i_site *begin,
