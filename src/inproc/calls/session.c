@@ -28,7 +28,7 @@
 #include "base/runtime.h"
 #include "inproc/calls/apply.h"
 #include "inproc/calls/file.h"
-#include "inproc/calls/thread.h"
+#include "inproc/calls/hook/thread.h"
 #include "inproc/guest_lock.h"
 #include "rules/membership.h"
 
@@ -37,16 +37,19 @@
 struct calls calls;
 
 static struct signal_lock lock = SIGNAL_LOCK_FREE;
+static void *owner; /* of the lock: its thread's `calls_here` */
 static bool is_stopped; /* the session has ended, and all that was patched is switched off */
 
 void calls_lock(void)
 {
 	calls_here.inside++;
 	signal_lock_take(&lock);
+	store(&owner, &calls_here);
 }
 
 void calls_unlock(void)
 {
+	store(&owner, NULL);
 	signal_lock_release(&lock);
 	calls_here.inside--;
 }
@@ -370,7 +373,8 @@ void calls_poll(void)
 
 void calls_objects_changed(void)
 {
-	if (!calls.shared || process_is_sandboxed())
+	/* dlopen of our own, to find the unwinder */
+	if (!calls.shared || load(&owner) == &calls_here || process_is_sandboxed())
 		return;
 	calls_lock();
 	if (!is_stopped && apply_changed()) {
