@@ -232,6 +232,10 @@ void sessions_inherit(void) HIDDEN;
 bool mark_schema(const char *format, char *schema, size_t schema_size, char *codes,
 		 size_t codes_size) HIDDEN;
 
+/* calls_wanted - a session records calls of functions of this program: inproc/calls.  In a
+ * constructor, without process_lock. */
+void calls_wanted(void) HIDDEN;
+
 extern const struct duet_i_api duet_api HIDDEN;
 
 #endif

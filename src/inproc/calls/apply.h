@@ -52,4 +52,8 @@ bool apply_changed(void) HIDDEN;
 int request_plan(const char *session, const struct loaded *o, const char *path,
 		 int64_t until_ns) HIDDEN;
 
+/* For patch/attach, which calls them by ptrace: session.c. */
+int duet_i_calls_prepare(void) __attribute__((visibility("default")));
+int duet_i_calls_apply(uint32_t flags) __attribute__((visibility("default")));
+
 #endif

@@ -37,7 +37,7 @@
 struct calls calls;
 
 static struct signal_lock lock = SIGNAL_LOCK_FREE;
-static void *owner; /* of the lock: its thread's `calls_here` */
+static void *owner;	/* of the lock: its thread's `calls_here` */
 static bool is_stopped; /* the session has ended, and all that was patched is switched off */
 
 void calls_lock(void)

@@ -34,19 +34,19 @@ static uint64_t bit(int signal)
 
 void slow_begin(struct calls_slow *slow)
 {
-	slow->saved_errno = errno;
 	slow->signals = 0;
 	set_signals(~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) |
 		      bit(SIGSYS)),
 		    &slow->signals);
 	calls_here.inside++;
+	slow->saved_errno = errno; /* a call of libc, perhaps a patched one */
 }
 
 void slow_end(const struct calls_slow *slow)
 {
+	errno = slow->saved_errno;
 	calls_here.inside--;
 	set_signals(slow->signals, NULL);
-	errno = slow->saved_errno;
 }
 
 /* ---------------------------------------------------------------- entry */
@@ -243,13 +243,14 @@ void calls_switch_slowly(struct calls_frame *f)
 
 void calls_rescan_slowly(struct calls_frame *f)
 {
-	int saved = errno;
+	int saved;
 
 	leave_thread(f, false);
 	calls_here.inside++;
+	saved = errno;
 	calls_objects_changed();
-	calls_here.inside--;
 	errno = saved;
+	calls_here.inside--;
 }
 
 void calls_unwound(struct calls_frame *f)
