@@ -233,8 +233,8 @@ bool mark_schema(const char *format, char *schema, size_t schema_size, char *cod
 		 size_t codes_size) HIDDEN;
 
 /* calls_wanted - a session records calls of functions of this program: inproc/calls.  In a
- * constructor, without process_lock. */
-void calls_wanted(void) HIDDEN;
+ * constructor, without process_lock.  NULL where libduet is built without it. */
+void calls_wanted(void) HIDDEN __attribute__((weak));
 
 extern const struct duet_i_api duet_api HIDDEN;
 

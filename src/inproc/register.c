@@ -319,10 +319,8 @@ duet_i_register(struct duet_i_site *begin, struct duet_i_site *end, const struct
 	if (dir >= 0)
 		syscall(SYS_close, dir);
 	process_unlock();
-#if defined __x86_64__
-	if (has_calls)
+	if (has_calls && calls_wanted)
 		calls_wanted();
-#endif
 }
 
 __attribute__((visibility("default"))) void duet_i_unregister(struct duet_i_site *begin,
