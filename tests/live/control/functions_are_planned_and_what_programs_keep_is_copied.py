@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 import calls  # noqa: E402
 import proc  # noqa: E402
+from relaying import KEY, Relay, make_key  # noqa: E402
 from trial import cmd, is_, ok, paths, run_cases, runtime, until, work  # noqa: E402
 
 planned, library = paths(2)
@@ -241,6 +242,29 @@ def the_successor_of_a_killed_collector_goes_on():
     is_(copies(trace + "/" + last), [player.name[6:]], "the calls file is kept")
 
 
+def a_relay_has_the_same_files():
+    os.chdir(work)
+    make_key("key")
+    for options in [], ["--compress", "zstd"]:
+        relay = Relay("%s/relay-%d" % (work, len(options)))
+        trace = start("--graph", FILE + ":plan_*", "--to", "127.0.0.1:%d" % relay.port, *KEY, "--keep", *options)
+        calls.ask_plan(runtime, "default", planned, ID)
+        ended, lives = calls.CallsFile(runtime, "default", 901), calls.CallsFile(runtime, "default", 902)
+        ended.die()
+        until(lambda: copies(trace), "the file of an ended program is copied")
+        stop()
+        arrived = until(lambda: relay.recordings(), "a recording at the relay")[0]
+        until(lambda: copies(arrived) == copies(trace) and len(copies(arrived)) == 2, "both calls files arrive")
+        for name in copies(trace):
+            path = "/.duet/calls/" + name
+            until(lambda: open(arrived + path, "rb").read() == open(trace + path, "rb").read(), name + " is the same")
+        is_(copies(arrived, "plans"), [ID], "so does the plan")
+        is_(calls.Plan("%s/.duet/plans/%s" % (arrived, ID)).n_sites > 2, True, "which can be read")
+        relay.stop()
+        lives.die()
+        os.unlink(lives.path)
+
+
 def a_session_without_functions_can_record_some_later():
     trace = start("-e", "nothing:*")
     is_(calls.has_calls(runtime), 0, "no calls at first")
@@ -259,4 +283,4 @@ run_cases(a_pattern_that_cannot_match_is_refused_before_the_command_runs,
           hostile_requests_are_refused, a_killed_planner_is_replaced, functions_change_while_programs_run,
           one_session_at_a_time_has_the_calls, calls_files_are_copied_when_a_program_ends_and_at_stop,
           hostile_calls_files_do_no_harm, trace_chunks_and_snapshots_have_them_too,
-          the_successor_of_a_killed_collector_goes_on, a_session_without_functions_can_record_some_later)
+          the_successor_of_a_killed_collector_goes_on, a_relay_has_the_same_files, a_session_without_functions_can_record_some_later)
