@@ -17,6 +17,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/cmd/read"))
 sys.path.insert(0, str(ROOT / "tests/fuzz"))
+sys.path.insert(0, str(ROOT / "tests/cmd/analysis"))
+import make_calls
 import random_ctf
 import seeds
 
@@ -40,7 +42,9 @@ KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/file.c", "src/elf/pro
         "probe/uprobe")]
 PARTS = ("base/*.c", "clock/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "net/message.c", "patch/*.c", "symbol/*.c", "trace/hosts.c",
          "trace/symbols/kallsyms.c", "trace/symbols/modules.c")
-DOORS = {"fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt"), "parts": tuple(seeds.DOORS)}
+CALLS = ["src/analysis/%s.c" % n for n in (
+    "pass", "threads", "calls/batch", "calls/edges", "calls/files", "calls/functions")]
+DOORS = {"fuzz_calls": ("calls_batch", "calls_file", "calls_plan"), "fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt"), "parts": tuple(seeds.DOORS)}
 FORMAT = b"""name: e
 ID: 99
 format:
@@ -71,9 +75,11 @@ main: nop
 
 
 def build(into, name):
-    if name == "fuzz":
+    if name in ("fuzz", "fuzz_calls"):
         found = [str(p.relative_to(ROOT)) for d in ("src/ctf", "src/trace") for p in sorted((ROOT / d).rglob("*.c"))]
         sources = SOURCES + [p for p in found if not p.startswith(NOT_READING) or p == "src/ctf/write/recover.c"]
+        if name == "fuzz_calls":
+            sources += CALLS + ["src/trace/names.c", "src/symbol/demangle.c", "-liberty"]
     elif name == "parts":
         sources = [str(p.relative_to(ROOT)) for pattern in PARTS for p in sorted((ROOT / "src").glob(pattern))]
         sources += ["-DDUET_ZSTD", "-lelf", "-ldw", "-liberty", "-lzstd", "-lZydis", "-lZycore"]
@@ -136,6 +142,20 @@ def parts_corpus(where, scratch):
         (where / "patch" / name).write_bytes(seeds.assembled(scratch, name))
 
 
+def calls_corpus(where):
+    """Batches with calls, notes of each kind and announcements; a calls file; a plan."""
+    for kind in DOORS["fuzz_calls"]:
+        (where / kind).mkdir(parents=True, exist_ok=True)
+    one = make_calls.Batch(1000).call(3100, 100, 3, 2).note(3, 2).call(3500, 300, 3, 2).note(2, 0).call(5000, 3000, 2, 1).open(1, 900, 0)
+    two = make_calls.Batch(6000).call(7000, 200, 3, 1).note(1, 4).call(9000, 8100, 1, 0)
+    (where / "calls_batch/made").write_bytes(struct.pack("<Q", 1 << 32) + b"".join(
+        struct.pack("<HB", len(b.bytes), gap) + b.bytes for b, gap in ((one, 0), (two, 0), (one, 1))))
+    with tempfile.TemporaryDirectory() as d:
+        make_calls.calls_file(d + "/file", 3, [one.area()])
+        (where / "calls_file/made").write_bytes(pathlib.Path(d, "file").read_bytes()[:4096 + 512])
+    (where / "calls_plan/made").write_bytes(make_calls.plan(["main", "work"]))
+
+
 def corpus(where):
     for kind in ("metadata", "trace"):
         (where / kind).mkdir(parents=True, exist_ok=True)
@@ -173,6 +193,7 @@ def main():
         corpus(where)
         kernel_corpus(where, pathlib.Path(scratch))
         parts_corpus(where, pathlib.Path(scratch))
+        calls_corpus(where)
         for name, kinds in DOORS.items():
             kinds = [kind for kind in kinds if kind in wanted]
             program = build(pathlib.Path(scratch), name) if kinds else None

@@ -142,7 +142,7 @@ static inline uint64_t sum_inner(struct batch_lane *lane, uint32_t depth, uint64
 
 static inline void finish(struct block_call *call, struct batch_lane *lane)
 {
-	uint64_t ns = (uint64_t)(call->end_ns - call->begin_ns);
+	uint64_t ns = ((uint64_t)call->end_ns - (uint64_t)call->begin_ns);
 	uint64_t inner_ns = sum_inner(lane, call->depth, ns);
 
 	call->self_ns = inner_ns <= ns ? ns - inner_ns : 0;
@@ -198,7 +198,7 @@ int block_cut_all(struct block *b, struct batch_thread *t, uint32_t lane, int64_
 static bool is_same(const struct decoder *d, const struct batch_frame *f,
 		    const struct block_call *call)
 {
-	int64_t apart = call->begin_ns - f->begin_ns;
+	int64_t apart = (int64_t)((uint64_t)call->begin_ns - (uint64_t)f->begin_ns);
 	int64_t limit = (int64_t)(2 * (d->ref->mult >> 32)) + 4;
 
 	return f->function == call->function && apart <= limit && apart >= -limit;

@@ -68,7 +68,7 @@ static bool is_close(int64_t a, int64_t b)
 {
 	enum { APART_NS = 1000 };
 
-	return a - b < APART_NS && b - a < APART_NS;
+	return (uint64_t)a - (uint64_t)b + APART_NS < 2 * APART_NS;
 }
 
 int thread_end(struct fcalls *c, uint32_t thread, struct batch_thread *state)

@@ -135,7 +135,7 @@ static int lane_edges(struct edges *to, const struct block *b, const struct batc
 		err = put_call(&m, &n, &b->calls[i - 1], lane->stack);
 	if (!err)
 		err = pop(&m, &n, 0);
-	if (!err)
+	if (!err && to->n > first)
 		reverse(to->at + first, to->n - first);
 	return err;
 }

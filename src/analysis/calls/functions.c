@@ -14,6 +14,7 @@
 
 #include "analysis/calls/internal.h"
 #include "rules/pattern.h"
+#include "symbol/demangle.h"
 
 static uint64_t hash_of(const struct fcalls_function *f)
 {
@@ -109,7 +110,7 @@ static void describe(struct fcalls *c, const struct abi_plan_site *site,
 		     struct fcalls_function *f)
 {
 	const char *name = plan_text(plan, site->name);
-	char text[64];
+	char text[DEMANGLED_MAX];
 
 	f->name = name;
 	f->object = *o->path ? fcalls_keep(c, o->path) : plan_text(plan, plan->head->path);
@@ -119,6 +120,8 @@ static void describe(struct fcalls *c, const struct abi_plan_site *site,
 				    : ABI_BUILD_ID_BYTES;
 	memcpy(f->build_id, plan->head->build_id, ABI_BUILD_ID_BYTES);
 	f->shown = name;
+	if (demangle(name, text, sizeof text))
+		f->shown = fcalls_keep(c, text);
 	if (!*name) {
 		snprintf(text, sizeof text, "0x%llx", (unsigned long long)f->address);
 		f->shown = fcalls_keep(c, text);

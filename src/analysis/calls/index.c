@@ -73,6 +73,12 @@ static void find_batches(struct fcalls *c, const struct trace_source *s,
 		c->has_kernel |= !strncmp(e->name, kernel[i], strlen(kernel[i]));
 }
 
+/* Within a hundred years of the Epoch: sums with durations do not overflow. */
+static bool is_time(int64_t ns)
+{
+	return ns > -(1ll << 61) && ns < 1ll << 62;
+}
+
 /* Reads the payload's head; the records follow it.  Returns false if it is no batch. */
 static bool read_head(const struct trace_event *e, struct batch_ref *ref, struct stream *s)
 {
@@ -95,7 +101,7 @@ static bool read_head(const struct trace_event *e, struct batch_ref *ref, struct
 		return false;
 	ref->sequence = (uint32_t)numbers[0];
 	ref->lost = (uint32_t)numbers[1];
-	ref->base_ns = (int64_t)numbers[2] + (e->time_ns - (int64_t)e->clock);
+	ref->base_ns = (int64_t)(numbers[2] + ((uint64_t)e->time_ns - e->clock));
 	ref->mult = numbers[3];
 	ref->flags = (uint32_t)numbers[5];
 	ref->n_bytes = (uint32_t)v.u;
@@ -103,7 +109,7 @@ static bool read_head(const struct trace_event *e, struct batch_ref *ref, struct
 	ref->offset = (uint64_t)(ref->bytes - s->bytes);
 	ref->stream = s;
 	ref->event_ns = e->time_ns;
-	return true;
+	return is_time(ref->base_ns);
 }
 
 static int add_ref(struct fcalls *c, const struct batch_ref *ref)
@@ -292,7 +298,8 @@ static int set_process(struct fcalls *c, struct batch_ref *ref)
 		uint64_t at_ns = q->file ? q->file->head->registered_ns : 0;
 
 		if (q->public.pid != ref->pid || strcmp(q->source->hostname, source->hostname) ||
-		    (int64_t)at_ns + q->epoch_ns > ref->base_ns || at_ns > INT64_MAX / 2)
+		    (int64_t)(at_ns + (uint64_t)q->epoch_ns) > ref->base_ns ||
+		    at_ns > INT64_MAX / 2)
 			continue;
 		if (best == UINT32_MAX || at_ns >= best_ns) {
 			best = i;
@@ -433,13 +440,13 @@ static int add_unfinished(struct fcalls *c, uint32_t process, uint32_t thread,
 			.thread = thread,
 			.tid = area->tid,
 			.pid = p->public.pid,
-			.base_ns = (int64_t)b->header.base_ns + p->epoch_ns,
+			.base_ns = (int64_t)(b->header.base_ns + (uint64_t)p->epoch_ns),
 			.event_ns = INT64_MAX,
 			.mult = b->header.mult,
 		};
 
 		/* the other one counts if it was full, and its event was not written */
-		if (!n || n > sizeof b->bytes || b->header.base_ns >> 62 ||
+		if (!n || n > sizeof b->bytes || !is_time(ref.base_ns) ||
 		    (!is_current && (uint32_t)(sequence + 1) != area->sequence) ||
 		    is_recorded(c, thread, ref.sequence))
 			continue;
@@ -502,7 +509,7 @@ static int index_all(struct fcalls *c, struct diag *d)
 	for (uint32_t i = 0; i < trace_n_streams(c->trace) && !err; i++) {
 		const struct trace_stream_info *info = trace_stream(c->trace, i);
 
-		if (info->end_ns > c->end_ns)
+		if (info->end_ns > c->end_ns && is_time(info->end_ns))
 			c->end_ns = info->end_ns;
 		if (info->source->domain != TRACE_KERNEL)
 			err = read_stream(c, i, d);

@@ -101,7 +101,7 @@ static int make_row(struct sums *s, uint32_t function)
 static void offer_slow(struct sums *s, const struct block_call *call, uint32_t thread)
 {
 	struct slowest *slowest = &s->r->slowest;
-	uint64_t ns = (uint64_t)(call->end_ns - call->begin_ns);
+	uint64_t ns = ((uint64_t)call->end_ns - (uint64_t)call->begin_ns);
 	const struct slow one = { ns, call->begin_ns, thread, call->function, 0 };
 
 	if (!slowest->max ||
@@ -114,7 +114,7 @@ static void offer_slow(struct sums *s, const struct block_call *call, uint32_t t
 
 static inline int add_call(struct sums *s, const struct block_call *call, uint32_t thread)
 {
-	uint64_t ns = (uint64_t)(call->end_ns - call->begin_ns);
+	uint64_t ns = ((uint64_t)call->end_ns - (uint64_t)call->begin_ns);
 	struct fcalls_row *row;
 
 	if (unlikely(call->function >= s->n_row_rooms) && make_row(s, call->function))
@@ -148,14 +148,16 @@ static inline void prefetch(const struct sums *s, const struct block *b, uint32_
 	if (likely(call->function < s->n_row_rooms)) {
 		__builtin_prefetch(&s->r->rows[call->function].calls, 1);
 		__builtin_prefetch(&s->r->rows[call->function].time.n, 1);
-		__builtin_prefetch(spread_doubling(&s->r->rows[call->function].time,
-						   (uint64_t)(call->end_ns - call->begin_ns)));
+		__builtin_prefetch(
+			spread_doubling(&s->r->rows[call->function].time,
+					((uint64_t)call->end_ns - (uint64_t)call->begin_ns)));
 	}
 	call = &b->calls[i + BUCKET_AHEAD];
 	if (likely(call->function < s->n_row_rooms))
-		__builtin_prefetch(spread_bucket(&s->r->rows[call->function].time,
-						 (uint64_t)(call->end_ns - call->begin_ns)),
-				   1);
+		__builtin_prefetch(
+			spread_bucket(&s->r->rows[call->function].time,
+				      ((uint64_t)call->end_ns - (uint64_t)call->begin_ns)),
+			1);
 }
 
 static int on_block(void *context, struct each *e)

@@ -27,7 +27,7 @@ void span_charge(struct span_thread *t, int64_t time_ns)
 	t->has_begun = true;
 	if (time_ns <= t->last_ns)
 		return;
-	t->sums.ns[t->part] += (uint64_t)(time_ns - t->last_ns);
+	t->sums.ns[t->part] += ((uint64_t)time_ns - (uint64_t)t->last_ns);
 	t->last_ns = time_ns;
 }
 
@@ -197,8 +197,8 @@ int span_leave(struct fcalls_walk *w, uint32_t thread, int64_t time_ns, uint8_t 
 	item->end_ns = t->last_ns;
 	item->flags = flags;
 	item->total = difference(&t->sums, &s->begin);
-	item->total.ns[FCALLS_USER] += (uint64_t)(s->enter_ns - s->begin_ns);
-	ns = (uint64_t)(item->end_ns - s->begin_ns);
+	item->total.ns[FCALLS_USER] += ((uint64_t)s->enter_ns - (uint64_t)s->begin_ns);
+	ns = ((uint64_t)item->end_ns - (uint64_t)s->begin_ns);
 	assert(sum_of(&item->total) == ns);
 	item->self = without(&item->total, &s->inner);
 	item->self_ns = sum_of(&item->self);

@@ -147,8 +147,8 @@ static int add_block_call(struct building *b, const struct each *e, const struct
 	err = set_path(b, call->depth, *n < call->depth ? *n : call->depth, call->function, &node);
 	*n = call->depth + 1;
 	if (!err && node != NOWHERE && node && block_overlaps(call, e->o))
-		add(&b->t->at[node], (uint64_t)(call->end_ns - call->begin_ns), call->self_ns,
-		    call->flags);
+		add(&b->t->at[node], ((uint64_t)call->end_ns - (uint64_t)call->begin_ns),
+		    call->self_ns, call->flags);
 	return err;
 }
 
@@ -289,7 +289,7 @@ static void leave(struct building *b, struct place *p, const struct fcalls_item 
 {
 	uint32_t at = p->n ? p->nodes[--p->n] : NOWHERE;
 	struct fcalls_node *node;
-	uint64_t ns = (uint64_t)(item->end_ns - item->begin_ns);
+	uint64_t ns = ((uint64_t)item->end_ns - (uint64_t)item->begin_ns);
 
 	if (!at || at == NOWHERE)
 		return;
