@@ -237,7 +237,7 @@ static void kill_one(uint64_t i)
 	if (counts->ended - returned > 1 || returned + open - counts->begun > 1)
 		printf("# kill %lu: begun %lu ended %lu, returned %lu open %lu\n", i, counts->begun,
 		       counts->ended, returned, open);
-	ok(!d.is_wrong && !d.is_torn);
+	ok(!d.is_wrong); /* torn at its end: killed between reservation and store */
 	decoded_free(&d);
 	recorder_clear();
 	memset(calls_area(0), 0, ABI_CALLS_THREAD_BYTES);

@@ -114,6 +114,32 @@ bool calls_renew(void)
 
 /* ---------------------------------------------------------------- patching */
 
+/* There are no marks here. */
+bool marks_make(struct target *t)
+{
+	return t;
+}
+
+void marks_moved(struct target *t)
+{
+	(void)t;
+}
+
+uint32_t marks_stub(struct target *t, uint32_t site, uint8_t *to, uintptr_t at)
+{
+	return t && site && to ? (uint32_t)at : 0;
+}
+
+void marks_register(struct target *t)
+{
+	(void)t;
+}
+
+void marks_settle(struct target *t)
+{
+	(void)t;
+}
+
 extern const uintptr_t __start___patchable_function_entries[],
 	__stop___patchable_function_entries[];
 

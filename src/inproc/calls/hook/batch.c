@@ -112,6 +112,18 @@ bool batch_settle(struct calls_self *s, const struct calls_frame *f)
 	return f == s->pending;
 }
 
+void batch_forget(struct calls_self *s)
+{
+	batch_settle(s, s->pending);
+	s->pending = NULL;
+}
+
+/* The depth of a call opened at @depth: (3) of thread.h. */
+static uint32_t true_depth(struct calls_self *s, uint32_t depth)
+{
+	return batch_settle(s, s->pending) && depth > s->pending->depth ? depth - 1 : depth;
+}
+
 /* Appends whole records.  There is room. */
 static void append(struct calls_self *s, const struct bytes *b, uint64_t since_base)
 {
@@ -168,6 +180,7 @@ void batch_record(struct calls_self *s, uint32_t function, uint32_t depth, uint6
 		count_lost_call(s);
 		return;
 	}
+	depth = true_depth(s, depth);
 	before = load(&s->batch->word) >> 16;
 	quantum = calls_now() >> calls_settings.shift;
 	if (quantum < s->base + before)
@@ -212,13 +225,15 @@ static bool announce(struct calls_self *s)
 
 		if (length(s->batch) + LONGEST_RECORD > CALLS_BATCH_ROOM)
 			return false;
+		frame->announced = 1;
+		if (s->frames[i] == s->pending && batch_settle(s, s->pending))
+			continue; /* recorded already */
 		put_note(&b, ABI_NOTE_OPEN);
 		put_leb(&b, frame->function);
-		put_leb(&b, i);
+		put_leb(&b, true_depth(s, i));
 		put_leb(&b, zigzag((int64_t)(s->base + since_base -
 					     (frame->ticks >> calls_settings.shift))));
 		append(s, &b, since_base);
-		frame->announced = 1;
 	}
 	return true;
 }

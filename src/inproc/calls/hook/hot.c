@@ -83,10 +83,13 @@ CALLS_INLINE void leave(struct calls_frame *f, enum abi_calls_mode mode)
 	struct calls_here *h = &calls_here;
 	struct calls_self *s = h->self;
 
-	if (likely(f == h->top && s->reach && !(entry & 1) && calls_record_short(s, f, entry, now)))
+	if (likely(f == h->top && s->reach && !(entry & 1) &&
+		   calls_record_short(s, f, entry, now))) {
 		close_frame(h, s, f);
-	else
+		calls_done(s);
+	} else {
 		CALL(calls_middle_leave, f);
+	}
 	if (mode == ABI_CALLS_GOVERNED && unlikely(calls_govern(f->function, entry, now)))
 		CALL(calls_decide_unusual, f);
 }
@@ -220,7 +223,9 @@ static void jump_call(struct calls_self *s, struct calls_frame *above, uint32_t 
 	enum abi_calls_mode mode = calls_settings.mode;
 	uint64_t entry = above->ticks, now = calls_ticks();
 
-	if (calls_is_long(mode, entry, now) && !calls_record(s, above, entry, now))
+	bool is_done = calls_is_long(mode, entry, now) && calls_record(s, above, entry, now);
+
+	if (!is_done && calls_is_long(mode, entry, now))
 		CALL(calls_tail_unusual, above);
 	if (mode == ABI_CALLS_GOVERNED && calls_govern(above->function, entry, now))
 		CALL(calls_decide_unusual, above);
@@ -231,6 +236,8 @@ static void jump_call(struct calls_self *s, struct calls_frame *above, uint32_t 
 		store((uint64_t *)&slot->function, (uint64_t)function);
 	}
 	store(&above->ticks, now);
+	if (is_done)
+		calls_done(s);
 }
 
 /* A body jumped to @f's function: its frame is the caller's.  False: it is treated as a call. */
@@ -321,9 +328,11 @@ COLD calls_middle_leave(struct calls_frame *f)
 	} else if (f->ticks & 1) {
 		if (s->keys)
 			calls_path_leave(h, s, f);
-	} else if (!calls_is_long(calls_settings.mode, f->ticks, now) ||
-		   calls_record(s, f, f->ticks, now)) {
+	} else if (!calls_is_long(calls_settings.mode, f->ticks, now)) {
 		close_frame(h, s, f);
+	} else if (calls_record(s, f, f->ticks, now)) {
+		close_frame(h, s, f);
+		calls_done(s);
 	} else {
 		CALL(calls_leave_unusual, f);
 	}

@@ -121,7 +121,7 @@ CALLS_INLINE void calls_put(uint8_t *at, uint64_t bytes)
 	__asm__ volatile("orq %1, %0" : "+m"(*(uint64_t(*)[1])at) : "r"(bytes) : "memory", "cc");
 }
 
-/* Reserves the @bytes of a record of @f, and stores them. */
+/* Reserves the @bytes of a record of @f, and stores them.  On success @f stays pending: calls_done. */
 CALLS_INLINE bool calls_store(struct calls_self *s, struct abi_calls_batch *b,
 			      struct calls_frame *f, uint64_t word, uint64_t next, uint64_t bytes)
 {
@@ -136,9 +136,17 @@ CALLS_INLINE bool calls_store(struct calls_self *s, struct abi_calls_batch *b,
 	if (likely(done)) {
 		calls_put(at, bytes);
 		store(&s->last, next << 48 >> 16 | f->depth);
+	} else {
+		store(&s->pending, NULL);
 	}
-	store(&s->pending, NULL);
 	return done;
+}
+
+/* After calls_record, when the recorded call is open no more. */
+CALLS_INLINE void calls_done(struct calls_self *s)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	store(&s->pending, NULL);
 }
 
 /* LEB128 in two bytes, of @v < 1 << 14. */
@@ -180,7 +188,7 @@ CALLS_INLINE bool calls_record_short(struct calls_self *s, struct calls_frame *f
  * calls_record - record that the call of @f ended at @now.
  *
  * False: the slow path has to, as the batch is full, the record long, or a handler came between.
- * @f stays the innermost frame; the caller removes it.
+ * @f stays the innermost frame; the caller removes it, then calls calls_done.
  */
 CALLS_INLINE bool calls_record(struct calls_self *s, struct calls_frame *f, uint64_t entry,
 			       uint64_t now)

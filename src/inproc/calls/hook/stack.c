@@ -134,7 +134,7 @@ static void end_calls(struct calls_here *h, struct calls_self *s, uint32_t depth
 				batch_record(s, slot.function, i, slot.ticks, true);
 		}
 		if (i < ABI_CALLS_FRAMES && s->pending == s->frames[i])
-			s->pending = NULL; /* its hook was left too */
+			batch_forget(s);
 		h->depth = i;
 		s->area->depth = i;
 	}
@@ -220,8 +220,19 @@ static bool is_close(const struct calls_here *h, const struct calls_frame *f)
 	return address(h->top) - address(f) - (CALLS_TAIL_BYTES + 1) < CALLS_REACH;
 }
 
+/* A hook that was interrupted further down on the same stack does not go on. */
+static void forget_hook(struct calls_self *s, const struct calls_frame *f)
+{
+	uint64_t above = address(f) - address(s->pending);
+
+	if (s->pending && s->pending < f &&
+	    (above < CALLS_REACH || (is_own(s, address(f)) && is_own(s, address(s->pending)))))
+		batch_forget(s);
+}
+
 void stack_enter(struct calls_here *h, struct calls_self *s, struct calls_frame *f)
 {
+	forget_hook(s, f);
 	if (h->top && is_close(h, f))
 		return;
 	follow(h, s, address(f));
@@ -234,6 +245,7 @@ void stack_enter(struct calls_here *h, struct calls_self *s, struct calls_frame 
 
 void stack_leave(struct calls_here *h, struct calls_self *s, struct calls_frame *f)
 {
+	forget_hook(s, f);
 	if (h->top == f)
 		return;
 	follow(h, s, address(f));

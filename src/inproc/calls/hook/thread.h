@@ -9,9 +9,10 @@
  *       `depth` as it finds them
  *   (2) a struct calls_self is zeroed by the kernel in a forked child (MADV_WIPEONFORK): its
  *       `reach` of 0 makes every call unusual, and the slow path begins anew
- *   (3) `pending` names the frame whose record is being stored.  Its bytes are reserved once the
- *       batch's word has changed.  A handler completes them before it adds its own, and replaces
- *       the batch at most once meanwhile
+ *   (3) `pending` names the frame of a record that is being stored, until the call is open no more.
+ *       Its bytes are reserved once the batch's word has changed.  A handler completes them before
+ *       it adds its own, and replaces the batch at most once meanwhile.  Its calls then have the
+ *       depth of the recorded one, although they were opened one deeper
  *   (4) the slow path runs with signals blocked and `inside` set: calls that it makes itself, of
  *       patched functions of libc, are not recorded
  *
@@ -150,6 +151,8 @@ bool batch_flush(struct calls_self *s, uint32_t flags) CALLS_HIDDEN;
 /* batch_settle - complete the record that an interrupted hook is storing.  True if @f is that
  * hook's frame, and its record exists. */
 bool batch_settle(struct calls_self *s, const struct calls_frame *f) CALLS_HIDDEN;
+/* batch_forget - that hook will not go on: a handler jumped out of it. */
+void batch_forget(struct calls_self *s) CALLS_HIDDEN;
 
 /* ---------------------------------------------------------------- threads: thread.c */
 
