@@ -113,10 +113,11 @@ static char *joined(const char *file, const struct patch_mark *m, const char *na
 	return text;
 }
 
-static void add_mark(struct recording *a, const char *pattern, const char *names)
+static void add_mark(struct recording *a, const char *pattern, const char *names,
+		     const char *filter)
 {
 	a->marks = cmd_grow(a->marks, a->o.calls.n_marks, sizeof *a->marks);
-	a->marks[a->o.calls.n_marks++] = (struct calls_mark){ pattern, names };
+	a->marks[a->o.calls.n_marks++] = (struct calls_mark){ pattern, names, filter };
 }
 
 static void keep_probe(struct recording *a, const struct kernel_uprobe *p, const char *text)
@@ -169,7 +170,7 @@ static int choose_each(struct recording *a, const struct request *w, const struc
 		else if (reason)
 			keep_probe(a, w->probe, pattern);
 		else
-			add_mark(a, pattern, w->names);
+			add_mark(a, pattern, w->names, w->probe->filter);
 		if (is_left_out)
 			continue;
 		report(a, pattern, reason ? by_kernel : by_program,
@@ -208,8 +209,6 @@ static int choose(struct recording *a, const struct kernel_uprobe *probe, const 
 	bool is_read = read_request(&w, probe);
 	int err = 0;
 
-	if (!*why && probe->filter)
-		why = "it has a filter, which the kernel evaluates";
 	if (!*why && is_read && patch_open(&f, w.path, NULL, &d))
 		why = d.text;
 	if (*why && is_by(a, "program"))

@@ -53,6 +53,7 @@ struct trace_chunks_options {
 struct calls_mark {
 	const char *pattern; /* FILE:PROVIDER:NAME, globs */
 	const char *names;   /* of its fields, divided by blanks or commas; NAME:str is text */
+	const char *filter;  /* of its event; NULL: none */
 };
 
 struct calls_options {

@@ -35,8 +35,12 @@ int default_events_open(struct default_events *w, const struct recorder_options 
 		w->events[w->n_events++].pattern = "*";
 	else if (o->calls.n_patterns)
 		w->events[w->n_events++].pattern = CALLS_EVENTS;
-	for (int i = 0; !all && i < o->calls.n_marks; i++)
-		w->events[w->n_events++].pattern = strchr(o->calls.marks[i].pattern, ':') + 1;
+	for (int i = 0; i < o->calls.n_marks; i++)
+		if (!all || o->calls.marks[i].filter)
+			w->events[w->n_events++] = (struct recorder_event){
+				.pattern = strchr(o->calls.marks[i].pattern, ':') + 1,
+				.filter = o->calls.marks[i].filter,
+			};
 	return 0;
 }
 
