@@ -42,7 +42,7 @@ static bool is_stopped; /* the session has ended, and all that was patched is sw
 
 void calls_lock(void)
 {
-	calls_here.inside++;
+	calls_inside();
 	signal_lock_take(&lock);
 	store(&owner, &calls_here);
 }
@@ -51,7 +51,7 @@ void calls_unlock(void)
 {
 	store(&owner, NULL);
 	signal_lock_release(&lock);
-	calls_here.inside--;
+	calls_outside();
 }
 
 /* In a hook, where signals are blocked already. */

@@ -90,7 +90,8 @@ CALLS_INLINE void leave(struct calls_frame *f, enum abi_calls_mode mode)
 	} else {
 		CALL(calls_middle_leave, f);
 	}
-	if (mode == ABI_CALLS_GOVERNED && unlikely(calls_govern(f->function, entry, now)))
+	if (mode == ABI_CALLS_GOVERNED && !(entry & 1) &&
+	    unlikely(calls_govern(f->function, entry, now)))
 		CALL(calls_decide_unusual, f);
 }
 

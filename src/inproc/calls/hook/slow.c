@@ -38,14 +38,16 @@ void slow_begin(struct calls_slow *slow)
 	set_signals(~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) |
 		      bit(SIGSYS)),
 		    &slow->signals);
-	calls_here.inside++;
+	calls_inside();
 	slow->saved_errno = errno; /* a call of libc, perhaps a patched one */
 }
 
 void slow_end(const struct calls_slow *slow)
 {
+	if (calls.shared && calls_here.inside == 1)
+		calls_poll();
 	errno = slow->saved_errno;
-	calls_here.inside--;
+	calls_outside();
 	set_signals(slow->signals, NULL);
 }
 
@@ -246,11 +248,11 @@ void calls_rescan_slowly(struct calls_frame *f)
 	int saved;
 
 	leave_thread(f, false);
-	calls_here.inside++;
+	calls_inside();
 	saved = errno;
 	calls_objects_changed();
 	errno = saved;
-	calls_here.inside--;
+	calls_outside();
 }
 
 void calls_unwound(struct calls_frame *f)

@@ -202,6 +202,25 @@ struct calls_self *calls_thread(struct calls_here *h, const struct calls_frame *
 	return s;
 }
 
+static void set_reach(struct calls_self *s)
+{
+	s->reach = calls_settings.has_ticks && !calls_here.inside ? CALLS_REACH : 0;
+}
+
+void calls_inside(void)
+{
+	calls_here.inside++;
+	if (calls_here.self->area)
+		set_reach(calls_here.self);
+}
+
+void calls_outside(void)
+{
+	calls_here.inside--;
+	if (calls_here.self->area)
+		set_reach(calls_here.self);
+}
+
 void calls_take_over(struct calls_self *s)
 {
 	uint64_t most = ABI_CALLS_FRAMES;
@@ -217,5 +236,5 @@ void calls_take_over(struct calls_self *s)
 	    load(&calls.shared->collect))
 		most = 0;
 	s->most_depth = most;
-	s->reach = calls_settings.has_ticks ? CALLS_REACH : 0;
+	set_reach(s);
 }

@@ -158,6 +158,10 @@ void batch_forget(struct calls_self *s) CALLS_HIDDEN;
 
 /* calls_thread - this thread's state, made or renewed if need be; NULL: its calls are lost. */
 struct calls_self *calls_thread(struct calls_here *h, const struct calls_frame *f) CALLS_HIDDEN;
+/* calls_inside - until calls_outside, this thread's calls are libduet's own and are not recorded: every
+ * one is unusual, and left alone for that.  They nest. */
+void calls_inside(void) CALLS_HIDDEN;
+void calls_outside(void) CALLS_HIDDEN;
 /* calls_take_over - the settings, if they have changed. */
 void calls_take_over(struct calls_self *s) CALLS_HIDDEN;
 bool calls_threads_start(void) CALLS_HIDDEN;
