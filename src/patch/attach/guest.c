@@ -51,7 +51,8 @@ struct job {
 };
 _Static_assert(offsetof(struct job, context) == 56, "the landing knows it");
 
-/* The landing yields for some 50 ms after the call, so that we can stop it there. */
+/* The landing spins for some 10 to 50 ms after the call, so that we can stop it there.  sched_yield
+ * would take a second for each 300 rounds on a busy machine. */
 extern const uint8_t attach_landing[], attach_landing_end[];
 __asm__(".pushsection .rodata\n"
 	"attach_landing:\n"
@@ -65,9 +66,8 @@ __asm__(".pushsection .rodata\n"
 	"	mov %r12d, (%r13)\n"
 	"	mov %rax, 48(%rbx)\n"
 	"	movl $1, (%rbx)\n"
-	"	mov $100000, %ebp\n"
-	"1:	mov $24, %eax\n" /* sched_yield */
-	"	syscall\n"
+	"	mov $1000000, %ebp\n"
+	"1:	pause\n"
 	"	dec %ebp\n"
 	"	jnz 1b\n"
 	"	mov 56(%rbx), %rsp\n"

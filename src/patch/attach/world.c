@@ -24,7 +24,7 @@
 #include <ucontext.h>
 
 enum {
-	STOP_MS = 20,  /* for all threads */
+	STOP_MS = 40,  /* for all threads */
 	SOON_US = 200, /* for one, before the next one is asked */
 	NUDGES = 200,
 	STACK_BYTES = 1 << 20, /* looked through for signal frames */
