@@ -291,7 +291,8 @@ static int enable_default_events(struct collector *c, struct diag *d)
 		return 0;
 	}
 	for (int i = 0; i < c->o->n_pids && !err; i++)
-		err = default_events_enable(&c->default_events, c->o->pids[i], c->kernel, d);
+		err = default_events_enable(&c->default_events, c->o->pids[i],
+					    c->kernel || c->calls.plans >= 0, d);
 	if (!err && !c->o->command && !c->o->n_pids)
 		err = default_events_enable(&c->default_events, 0, c->kernel, d);
 	return err;

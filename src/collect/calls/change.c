@@ -234,10 +234,13 @@ void planner_change(struct planner *p, const char *request, int fd)
 		return;
 	}
 	calls_want(p->calls, p->selection.generation);
+	if (!planner_fork())
+		return; /* the child answers */
 	g.end_ns = monotonic_ns() + APPLY_NS;
 	if (g.pid)
 		apply_in(&g, g.pid);
 	else
 		programs_each(p->calls->dir, 0, apply_in_program, &g);
 	send_answer(&g, fd);
+	_exit(0);
 }

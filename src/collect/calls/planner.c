@@ -103,7 +103,19 @@ static void on_prepare(struct planner *p)
 	(void)!send(p->socket, &a, sizeof a, MSG_NOSIGNAL);
 }
 
-static void on_attach(struct planner *p)
+/*
+ * In a process of its own: a program that is attached to may ask the planner for a plan meanwhile.
+ * SIGCHLD: the planner does not wait for it, but it waits for what it traces.
+ */
+bool planner_fork(void)
+{
+	if (fork())
+		return false;
+	signal(SIGCHLD, SIG_DFL);
+	return true;
+}
+
+static void attach_all(struct planner *p)
 {
 	const struct recorder_options *o = p->calls->o;
 
@@ -113,6 +125,14 @@ static void on_attach(struct planner *p)
 		if (planner_attach(p, o->pids[i], &d))
 			planner_trouble(p, &d);
 	}
+}
+
+static void on_attach(struct planner *p)
+{
+	if (!planner_fork())
+		return;
+	attach_all(p);
+	_exit(0);
 }
 
 /* ---------------------------------------------------------------- the loop */
@@ -221,6 +241,7 @@ static _Noreturn void become_planner(struct calls *c, int socket)
 	/* SIGINT of a terminal is for the command; the planner ends with the collectors. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
+	signal(SIGCHLD, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpriority(PRIO_PROCESS, 0, NICE);

@@ -75,6 +75,10 @@ int planner_prepare(struct planner *p, struct diag *d);
 /* planner_change - carry out a line of JSON, and answer on @fd. */
 void planner_change(struct planner *p, const char *request, int fd);
 
+/* planner_fork - a child that attaches to programs.  True in the child, which ends by _exit; a
+ * failure is a child that does nothing. */
+bool planner_fork(void);
+
 /* planner_attach - put libduet into process @pid, and have the plans applied. */
 int planner_attach(struct planner *p, pid_t pid, struct diag *d);
 

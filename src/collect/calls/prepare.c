@@ -103,11 +103,19 @@ static int prepare_process(struct planner *p, pid_t pid, struct diag *d)
 	return err ? err : objects_of_process(pid, plan_object, &g, d);
 }
 
+/* libduet asks about itself, too. */
+static void plan_library(struct planner *p)
+{
+	if (p->calls->o->library)
+		planner_plan_file(p, p->calls->o->library, NULL, false, NULL);
+}
+
 int planner_prepare(struct planner *p, struct diag *d)
 {
 	const struct recorder_options *o = p->calls->o;
 	int err = 0;
 
+	plan_library(p);
 	if (o->command)
 		err = prepare_command(p, o->command[0], d);
 	for (int i = 0; i < o->n_pids && !err; i++)

@@ -43,7 +43,7 @@ int default_events_rules(struct default_events *w, struct diag *d);
 /*
  * default_events_enable - enable the events in running program @pid; 0: in all programs.
  *
- * @has_kernel: kernel events of @pid are recorded, so an absence of other events is no error.
+ * @has_kernel: kernel events or calls of @pid are recorded, so an absence of other events is no error.
  *   Returns 0; for one program, -ENOENT, -EPERM or -EBUSY if nothing of it would be recorded.
  */
 int default_events_enable(const struct default_events *w, pid_t pid, bool has_kernel,
