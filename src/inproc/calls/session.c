@@ -257,10 +257,10 @@ static bool has_one_thread(void)
 	return !stat("/proc/self/task", &st) && st.st_nlink == 3;
 }
 
+static bool tried; /* to begin: the registration of our own event comes to calls_wanted too */
+
 void calls_wanted(void)
 {
-	static bool tried;
-
 	if (exchange(&tried, true) || getauxval(AT_SECURE))
 		return;
 	calls_lock();
@@ -296,6 +296,7 @@ EXPORT int duet_i_calls_prepare(void)
 {
 	int err;
 
+	store(&tried, true);
 	calls_lock();
 	err = prepare(false);
 	calls_unlock();
@@ -323,6 +324,7 @@ EXPORT int duet_i_calls_apply(uint32_t flags)
 		return -EAGAIN;
 	if (stopped)
 		pthread_mutex_unlock(&lock.mutex);
+	store(&tried, true);
 	calls_lock();
 	if (remove)
 		result = apply_restore() ? 0 : -EACCES;
