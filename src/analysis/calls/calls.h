@@ -313,7 +313,8 @@ enum { FCALLS_NODES_MAX = 1 << 20 };
 /*
  * fcalls_tree_open - sum all calls of @o by path.
  *
- * With `pattern`, paths begin at functions that match: the callees of a function.  Nodes of a
+ * With `pattern`, paths begin at functions that match, also of the kernel, and at system calls of that
+ * name: the callees of a function.  Nodes of a
  * profile (duet record --graph-mode profile) are part of it.  With the kernel, system calls, kernel
  * functions, interrupts, waits and delays are nodes below functions.
  * Returns 0 or -errno with the reason in @d.

@@ -12,6 +12,7 @@
 
 #include "analysis/calls/internal.h"
 #include "base/atomic.h"
+#include "rules/pattern.h"
 
 enum { NOWHERE = UINT32_MAX }; /* outside of all paths that are wanted */
 
@@ -265,6 +266,13 @@ static struct place *place_of(struct places *p, uint32_t thread, uint32_t stack)
 	return &p->at[p->n++];
 }
 
+/* Whether a kernel function or a system call is meant by @pattern. */
+static bool is_kernel_like(enum fcalls_kind kind, const char *name, const char *pattern)
+{
+	return (kind == FCALLS_KERNEL_FUNCTION || kind == FCALLS_SYSCALL) &&
+	       pattern_glob(pattern, pattern + strlen(pattern), name, name + strlen(name));
+}
+
 static int enter(struct building *b, struct place *p, const struct fcalls_item *item)
 {
 	uint32_t outside = b->o->pattern ? NOWHERE : 0;
@@ -275,7 +283,8 @@ static int enter(struct building *b, struct place *p, const struct fcalls_item *
 		at = node_below(b, parent, item->id);
 	else if (parent && parent != NOWHERE)
 		at = child_of(b, parent, item->kind, item->id, item->name);
-	else if (item->kind == FCALLS_KERNEL_FUNCTION && !b->o->pattern)
+	else if (b->o->pattern ? is_kernel_like(item->kind, item->name, b->o->pattern)
+			       : item->kind == FCALLS_KERNEL_FUNCTION)
 		at = child_of(b, 0, item->kind, item->id, item->name);
 	else /* the kernel outside of functions is not shown */
 		at = parent;
@@ -471,7 +480,9 @@ int fcalls_tree_callers(struct fcalls_tree **tree, const struct fcalls_tree *fro
 		const struct fcalls_node *node = &from->at[i];
 		uint32_t at = 0;
 
-		if (node->kind != FCALLS_FUNCTION || !fcalls_is_like(c, node->id, pattern))
+		if (node->kind == FCALLS_FUNCTION
+			    ? !fcalls_is_like(c, node->id, pattern)
+			    : !is_kernel_like(node->kind, node->name, pattern))
 			continue;
 		for (uint32_t up = i; up && !err; up = from->at[up].parent) {
 			int64_t next = child_of(&b, at, from->at[up].kind, from->at[up].id,

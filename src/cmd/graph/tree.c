@@ -62,6 +62,14 @@ static bool is_heavy(const struct printing *p, const struct fcalls_node *n)
 	       (double)p->hook_ns_x256 / 256 * (double)n->calls > 0.3 * (double)n->total_ns;
 }
 
+static const char *remark(enum fcalls_kind kind)
+{
+	return kind == FCALLS_SYSCALL ? " (system call)"
+	       : kind == FCALLS_IRQ   ? " (interrupt)"
+	       : kind == FCALLS_DELAY ? " (without a CPU)"
+				      : "";
+}
+
 static void add_path(struct printing *p, const struct fcalls_node *n, uint32_t depth)
 {
 	const struct fcalls_function *f =
@@ -90,10 +98,7 @@ static void add_path(struct printing *p, const struct fcalls_node *n, uint32_t d
 	table_number(t, n->calls ? (int64_t)n->min_ns : 0);
 	table_number(t, (int64_t)n->max_ns);
 	table_text(t, heavy ? "~" : "");
-	snprintf(indented, sizeof indented, "%*s%s%s", indent, "", n->name,
-		 n->kind == FCALLS_SYSCALL ? " (system call)"
-		 : n->kind == FCALLS_IRQ   ? " (interrupt)"
-					   : "");
+	snprintf(indented, sizeof indented, "%*s%s%s", indent, "", n->name, remark(n->kind));
 	table_text(t, indented);
 }
 
@@ -237,6 +242,11 @@ int graph_tree(struct graph *g)
 	progress_end();
 	if (err)
 		status = cmd_error("graph", "%s", d.text);
+	else if (g->form == GRAPH_TREE && !all->at[0].child)
+		status = cmd_error("graph", "no call of a function in this recording%s",
+				   g->pid || g->tid || g->from.is_given || g->to.is_given
+					   ? " is selected"
+					   : "; system calls: `duet report syscalls`");
 	else if (g->form != GRAPH_TREE && !(tree ? tree : all)->at[0].child)
 		status = refuse_function(g, all);
 	else

@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 from check import Duet, Failed, check, row, run_all
 from make import EPOCH, LOST, kernel, switch, wakeup
-from make_calls import BIAS, Calls, calls, profile
+from make_call_trees import BIAS, Calls, calls, profile
 
 BASE = 0xffffffff81000000
 KERNEL = {"vfs_read": 0x1000, "filemap_read": 0x1100}
@@ -176,6 +176,25 @@ def callers_and_callees(duet, where):
     check([(p["depth"], p["function"]) for p in t["paths"]], [(0, "fill"), (1, "read_page"), (2, "main")])
     t = duet.json("graph", "--callees", "shop:read_page", r)
     check([(p["depth"], p["function"], p["total_ns"]) for p in t["paths"]], [(0, "read_page", 12000), (1, "fill", 10500)])
+
+
+def callers_of_the_kernel(duet, where):
+    r = both(where + "/r")
+    t = duet.json("graph", "--callers", "vfs_read", r)
+    check([p["function"] for p in t["paths"]], ["vfs_read", "read", "fill", "read_page", "main"])
+    check([p["function"] for p in duet.json("graph", "--callees", "read", r)["paths"]][:2], ["read", "vfs_read"])
+
+
+def system_calls_alone_are_no_tree(duet, where):
+    r = where + "/r"
+    kernel(r + "/kernel", [(1000, 0, 7, "syscall_entry_read", dict(fd=1)), (1100, 0, 7, "syscall_exit_read", dict(ret=0))])
+    check("report syscalls" in duet.run("graph", "--tree", r, status=2).stderr, True)
+
+
+def a_kernel_graph_is_a_tree(duet, where):
+    a_kernel_graph_alone_is_shown(duet, where)
+    check([(p["depth"], p["function"]) for p in duet.json("graph", "--tree", where + "/r")["paths"]],
+          [(0, "vfs_read"), (1, "filemap_read")])
 
 
 def a_function_that_is_not_there(duet, where):

@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True  # no __pycache__ beside the sources
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../analysis")
 from check import Duet, check, run_all
 from make import EPOCH
-from make_calls import BIAS, BUILD_ID, OBJECT, calls
+from make_call_trees import BIAS, BUILD_ID, OBJECT, calls
 
 BABELTRACE = sys.argv[2]
 FUNCTIONS = ["work", "fill", "read_page", "main"]
