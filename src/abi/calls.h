@@ -136,7 +136,8 @@ _Static_assert(sizeof(struct abi_calls_batch_header) == 36, "layout both sides a
 
 struct abi_calls_batch {
 	uint64_t base_ticks;
-	/* (quanta from the base to the last exit) << 16 | bytes used after `header` */
+	/* (quanta to the last exit) << 16 | bytes used after `header`; the quanta begin with any
+	 * number, which stands for the base */
 	uint64_t word;
 	struct abi_calls_batch_header header;
 	uint8_t bytes[ABI_CALLS_BATCH_BYTES - 16 - sizeof(struct abi_calls_batch_header)];

@@ -257,14 +257,15 @@ static uint64_t quantum_mult(void)
 }
 
 /* The words before the quanta of a new batch differ from those of the last one, so an interrupted
- * hook cannot mistake one for the other. */
+ * hook cannot mistake one for the other: they begin `ahead` quanta behind s->base.  Readers begin at
+ * the word's time, so the header's base is that. */
 static void open_at(struct calls_self *s, struct abi_calls_batch *b, uint32_t sequence)
 {
 	uint64_t ahead = sequence & 0xfff;
 	uint64_t base = (calls_now() >> calls_settings.shift) - ahead;
 
 	memset(b->bytes, 0, sizeof b->bytes);
-	b->base_ticks = base << calls_settings.shift;
+	b->base_ticks = (base + ahead) << calls_settings.shift;
 	b->header = (struct abi_calls_batch_header){
 		.sequence = sequence,
 		.base_ns = nanoseconds(b->base_ticks),
