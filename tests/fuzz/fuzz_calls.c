@@ -109,10 +109,10 @@ static void try_file(const uint8_t *bytes, size_t size)
 	check(copy);
 	memcpy(copy, bytes, head);
 	memcpy(copy + ABI_CALLS_OBJECTS_AT, bytes + head, size - head);
-	for (size_t n = whole; n; n = n / 2 - 1)
+	for (size_t n = whole; n > 4096; n = n / 16)
 		if (calls_file_check(&f, copy, n)) {
 			f.plan_of = calloc(f.n_objects + (size_t)1, sizeof *f.plan_of);
-			for (uint32_t i = 0; i < 70000; i += 7)
+			for (uint32_t i = 0; i < 3000; i += 7)
 				check(!calls_file_site(&files, &f, i, &plan, &o));
 			for (uint32_t i = 0; i < f.n_threads; i++)
 				check(calls_file_thread(&f, i)->tid == 0);

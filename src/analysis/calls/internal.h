@@ -22,7 +22,7 @@
 
 /* Limits against hostile input. */
 enum {
-	FCALLS_DEPTH_MAX = 1 << 22,
+	FCALLS_DEPTH_MAX = 1 << 18,
 	FCALLS_STACKS_MAX = 4096, /* of a thread */
 	FCALLS_BATCH_BYTES_MAX = 64 << 10,
 };
