@@ -268,7 +268,8 @@ static void open_at(struct calls_self *s, struct abi_calls_batch *b, uint32_t se
 	b->base_ticks = (base + ahead) << calls_settings.shift;
 	b->header = (struct abi_calls_batch_header){
 		.sequence = sequence,
-		.base_ns = nanoseconds(b->base_ticks),
+		/* the first record counts from here */
+		.base_ns = nanoseconds((base + ahead) << calls_settings.shift),
 		.mult = quantum_mult(),
 		.shift = calls_settings.shift,
 	};
