@@ -57,8 +57,10 @@ void status_calls_print(const struct status_calls *c, bool *has_headline)
 			printf("%10" PRIu64, s->calls);
 		else
 			printf("%10s", "-");
-		printf("  %8" PRIu64 "%s\n", s->lost,
-		       is_waiting(s) ? "  waits for a call to apply a change" : "");
+		printf("  %8" PRIu64, s->lost);
+		if (s->waiting)
+			printf("  %u wait%s for a stop", s->waiting, s->waiting == 1 ? "s" : "");
+		printf("%s\n", is_waiting(s) ? "  waits for a call to apply a change" : "");
 	}
 }
 
@@ -73,6 +75,7 @@ void status_calls_json(struct text *t, const struct status_calls *c)
 		json_line_add_number(t, "functions", s->patched);
 		json_line_add_number(t, "elided", s->elided);
 		json_line_add_number(t, "refused", s->refused);
+		json_line_add_number(t, "waiting", s->waiting);
 		json_line_add_number(t, "calls", s->calls);
 		json_line_add_number(t, "lost", s->lost);
 		json_line_add_number(t, "generation", s->generation);

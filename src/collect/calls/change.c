@@ -125,12 +125,21 @@ static int plan_program(void *arg, struct program *a)
 	return 0;
 }
 
+static bool has_looked(const struct planner *p, pid_t pid)
+{
+	struct calls_state s;
+
+	return calls_state_of_pid(p->calls->dir, pid, &s) &&
+	       s.generation >= p->selection.generation;
+}
+
+/* Some functions can be patched only while no thread runs. */
 static bool has_applied(const struct planner *p, pid_t pid)
 {
 	struct calls_state s;
 
 	return calls_state_of_pid(p->calls->dir, pid, &s) && s.epoch == p->calls->epoch &&
-	       s.generation >= p->selection.generation;
+	       s.generation >= p->selection.generation && !s.waiting;
 }
 
 /* A program with patched functions looks by itself when it calls one of them. */
@@ -140,7 +149,7 @@ static void apply_in(struct changing *g, pid_t pid)
 	bool looks = calls_state_of_pid(g->planner->calls->dir, pid, &s) &&
 		     s.epoch == g->planner->calls->epoch && s.patched;
 
-	while (looks && !has_applied(g->planner, pid) && monotonic_ns() < g->end_ns)
+	while (looks && !has_looked(g->planner, pid) && monotonic_ns() < g->end_ns)
 		usleep(APPLY_TRY_US);
 	if (!has_applied(g->planner, pid) && planner_attach(g->planner, pid, &g->why_waiting))
 		g->waiting++;

@@ -184,7 +184,7 @@ static int keep_plan(int from_dir, const char *name, int to_dir)
 		return 0;
 	snprintf(copy, sizeof copy, "%s", name);
 	if (read_plan_head(to_dir, copy, &kept)) {
-		if (kept.generation == p.generation)
+		if (kept.generation == p.generation || strchr(name, '-'))
 			return 0;
 		snprintf(copy, sizeof copy, "%s-%llu", name, (unsigned long long)p.generation);
 		if (read_plan_head(to_dir, copy, &kept))
@@ -206,12 +206,22 @@ bool calls_is_plan_name(const char *name)
 	return n >= 2 && n <= 2 * ABI_BUILD_ID_BYTES && !name[n];
 }
 
+/* "<build ID>-<generation>": a plan that was replaced while programs used it. */
+static bool is_old_plan_name(const char *name)
+{
+	size_t n = strspn(name, "0123456789abcdef");
+
+	return n >= 2 && n <= 2 * ABI_BUILD_ID_BYTES && name[n] == '-' && name[n + 1] &&
+	       strspn(name + n + 1, "0123456789") == strlen(name + n + 1);
+}
+
 /* Of a file without wanted functions nobody needs the plan. */
 static bool has_sites(int dir, const char *name)
 {
 	struct abi_plan p;
 
-	return calls_is_plan_name(name) && read_plan_head(dir, name, &p) && p.n_sites;
+	return (calls_is_plan_name(name) || is_old_plan_name(name)) &&
+	       read_plan_head(dir, name, &p) && p.n_sites;
 }
 
 static int keep_plans(const struct calls *c, const char *path)

@@ -148,6 +148,26 @@ static void count_found(struct planner *p, const struct patch_file *f,
 
 /* ---------------------------------------------------------------- the plan */
 
+/*
+ * Programs have applied the plan that is replaced now, and their functions are numbered by it.  It
+ * stays as <build ID>-<generation>, for the recording.
+ */
+static void set_aside(const struct planner *p, const char *build_id)
+{
+	char name[2 * ABI_BUILD_ID_BYTES + 24];
+	struct abi_plan plan = { .magic = 0 };
+	int fd = openat(p->calls->plans, build_id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (pread(fd, &plan, sizeof plan, 0) == (ssize_t)sizeof plan && plan.n_sites) {
+		snprintf(name, sizeof name, "%.*s-%llu", 2 * ABI_BUILD_ID_BYTES, build_id,
+			 (unsigned long long)plan.generation);
+		linkat(p->calls->plans, build_id, p->calls->plans, name, 0);
+	}
+	close(fd);
+}
+
 static int make_plan(struct planner *p, const struct patch_file *f, bool is_counted, struct diag *d)
 {
 	struct patch_request r = selection_request(&p->selection);
@@ -176,6 +196,8 @@ static int plan_open_file(struct planner *p, struct patch_file *f, const char *b
 				 patch_path(f));
 	if (is_known && !fresh)
 		return 0;
+	if (is_known)
+		set_aside(p, id);
 	n = make_plan(p, f, !is_known || fresh, d);
 	if (!n && !has_plan(p, id))
 		n = write_empty_plan(p, id, patch_path(f));

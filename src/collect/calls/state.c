@@ -33,6 +33,7 @@ static void count_functions(struct calls_state *s, const struct calls_file *f)
 				      some[j].state == ABI_FUNCTION_ELIDED;
 			s->elided += some[j].state == ABI_FUNCTION_ELIDED;
 			s->refused += some[j].state == ABI_FUNCTION_REFUSED;
+			s->waiting += some[j].state == ABI_FUNCTION_WAITS;
 			s->calls += some[j].calls;
 		}
 	}

@@ -15,8 +15,10 @@ struct calls_state {
 	uint64_t epoch; /* of its session */
 	uint32_t mode;	/* enum abi_calls_mode */
 	uint64_t generation, wanted;
-	uint32_t objects, patched, elided, refused; /* functions; patched includes elided ones */
-	uint64_t calls;				    /* of governed functions */
+	uint32_t objects;
+	uint32_t patched, elided, refused; /* functions; patched includes elided ones */
+	uint32_t waiting;		   /* for all threads to be stopped */
+	uint64_t calls;			   /* of governed functions */
 	uint64_t lost;
 };
 

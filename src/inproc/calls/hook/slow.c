@@ -51,6 +51,13 @@ void slow_end(const struct calls_slow *slow)
 	set_signals(slow->signals, NULL);
 }
 
+/* A collector that changes the selection, or ends, sets all limits to 0: so threads come here. */
+static void poll(void)
+{
+	if (calls.shared)
+		calls_poll();
+}
+
 /* ---------------------------------------------------------------- entry */
 
 static void leave_unrecorded(struct calls_here *h, struct calls_frame *f)
@@ -135,6 +142,7 @@ void calls_enter_slowly(struct calls_frame *f)
 
 	slow_begin(&slow);
 	enter_thread(&calls_here, f);
+	poll();
 	slow_end(&slow);
 }
 
@@ -230,6 +238,7 @@ static void leave_thread(struct calls_frame *f, bool is_unwound)
 			fetch_add(&calls.shared->lost, 1);
 		h->top = f->top;
 	}
+	poll();
 	slow_end(&slow);
 }
 
