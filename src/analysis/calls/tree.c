@@ -31,7 +31,11 @@ struct building {
 
 static uint64_t hash_of(uint32_t parent, uint32_t kind, uint32_t id)
 {
-	return (((uint64_t)parent << 32 | id) ^ (uint64_t)kind << 61) * 0x9e3779b97f4a7c15ull >> 20;
+	uint64_t h = (((uint64_t)parent << 32 | id) ^ (uint64_t)kind << 61) * 0x9e3779b97f4a7c15ull;
+
+	/* low bits of a product depend on low bits alone: on the function, not on its parent */
+	h = (h ^ h >> 32) * 0xff51afd7ed558ccdull;
+	return h >> 32;
 }
 
 static int grow_table(struct building *b)
