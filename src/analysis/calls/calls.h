@@ -278,6 +278,9 @@ struct fcalls_losses {
 	uint64_t
 		n_crossings; /* kernel spans that did not nest with functions of their thread; 0 in a
 				 sound recording */
+	/* a thread ran, but the kernel had reported no switch to it: ftrace misses some when a
+	 * thread changes its CPU; the time counts as runnable up to its next call or return */
+	uint64_t n_unseen_switches;
 	uint32_t n_without_file; /* processes whose calls file is missing or damaged */
 	uint32_t n_without_plan; /* objects without a plan that fits */
 };

@@ -257,7 +257,11 @@ static int close_kernel(struct fcalls_walk *w, uint32_t thread)
 	int err = 0;
 
 	while (lane->n && lane->at[lane->n - 1].kind != FCALLS_FUNCTION && !err) {
-		w->c->losses.n_crossings++;
+		if (lane->at[lane->n - 1].kind == FCALLS_WAIT ||
+		    lane->at[lane->n - 1].kind == FCALLS_DELAY)
+			w->c->losses.n_unseen_switches++;
+		else
+			w->c->losses.n_crossings++;
 		err = span_leave(w, thread, w->now_ns, FCALLS_OPEN, NULL);
 	}
 	if (t->part != FCALLS_USER) {

@@ -186,6 +186,7 @@ static void print_losses(struct page *p, const struct fcalls_report *f)
 	page_number(p, "n_damaged", (int64_t)l->n_damaged);
 	page_number(p, "n_misnested", (int64_t)l->n_misnested);
 	page_number(p, "n_crossings", (int64_t)l->n_crossings);
+	page_number(p, "n_unseen_switches", (int64_t)l->n_unseen_switches);
 	page_number(p, "n_without_file", l->n_without_file);
 	page_number(p, "n_without_plan", l->n_without_plan);
 	if (l->lost_batches || l->lost_calls || l->n_torn || l->n_damaged) {
@@ -197,6 +198,11 @@ static void print_losses(struct page *p, const struct fcalls_report *f)
 			  "%" PRIu64 " calls and %" PRIu64
 			  " spans of the kernel did not nest: they are cut",
 			  l->n_misnested, l->n_crossings);
+	if (l->n_unseen_switches)
+		page_line(p,
+			  "%" PRIu64 " switches to a thread were not reported by the kernel: "
+			  "\"runnable\" is too long there",
+			  l->n_unseen_switches);
 	if (l->n_without_file || l->n_without_plan)
 		page_line(p,
 			  "functions without names: %u processes without a calls file, %u files "
