@@ -90,3 +90,89 @@ class CallsFile:
 
     def die(self):
         os.close(self.fd)
+
+
+# ---------------------------------------------------------------- recordings
+
+BATCHES = 4088  # in the area of a thread
+
+
+def leb(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def decoded(data):
+    """-> [(function, duration, depth)] of a batch's records, and the functions of its open calls"""
+    at, depth, records, opened = 0, 0, [], []
+    while at < len(data):
+        _, at = leb(data, at)
+        duration, at = leb(data, at)
+        code, at = leb(data, at)
+        function, how = code >> 2, code & 3
+        if function:
+            if how == 3:
+                depth, at = leb(data, at)
+            else:
+                depth += (0, -1, 1)[how]
+            records.append((function, duration, depth))
+        elif how == 0:
+            break  # torn
+        else:
+            first, at = leb(data, at)
+            _, at = leb(data, at)
+            if how == 1:
+                _, at = leb(data, at)
+                opened.append(first)
+    return records, opened
+
+
+class Kept:
+    """A calls file in a recording: the names of its functions, its unfinished batches and open calls."""
+
+    def __init__(self, trace, name):
+        with open("%s/.duet/calls/%s" % (trace, name), "rb") as f:
+            self.data = data = f.read()
+        self.pid, _, self.generation = struct.unpack_from("<IQQ", data, 12)
+        n_objects, _, n_threads = struct.unpack_from("<III", data, 80)
+        self.names = {}
+        for i in range(n_objects):
+            _, _, _, of, first, n, _, _, _, size = struct.unpack_from("<QQQQIIIIII", data, 4096 + 256 * i)
+            identity = data[4096 + 256 * i + 56:][:size].hex()
+            self.add_names(trace, identity, of, first)
+        self.threads = [self.thread(THREADS_AT + i * AREA) for i in range(n_threads)]
+
+    def add_names(self, trace, identity, of, first):
+        directory = trace + "/.duet/plans/"
+        for name in os.listdir(directory):
+            if name.startswith(identity) and Plan(directory + name).generation == of:
+                for i, text in enumerate(plan_names(directory + name)):
+                    self.names[first + i] = text
+                return
+
+    def thread(self, at):
+        """-> tid, sequence of the batch in use, its records, open functions from outside in"""
+        tid, _, depth, current, sequence = struct.unpack_from("<IIIII", self.data, at)
+        word = struct.unpack_from("<Q", self.data, at + BATCHES + 8192 * current + 8)[0]
+        begin = at + BATCHES + 8192 * current + 16 + 36
+        records = decoded(self.data[begin:begin + (word & 0xffff)])[0]
+        frames = at + BATCHES + 2 * 8192
+        opened = [struct.unpack_from("<QI", self.data, frames + 16 * i)[1] for i in range(min(depth, 2048))]
+        return tid, sequence, records, opened
+
+
+def plan_names(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    n_sites, sites = struct.unpack_from("<II", data, 76)
+    text = struct.unpack_from("<I", data, 112)[0]
+    found = []
+    for i in range(n_sites):
+        name = struct.unpack_from("<I", data, sites + 88 * i + 20)[0]
+        found.append(data[text + name:].split(b"\0")[0].decode())
+    return found

@@ -248,8 +248,8 @@ static void report_pattern(struct text *t, const struct calls_pattern *p)
 	if (!p->files)
 		text_addf(t, "no program or library of this name was seen");
 	else if (p->matched)
-		text_addf(t, "none of its %u function%s can be patched", p->matched,
-			  p->matched == 1 ? "" : "s");
+		text_addf(t, "none of its %u function%s can be patched%s%.63s", p->matched,
+			  p->matched == 1 ? "" : "s", *p->reason ? ": " : "", p->reason);
 	else
 		text_addf(t, "no such function%s%.63s%s",
 			  *p->nearest ? ": did you mean " : " (duet list -u FILE)", p->nearest,

@@ -31,6 +31,7 @@ struct calls_found {
 		uint32_t files;		   /* whose names match the pattern's FILE */
 		uint32_t matched, patched; /* functions in them; patched: in plans */
 		char nearest[64];	   /* function with a name like it, or "" */
+		char reason[64];	   /* why most of them are not patched, or "" */
 	} patterns[CALLS_PATTERNS];
 	uint32_t n_refused_plans; /* files that could not be planned */
 	char trouble[256];	  /* the first reason, or "" */

@@ -101,6 +101,17 @@ static void find_nearest(struct calls_pattern *to, const char *pattern, const st
 		snprintf(to->nearest, sizeof to->nearest, "%s", best.best);
 }
 
+static void find_reason(struct calls_pattern *to, const struct patch_count *n)
+{
+	enum patch_reason most = PATCH_PATCHABLE;
+
+	for (int i = PATCH_PATCHABLE + 1; i < PATCH_REASONS; i++)
+		if (n->refused[i] && (!most || n->refused[i] > n->refused[most]))
+			most = (enum patch_reason)i;
+	if (most)
+		snprintf(to->reason, sizeof to->reason, "%s", patch_reason_text(most));
+}
+
 static struct calls_pattern *found_of(struct calls_found *f, const char *pattern)
 {
 	struct calls_pattern *p;
@@ -141,6 +152,7 @@ static void count_found(struct planner *p, const struct patch_file *f,
 		found->files++;
 		found->matched += counts[i].matched;
 		found->patched += counts[i].patched;
+		find_reason(found, &counts[i]);
 		if (!counts[i].matched && !*found->nearest)
 			find_nearest(found, pattern, f);
 	}

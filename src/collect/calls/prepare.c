@@ -64,7 +64,8 @@ static int judge(const struct calls_pattern *p, struct diag *d)
 	if (!p->files || p->patched || !names_one_file(p->text))
 		return 0;
 	if (p->matched)
-		add_line(d, "%s: none of these functions can be patched%s%s", p->text, "", "");
+		add_line(d, "%s: none of these functions can be patched%s%s", p->text,
+			 *p->reason ? ": " : "", p->reason);
 	else
 		add_line(d, "%s: the file has no such function%s%s", p->text,
 			 is_hint ? ": did you mean " : "", is_hint ? p->nearest : "");
