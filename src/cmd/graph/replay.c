@@ -397,7 +397,7 @@ int graph_replay(struct graph *g)
 			pager = view_pager_open();
 		if (!isatty(STDOUT_FILENO))
 			progress_begin("graph", g->trace);
-		out_literal(&r.out, "#   DURATION  PROCESS.THREAD | FUNCTION\n");
+		out_literal(&r.out, "#   DURATION   PROCESS.THREAD | FUNCTION\n");
 		err = show_all(&r, &d);
 		progress_end();
 		out_flush(&r.out);

@@ -64,7 +64,7 @@ def shape(duet, *argv):
 
 def calls_are_indented_with_durations(duet, where):
     check(duet.text("graph", shop(where + "/r")),
-          "#   DURATION  PROCESS.THREAD | FUNCTION\n"
+          "#   DURATION   PROCESS.THREAD | FUNCTION\n"
           "                      [10.11] | main() {\n"
           "     1.000 us         [10.11] |   work();\n"
           "                      [10.11] |   read_page() {\n"
