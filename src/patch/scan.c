@@ -181,6 +181,16 @@ static void compute_address(struct scan *s, uint64_t address)
 		s->bases[s->n_bases++] = address;
 }
 
+/* Data between functions, as in assembly by hand: it is no padding. */
+static void refer(struct scan *s, uint64_t address)
+{
+	const struct patch_range *r = s->range;
+
+	if (!s->within && !(r && address >= r->begin && address < r->end) &&
+	    patch_is_code(s->f, address))
+		add_target(s, address, PATCH_BY_SYMBOL);
+}
+
 static bool is_as_at_entry(const struct patch_step *s)
 {
 	return s->row && s->row->is_known && s->row->reg == 4 && s->row->offset == 8;
@@ -228,6 +238,8 @@ static void look(struct scan *s, const struct patch_step *step)
 	else if (step->ins.mnemonic == ZYDIS_MNEMONIC_LEA &&
 		 patch_rip_target(&step->ins, step->address, &address))
 		compute_address(s, address);
+	else if (patch_rip_target(&step->ins, step->address, &address))
+		refer(s, address);
 	else if (is_fixed_address(s, &step->ins, &address))
 		compute_address(s, address);
 	if (s->range && !s->within)

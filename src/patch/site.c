@@ -84,7 +84,7 @@ bool patch_is_padding(const struct patch_file *f, uint64_t from, uint64_t to)
 	if (!p || to - from > size)
 		return false;
 	for (uint64_t at = 0; at < to - from;) {
-		if (p[at] == 0xcc || !p[at])
+		if (p[at] == 0xcc)
 			at++;
 		else if (patch_decode(f, p + at, size - at, &ins, &context) &&
 			 ins.mnemonic == ZYDIS_MNEMONIC_NOP)

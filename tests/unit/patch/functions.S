@@ -163,6 +163,42 @@ end island_before_call
 	.p2align 4
 	.fill	16, 1, 0xcc
 
+/* Ends at a multiple of 16, so that there is no padding behind it. */
+begin long_without_padding
+	ordinary
+	.fill	128, 1, 0x90
+	.balign	16, 0x90
+	.fill	15, 1, 0x90
+	ret
+end long_without_padding
+
+/* The only bytes near it that look like padding are data of another function. */
+begin data_instead_of_padding
+	pushq	%rbx
+	.cfi_adjust_cfa_offset 8
+	pushq	%rbp
+	.cfi_adjust_cfa_offset 8
+	call	follower
+	popq	%rbp
+	.cfi_adjust_cfa_offset -8
+	popq	%rbx
+	.cfi_adjust_cfa_offset -8
+	ret
+end data_instead_of_padding
+.Ldata_in_code:
+	.fill	16, 1, 0xcc
+
+begin long_behind_the_data
+	ordinary
+	.fill	128, 1, 0x90
+	ret
+end long_behind_the_data
+
+begin reads_data_in_code
+	movq	.Ldata_in_code(%rip), %rax
+	ret
+end reads_data_in_code
+
 begin jrcxz_first
 	jrcxz	1f
 	movl	$1, %eax
