@@ -199,6 +199,11 @@ bool decoded_is_nested(const struct decoded *d)
 			       "last %lu, callee %lu\n",
 			       i, c->function, c->depth, c->stack, c->entry, c->exit, last,
 			       at[c->depth + 1]);
+			for (uint64_t k = i > 8 ? i - 8 : 0; k < i + 3 && k < d->n; k++)
+				printf("#   %lu: function %u depth %u: %lu to %lu%s\n", k,
+				       d->calls[k].function, d->calls[k].depth,
+				       d->calls[k].entry - c->entry, d->calls[k].exit - c->entry,
+				       d->calls[k].is_open ? " open" : "");
 			return false;
 		}
 		last = c->exit;

@@ -118,10 +118,16 @@ void batch_forget(struct calls_self *s)
 	s->pending = NULL;
 }
 
-/* The depth of a call opened at @depth: (3) of thread.h. */
+/* The depth of a call opened at @depth: (3) of thread.h.  The slot is another frame's if the recorded
+ * call was closed before the handler came. */
 static uint32_t true_depth(struct calls_self *s, uint32_t depth)
 {
-	return batch_settle(s, s->pending) && depth > s->pending->depth ? depth - 1 : depth;
+	const struct calls_frame *recorded = s->pending;
+
+	return batch_settle(s, recorded) && recorded->depth < ABI_CALLS_FRAMES &&
+			       s->frames[recorded->depth] == recorded && depth > recorded->depth
+		       ? depth - 1
+		       : depth;
 }
 
 /* Appends whole records.  There is room. */
@@ -256,25 +262,22 @@ static uint64_t quantum_mult(void)
 	return mult << calls_settings.shift;
 }
 
-/* The words before the quanta of a new batch differ from those of the last one, so an interrupted
- * hook cannot mistake one for the other: they begin `ahead` quanta behind s->base.  Readers begin at
- * the word's time, so the header's base is that. */
+/* The word of a batch begins with 0 or 1 quanta in turns: an interrupted hook that has read the first
+ * word of a batch does not take that of the next one for it. */
 static void open_at(struct calls_self *s, struct abi_calls_batch *b, uint32_t sequence)
 {
-	uint64_t ahead = sequence & 0xfff;
-	uint64_t base = (calls_now() >> calls_settings.shift) - ahead;
+	uint64_t ahead = sequence >> 1 & 1, quantum = calls_now() >> calls_settings.shift;
 
 	memset(b->bytes, 0, sizeof b->bytes);
-	b->base_ticks = (base + ahead) << calls_settings.shift;
+	b->base_ticks = quantum << calls_settings.shift;
 	b->header = (struct abi_calls_batch_header){
 		.sequence = sequence,
-		/* the first record counts from here */
-		.base_ns = nanoseconds((base + ahead) << calls_settings.shift),
+		.base_ns = nanoseconds(b->base_ticks), /* the first record counts from here */
 		.mult = quantum_mult(),
 		.shift = calls_settings.shift,
 	};
 	store(&b->word, ahead << 16);
-	s->base = base;
+	s->base = quantum - ahead;
 	s->last = UINT64_MAX >> 1; /* near no depth */
 	s->lost_before = s->area->lost;
 	store(&s->batch, b);
@@ -340,8 +343,6 @@ bool batch_flush(struct calls_self *s, uint32_t flags)
 {
 	bool is_complete;
 
-	if (!s->pending)
-		s->has_switched = 0;
 	if (!length(s->batch) && !flags) {
 		store(&s->area->limit, CALLS_BATCH_LIMIT);
 		return true;
@@ -349,11 +350,11 @@ bool batch_flush(struct calls_self *s, uint32_t flags)
 	do {
 		struct abi_calls_batch *old = s->batch;
 
-		if (s->pending && s->has_switched)
+		if (s->pending && s->switched == s->pending->ticks)
 			return false;
-		s->has_switched = s->pending != NULL;
 		if (!batch_settle(s, s->pending))
 			s->pending_at = NULL;
+		s->switched = s->pending ? s->pending->ticks : 0;
 		is_complete = announce(s);
 		send(s, old, flags);
 		open_at(s, &s->area->batches[old == s->area->batches], s->area->sequence + 1);

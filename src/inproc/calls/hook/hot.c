@@ -21,8 +21,16 @@ COLD calls_middle_enter(struct calls_frame *f);
 COLD calls_middle_leave(struct calls_frame *f);
 COLD calls_middle_slot(struct calls_frame *f);
 
-/* The stub's three words lie above our return address and saved %rbp. */
-#define FRAME ((struct calls_frame *)((char *)__builtin_frame_address(0) + 16))
+/* The stub's three words lie above our return address and saved %rbp.  The compiler must not know:
+ * it removes stores to a frame that ends. */
+#define FRAME frame_above(__builtin_frame_address(0))
+CALLS_INLINE struct calls_frame *frame_above(void *saved)
+{
+	char *p = saved;
+
+	__asm__("" : "+r"(p));
+	return (struct calls_frame *)(p + 16);
+}
 
 /* @function keeps all registers but that of its argument. */
 #define CALL(function, frame)                                                                      \
@@ -33,24 +41,32 @@ COLD calls_middle_slot(struct calls_frame *f);
 
 /* ---------------------------------------------------------------- the usual case */
 
-/* Makes @f the innermost frame.  The slot of the area is complete before the depth counts it.  A
- * handler that comes between uses the same slot; then it is stored again. */
+/*
+ * Makes @f the innermost frame.  The slot of the area is complete before the depth counts it.
+ *
+ * A handler that comes between the clock and the depth runs calls at the same depth, which must not
+ * lie inside this one: it has changed the batch or, behind the test of that, the slot.
+ */
 CALLS_INLINE void open_frame(struct calls_here *h, struct calls_self *s, struct calls_frame *f,
 			     uint32_t depth)
 {
 	struct abi_calls_frame *slot = &s->area->frames[depth];
-	uint64_t now;
+	uint64_t word = load(&s->batch->word), now;
 
 	f->top = h->top;
-	f->depth = depth;
-	store(&s->frames[depth], f);
 	now = calls_ticks() & ~1ull;
 	store(&slot->ticks, now);
 	store((uint64_t *)&slot->function, (uint64_t)f->function);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(load(&s->batch->word) != word)) {
+		CALL(calls_enter_unusual, f);
+		return;
+	}
+	f->depth = depth;
 	store(&h->depth, depth + 1);
 	store(&s->area->depth, depth + 1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	store(&s->frames[depth], f);
 	store(&f->ticks, now);
 	store(&h->top, f);
 	if (unlikely(load(&slot->ticks) != now))
@@ -126,7 +142,7 @@ CALLS_LEAVE CALLS_HOOK calls_leave_over(void)
 	struct calls_self *s = h->self;
 
 	if (likely(f == h->top && s->reach && !(entry & 1) &&
-		   now - entry < calls_settings.threshold_ticks))
+		   now - entry < calls_settings.threshold_ticks && load(&s->area->limit)))
 		close_frame(h, s, f);
 	else
 		CALL(calls_middle_leave, f);
@@ -187,6 +203,13 @@ CALLS_LEAVE CALLS_HOOK calls_leave_rescan(void)
 }
 
 /* ---------------------------------------------------------------- unusual, but frequent */
+
+static bool is_unwanted(const struct calls_self *s, uint32_t depth)
+{
+	return depth >= calls_settings.depth ||
+	       ((calls_settings.flags & ABI_PLAN_WITHIN) && !s->within) ||
+	       load(&calls.shared->collect);
+}
 
 /* Whether the return address above @f follows a stub's `call body`: there the stub calls a hook of
  * ours. */
@@ -258,13 +281,6 @@ static bool tail_call(struct calls_here *h, struct calls_self *s, struct calls_f
 	return true;
 }
 
-static bool is_unwanted(const struct calls_self *s, uint32_t depth)
-{
-	return depth >= calls_settings.depth ||
-	       ((calls_settings.flags & ABI_PLAN_WITHIN) && !s->within) ||
-	       load(&calls.shared->collect);
-}
-
 static void mark_unrecorded(struct calls_here *h, struct calls_frame *f)
 {
 	f->top = h->top;
@@ -272,18 +288,23 @@ static void mark_unrecorded(struct calls_here *h, struct calls_frame *f)
 	f->ticks = CALLS_UNRECORDED;
 }
 
-/* A call by code that does not align the stack (-fipa-stack-alignment): as close as a tail call. */
+/* A call by code that does not align the stack (-fipa-stack-alignment) is as close as a tail call; a
+ * profile has no limit of depth. */
 static bool open_close(struct calls_here *h, struct calls_self *s, struct calls_frame *f)
 {
+	bool is_close = s->reach && distance(h, f) == CALLS_TAIL_BYTES;
 	uint32_t node;
 
-	if (!s->reach || distance(h, f) != CALLS_TAIL_BYTES || h->depth >= s->most_depth)
+	if (!(is_close || is_near(h, s, f)) || s->generation != load(&calls_settings.generation) ||
+	    is_unwanted(s, h->depth))
 		return false;
 	if (calls_settings.mode != ABI_CALLS_PROFILE) {
+		if (h->depth >= ABI_CALLS_FRAMES)
+			return false;
 		open_frame(h, s, f, h->depth);
 		return true;
 	}
-	node = s->keys ? calls_path_find(s, s->node, f->function) : 0;
+	node = s->keys && s->most_depth ? calls_path_find(s, s->node, f->function) : 0;
 	if (node)
 		calls_path_enter(h, s, f, node);
 	return node;
@@ -308,10 +329,11 @@ COLD calls_middle_enter(struct calls_frame *f)
 COLD calls_middle_slot(struct calls_frame *f)
 {
 	struct abi_calls_frame *slot = &calls_here.self->area->frames[f->depth];
+	uint64_t now = calls_ticks() & ~1ull;
 
-	store(&slot->ticks, f->ticks);
+	store(&slot->ticks, now);
 	store((uint64_t *)&slot->function, (uint64_t)f->function);
-	store(&calls_here.self->frames[f->depth], f);
+	store(&f->ticks, now);
 }
 
 COLD calls_middle_leave(struct calls_frame *f)
@@ -329,9 +351,10 @@ COLD calls_middle_leave(struct calls_frame *f)
 	} else if (f->ticks & 1) {
 		if (s->keys)
 			calls_path_leave(h, s, f);
-	} else if (!calls_is_long(calls_settings.mode, f->ticks, now)) {
+	} else if (!calls_is_long(calls_settings.mode, f->ticks, now) && load(&s->area->limit)) {
 		close_frame(h, s, f);
-	} else if (calls_record(s, f, f->ticks, now)) {
+	} else if (calls_is_long(calls_settings.mode, f->ticks, now) &&
+		   calls_record(s, f, f->ticks, now)) {
 		close_frame(h, s, f);
 		calls_done(s);
 	} else {

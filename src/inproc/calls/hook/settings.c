@@ -121,6 +121,5 @@ void calls_configure(const struct abi_plan *plan)
 	calls.shared->mode = plan->mode;
 	calls.shared->threshold_ns = plan->threshold_ns;
 	store_release(&c->generation, c->generation + 1);
-	for (uint32_t i = 0; i < load(&calls.shared->n_threads) && i < ABI_CALLS_THREADS; i++)
-		store(&calls_area(i)->limit, 0); /* each thread looks at them soon */
+	calls_look_again();
 }

@@ -207,6 +207,8 @@ static void leave(struct calls_here *h, struct calls_self *s, struct calls_frame
 {
 	calls_take_over(s);
 	stack_leave(h, s, f);
+	if (!load(&s->area->limit))
+		batch_flush(s, 0);
 	if (f->ticks == CALLS_UNRECORDED) {
 		h->top = f->top;
 	} else if (f->ticks & 1) {

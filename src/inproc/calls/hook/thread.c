@@ -25,6 +25,9 @@ __thread struct calls_here calls_here = { .self = &calls_nobody };
 /* glibc stores the values of the first 32 keys in the thread itself; setting a later one may
  * allocate. */
 enum { KEYS_WITHOUT_MALLOC = 32, ENDS = 3 };
+/* The states of all areas that were used; the memory serves the next thread of the area. */
+static struct calls_self *selves[ABI_CALLS_THREADS];
+
 static pthread_key_t key;
 static bool has_key;
 
@@ -65,7 +68,6 @@ static void end_thread(void *self)
 	s->area->depth = 0;
 	__atomic_store_n(&s->area->tid, 0, __ATOMIC_RELEASE);
 	slow_end(&slow);
-	munmap(s, sizeof *s);
 }
 
 bool calls_threads_start(void)
@@ -143,15 +145,31 @@ static struct abi_calls_thread *find_area(uint32_t tid)
 	return NULL;
 }
 
+static struct calls_self **self_of(const struct abi_calls_thread *area)
+{
+	return &selves[((const char *)area - (const char *)calls_area(0)) / ABI_CALLS_THREAD_BYTES];
+}
+
+static struct calls_self *find_memory(const struct abi_calls_thread *area)
+{
+	struct calls_self **s = self_of(area);
+
+	if (!*s)
+		store_release(s, map_wiped(sizeof **s));
+	return *s;
+}
+
 /* The unfinished batch of the thread that had the area before is not sent: only a thread that ended
  * without its destructor leaves one. */
-static bool begin(struct calls_here *h, struct calls_self *s, const struct calls_frame *f,
-		  bool is_child)
+static void begin(struct calls_here *h, struct calls_self *s, struct abi_calls_thread *area,
+		  const struct calls_frame *f, bool is_child)
 {
-	struct abi_calls_thread *area = find_area((uint32_t)syscall(SYS_gettid));
+	uint64_t *keys = s->keys;
+	uint16_t *nodes = s->nodes;
 
-	if (!area)
-		return false;
+	memset(s, 0, offsetof(struct calls_self, frames));
+	s->keys = keys;
+	s->nodes = nodes;
 	s->area = area;
 	s->epoch = calls_settings.epoch;
 	area->lost = 0;
@@ -166,8 +184,8 @@ static bool begin(struct calls_here *h, struct calls_self *s, const struct calls
 	if (has_key)
 		pthread_setspecific(key, s);
 	s->generation = calls_settings.generation - 1;
+	h->self = s;
 	calls_take_over(s);
-	return true;
 }
 
 /* Another session has the program's calls now. */
@@ -184,6 +202,7 @@ struct calls_self *calls_thread(struct calls_here *h, const struct calls_frame *
 {
 	struct calls_self *s = h->self;
 	bool is_child = s != &calls_nobody;
+	struct abi_calls_thread *area;
 
 	if (s == &calls_ended || !calls.shared || !guard)
 		return NULL;
@@ -194,11 +213,18 @@ struct calls_self *calls_thread(struct calls_here *h, const struct calls_frame *
 	}
 	if (!renew_process())
 		return NULL;
-	if (!is_child)
-		s = map_wiped(sizeof *s);
-	if (!s || !begin(h, s, f, is_child))
+	area = find_area((uint32_t)syscall(SYS_gettid));
+	if (!area)
 		return NULL;
-	h->self = s;
+	if (is_child)
+		store_release(self_of(area), s);
+	else
+		s = find_memory(area);
+	if (!s) {
+		store_release(&area->tid, 0);
+		return NULL;
+	}
+	begin(h, s, area, f, is_child);
 	return s;
 }
 
@@ -221,6 +247,19 @@ void calls_outside(void)
 		set_reach(calls_here.self);
 }
 
+void calls_look_again(void)
+{
+	uint32_t n = load(&calls.shared->n_threads);
+
+	for (uint32_t i = 0; i < n && i < ABI_CALLS_THREADS; i++) {
+		struct calls_self *s = load_acquire(&selves[i]);
+
+		store(&calls_area(i)->limit, 0);
+		if (s)
+			store(&s->most_depth, 0);
+	}
+}
+
 void calls_take_over(struct calls_self *s)
 {
 	uint64_t most = ABI_CALLS_FRAMES;
@@ -228,8 +267,8 @@ void calls_take_over(struct calls_self *s)
 	if (likely(s->generation == load(&calls_settings.generation)))
 		return;
 	s->generation = load(&calls_settings.generation);
-	if (calls_settings.mode == ABI_CALLS_PROFILE)
-		most = path_begin(s) ? 1 << (31 - CALLS_PATH_BITS) : 0;
+	if (calls_settings.mode == ABI_CALLS_PROFILE && !path_begin(s))
+		most = 0;
 	if (most > calls_settings.depth)
 		most = calls_settings.depth;
 	if (((calls_settings.flags & ABI_PLAN_WITHIN) && !s->within) ||

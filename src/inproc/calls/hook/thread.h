@@ -60,16 +60,17 @@ struct calls_self {
 	uint64_t pending_bytes;
 	uint8_t *pending_at; /* NULL: nothing was reserved */
 
+	uint64_t switched; /* entry of the pending call when the batch was replaced last; 0: none */
+
 	uint32_t node;	    /* profile: the path of the innermost open call */
 	uint32_t n_entries; /* profile: calls, for sampling */
 	uint64_t *keys;	    /* profile: caller's path << 32 | function; 0: free */
 	uint16_t *nodes;    /* profile: the path of each key */
 
-	uint32_t generation;   /* of the settings taken over */
-	uint32_t has_switched; /* the batch was replaced while a record was pending */
-	uint32_t n_ends;       /* times that the key's destructor ran */
-	uint32_t stack;	       /* the one in use */
-	uint32_t epoch;	       /* of calls_restart */
+	uint32_t generation; /* of the settings taken over */
+	uint32_t n_ends;     /* times that the key's destructor ran */
+	uint32_t stack;	     /* the one in use */
+	uint32_t epoch;	     /* of calls_restart */
 	uint64_t n_switches;
 	uint64_t own_low, own_high; /* the thread's own stack */
 	uint64_t lost_before;	    /* area->lost when the batch began */
@@ -164,6 +165,8 @@ void calls_inside(void) CALLS_HIDDEN;
 void calls_outside(void) CALLS_HIDDEN;
 /* calls_take_over - the settings, if they have changed. */
 void calls_take_over(struct calls_self *s) CALLS_HIDDEN;
+/* calls_look_again - make all threads take the settings over at their next call. */
+void calls_look_again(void) CALLS_HIDDEN;
 bool calls_threads_start(void) CALLS_HIDDEN;
 
 /* ---------------------------------------------------------------- stacks: stack.c */
