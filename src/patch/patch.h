@@ -140,6 +140,7 @@ struct patch_count {
 	uint32_t matched;		 /* functions or marks */
 	uint32_t patched;		 /* of them, in the plan; later patterns may exclude some */
 	uint32_t refused[PATCH_REASONS]; /* of them, by reason */
+	uint32_t without_arguments; /* of the patched: wanted, but the signature is not known */
 };
 
 /* A mark that is wanted. */
@@ -163,6 +164,8 @@ struct patch_request {
 	uint32_t elide_under_ns;    /* ABI_CALLS_GOVERNED */
 	uint32_t elide_after_calls; /* ABI_CALLS_GOVERNED; 0: 256 */
 	uint64_t generation;
+	bool has_arguments; /* of functions, where DWARF has their signatures: events calls:FUNCTION,
+			       calls:FUNCTION_return */
 };
 
 /*

@@ -3,6 +3,7 @@
  * patch/plan.c - a plan out of an analysed file and a request: abi/plan.h has its layout.
  */
 #include "patch/internal.h"
+#include "symbol/signature.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,6 +109,51 @@ static bool is_selected(struct plan *p, const struct patch_function *fn,
 	return is_in;
 }
 
+/* ---------------------------------------------------------------- arguments */
+
+enum { ARGUMENTS_LEVEL = 13 };
+
+static bool is_identifier(const char *name)
+{
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+	return n && !name[n] && n < 200;
+}
+
+/* Adds the operands of the function's signature to @s, the result's last. */
+static void add_arguments(struct plan *p, const struct patch_function *fn, struct abi_plan_site *s)
+{
+	struct text schema = { 0 };
+	struct signature g;
+	unsigned n;
+
+	if (!is_identifier(fn->name) || !p->f->names ||
+	    signature_of(p->f->names, fn->address, &g, NULL)) {
+		for (uint32_t i = 0; p->counts && i < p->r->n_patterns; i++)
+			p->counts[i].without_arguments += p->matched[i];
+		return;
+	}
+	if (!g.n && !g.has_result)
+		return;
+	n = g.n < ABI_PLAN_OPERANDS_MAX ? g.n : ABI_PLAN_OPERANDS_MAX - 1;
+	s->operand = (uint32_t)(p->operands.size / sizeof g.result.at);
+	text_addf(&schema, "%d calls:%s", ARGUMENTS_LEVEL, fn->name);
+	for (unsigned i = 0; i < n; i++) {
+		text_addf(&schema, " %s %s", g.parameters[i].type, g.parameters[i].name);
+		text_add(&p->operands, (const char *)&g.parameters[i].at, sizeof g.result.at);
+	}
+	if (g.has_result) {
+		text_addf(&schema, " %s %s", g.result.type, g.result.name);
+		text_add(&p->operands, (const char *)&g.result.at, sizeof g.result.at);
+	}
+	p->text.failed |= schema.failed;
+	s->n_operands = (uint8_t)(n + g.has_result);
+	s->schema = add_text(p, schema.bytes ? schema.bytes : "", schema.size);
+	s->flags |= ABI_SITE_ALWAYS | (n ? ABI_SITE_ARGUMENTS : 0) |
+		    (g.has_result ? ABI_SITE_RESULT : 0);
+	text_fini(&schema);
+}
+
 static void add_function(struct plan *p, const struct patch_function *fn)
 {
 	const struct patch_request *r = p->r;
@@ -126,6 +172,8 @@ static void add_function(struct plan *p, const struct patch_function *fn)
 	count(p, r->n_patterns, r->n_within, is_switch, fn->reason);
 	if (fn->reason || !(is_recorded || is_switch || fn->flags))
 		return;
+	if (is_recorded && r->has_arguments)
+		add_arguments(p, fn, &s);
 	s.flags |= (is_switch ? ABI_SITE_SWITCH | ABI_SITE_ALWAYS : 0) |
 		   (is_recorded ? 0 : ABI_SITE_HIDDEN);
 	s.name = add_text(p, fn->name, strlen(fn->name));

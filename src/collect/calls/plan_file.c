@@ -180,6 +180,25 @@ static void set_aside(const struct planner *p, const char *build_id)
 	close(fd);
 }
 
+/* Functions whose arguments were wanted in vain: nothing is left out silently. */
+static void report_arguments(struct planner *p, const struct patch_file *f,
+			     const struct patch_count *counts)
+{
+	uint32_t n = 0;
+	struct diag d;
+
+	for (uint32_t i = 0; i < p->selection.n_patterns; i++)
+		n += *p->selection.patterns[i] == '!' ? 0 : counts[i].without_arguments;
+	if (!n)
+		return;
+	diag_fail(&d, 0,
+		  "--graph-args: of %u functions of %.100s the arguments are not recorded: there "
+		  "is no "
+		  "debug information about them, or they take structs by value",
+		  n, last_component(patch_path(f)));
+	planner_trouble(p, &d);
+}
+
 static int make_plan(struct planner *p, const struct patch_file *f, bool is_counted, struct diag *d)
 {
 	struct patch_request r = selection_request(&p->selection);
@@ -190,6 +209,8 @@ static int make_plan(struct planner *p, const struct patch_file *f, bool is_coun
 
 	if (n >= 0 && is_counted)
 		count_found(p, f, counts);
+	if (n >= 0 && is_counted)
+		report_arguments(p, f, counts);
 	free(counts);
 	return n;
 }

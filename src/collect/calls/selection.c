@@ -86,6 +86,7 @@ int selection_begin(struct selection *s, const struct calls_options *o, struct d
 				 .threshold_ns = o->threshold_ns,
 				 .elide_under_ns =
 					 o->elide_under_ns ? o->elide_under_ns : DEFAULT_ELIDE_NS,
+				 .has_arguments = o->has_arguments,
 				 .generation = 1 };
 	for (int i = 0; i < o->n_patterns && !err; i++)
 		err = add_pattern(s, o->patterns[i], d);
@@ -106,6 +107,7 @@ int selection_write(const struct selection *s, int dir)
 	text_addf(&t, "generation %llu\nmode %d\ndepth %u\nover %llu\nelide %llu\n",
 		  (unsigned long long)s->generation, (int)s->mode, s->depth,
 		  (unsigned long long)s->threshold_ns, (unsigned long long)s->elide_under_ns);
+	text_addf(&t, "arguments %d\n", s->has_arguments);
 	for (uint32_t i = 0; i < s->n_within; i++)
 		text_addf(&t, "within %s\n", s->within[i]);
 	for (uint32_t i = 0; i < s->n_patterns; i++)
@@ -145,6 +147,8 @@ static int read_line(struct selection *s, const char *line)
 		s->threshold_ns = number;
 	else if (!strcmp(word, "elide"))
 		s->elide_under_ns = number;
+	else if (!strcmp(word, "arguments"))
+		s->has_arguments = number;
 	else
 		return -EPROTO;
 	return 0;
@@ -308,6 +312,7 @@ struct patch_request selection_request(const struct selection *s)
 				       .marks = s->marks,
 				       .n_marks = s->n_marks,
 				       .mode = s->mode,
+				       .has_arguments = s->has_arguments,
 				       .depth = s->depth,
 				       .threshold_ns = s->threshold_ns,
 				       .elide_under_ns = s->elide_under_ns > UINT32_MAX

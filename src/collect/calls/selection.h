@@ -3,7 +3,7 @@
  * collect/calls/selection.h - which functions a session records, and how: the file
  * calls-<session>/selection.
  *
- * A line is a word and its value: "mode 0", "depth 5", "over 10000", "elide 1000" (ns), "within
+ * A line is a word and its value: "mode 0", "depth 5", "over 10000", "elide 1000" (ns), "arguments 1", "within
  * FILE:FUNCTION", "+FILE:FUNCTION", "+!FILE:FUNCTION",
  * "mark FILE:PROVIDER:NAME [NAMES]".  The last pattern that matches a function
  * decides.
@@ -27,6 +27,7 @@ struct selection {
 	enum abi_calls_mode mode;
 	uint32_t depth;
 	uint64_t threshold_ns, elide_under_ns;
+	bool has_arguments;
 	uint64_t generation;
 	uint32_t used; /* bytes of `text` */
 	char text[SELECTION_BYTES];

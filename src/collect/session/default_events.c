@@ -16,12 +16,13 @@ enum { PIDS_IN_RULES = 32 };
 
 /* Of libduet itself: batches of recorded calls. */
 #define CALLS_EVENTS "duet_calls:*"
+#define ARGUMENTS_EVENTS "calls:*"
 
 int default_events_open(struct default_events *w, const struct recorder_options *o,
 			struct session *s, struct filters *f, struct diag *d)
 {
 	bool all = !o->n_events && !o->no_default_events;
-	size_t room = (size_t)o->n_events + (size_t)o->calls.n_marks + 2;
+	size_t room = (size_t)o->n_events + (size_t)o->calls.n_marks + 3;
 
 	*w = (struct default_events){ .options = o, .session = s, .filters = f, .all = all };
 	w->events = calloc(room, sizeof *w->events);
@@ -35,6 +36,8 @@ int default_events_open(struct default_events *w, const struct recorder_options 
 		w->events[w->n_events++].pattern = "*";
 	else if (o->calls.n_patterns)
 		w->events[w->n_events++].pattern = CALLS_EVENTS;
+	if (!all && o->calls.n_patterns && o->calls.has_arguments)
+		w->events[w->n_events++].pattern = ARGUMENTS_EVENTS;
 	for (int i = 0; i < o->calls.n_marks; i++)
 		if (!all || o->calls.marks[i].filter)
 			w->events[w->n_events++] = (struct recorder_event){
@@ -145,7 +148,7 @@ int default_events_enable(const struct default_events *w, pid_t pid, bool has_ke
 		total.other_session += s.other_session;
 		total.strict += s.strict;
 		if (pid && !s.events && !s.other_session && !s.strict && !w->all &&
-		    strcmp(p, CALLS_EVENTS) != 0)
+		    strcmp(p, CALLS_EVENTS) != 0 && strcmp(p, ARGUMENTS_EVENTS) != 0)
 			return diag_fail(d, -ENOENT,
 					 "%s: process %d has no such event (duet list -p %d shows "
 					 "its events)",

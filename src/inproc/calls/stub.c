@@ -97,12 +97,35 @@ static void put_copied_call(struct writer *w, uint32_t call, struct stub_parts *
 	parts->copies_end = w->n;
 }
 
+/* Records @mark, whose word is at @word: the registers are the program's, before and after.  The
+ * mark's own code is the same: inproc/usdt/stub.c. */
+static void put_mark(struct writer *w, const struct usdt_mark *mark, uint32_t word)
+{
+	if (!mark)
+		return;
+	PUT(w, 0x48, 0x8d, 0xa4, 0x24, 0x78, 0xff, 0xff, 0xff); /* lea -136(%rsp), %rsp */
+	PUT(w, 0xff, 0x35);					/* push mark(%rip) */
+	put_distance(w, w->at + word);
+	PUT(w, 0xff, 0x15); /* call *entry(%rip) */
+	put_distance(w, w->at + word + 8);
+	PUT(w, 0x48, 0x8d, 0xa4, 0x24, 0x90, 0x00, 0x00, 0x00); /* lea 144(%rsp), %rsp */
+}
+
+static void put_words(struct writer *w, const struct usdt_mark *mark)
+{
+	const uint64_t words[] = { (uintptr_t)mark, usdt_entry_address() };
+
+	if (mark)
+		put(w, words, sizeof words);
+}
+
 /* Everything from the head to the body, which begins at offset @body. */
 static void put_frame(struct writer *w, const struct stub *s, struct stub_parts *parts,
-		      uint32_t body)
+		      uint32_t body, uint32_t words)
 {
 	uint32_t je;
 
+	put_mark(w, s->arguments, words);
 	PUT(w, 0x48, 0x8d, 0x64, 0x24, 0xf0); /* lea -16(%rsp), %rsp */
 	PUT(w, 0x68);			      /* push $function */
 	put32(w, s->function);
@@ -118,6 +141,7 @@ static void put_frame(struct writer *w, const struct stub *s, struct stub_parts 
 						    : s->bias + s->site->address + s->site->window);
 	}
 	call_hook(w, s->leave);
+	put_mark(w, s->result, words + (s->arguments ? 16 : 0));
 	PUT(w, 0x48, 0x8d, 0x64, 0x24, FRAME_BYTES, 0xc3); /* lea 24(%rsp), %rsp; ret */
 	set32(w, je, w->n - je - 4);
 	PUT(w, 0x48, 0x8d, 0x64, 0x24, FRAME_BYTES);
@@ -125,7 +149,7 @@ static void put_frame(struct writer *w, const struct stub *s, struct stub_parts 
 
 /* Returns the offset at which the body begins. */
 static uint32_t put_all(struct writer *w, const struct stub *s, struct stub_parts *parts,
-			uint32_t body)
+			uint32_t body, uint32_t words)
 {
 	uint32_t begins;
 
@@ -136,8 +160,9 @@ static uint32_t put_all(struct writer *w, const struct stub *s, struct stub_part
 	}
 	parts->head = w->n;
 	PUT(w, STUB_ON, 0);
-	put_frame(w, s, parts, body);
+	put_frame(w, s, parts, body, words);
 	begins = w->n;
+	w->fits &= parts->copied || begins - (parts->head + 2) <= INT8_MAX;
 	if (w->fits)
 		w->to[parts->head + 1] =
 			(uint8_t)((parts->copied ? 0 : begins) - (parts->head + 2));
@@ -146,6 +171,9 @@ static uint32_t put_all(struct writer *w, const struct stub *s, struct stub_part
 	put_distance(w, s->bias + s->site->address + s->site->window);
 	while (w->n % 16)
 		PUT(w, 0xcc);
+	parts->words = w->n;
+	put_words(w, s->arguments);
+	put_words(w, s->result);
 	parts->size = w->n;
 	return begins;
 }
@@ -158,9 +186,9 @@ bool stub_write(uint8_t *to, uintptr_t at, const struct stub *s, struct stub_par
 	if (copied > COPIES_MOST || s->site->code_bytes > CODE_MOST)
 		return false;
 	*parts = (struct stub_parts){ .copied = copied };
-	body = put_all(&w, s, parts, 0);
+	body = put_all(&w, s, parts, 0, 0);
 	w = (struct writer){ .to = to, .at = at, .fits = true };
-	put_all(&w, s, parts, body);
+	put_all(&w, s, parts, body, parts->words);
 	return w.fits;
 }
 

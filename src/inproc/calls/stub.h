@@ -7,6 +7,7 @@
 
 #include "inproc/calls/internal.h"
 #include "inproc/calls/plan.h"
+#include "inproc/usdt/usdt.h"
 
 struct stub {
 	uintptr_t bias;
@@ -14,6 +15,8 @@ struct stub {
 	const struct abi_plan_site *site;
 	uint32_t function;
 	uintptr_t enter, leave; /* addresses of the words with its hooks */
+	/* The marks that record arguments and result (inproc/usdt); NULL: none. */
+	const struct usdt_mark *arguments, *result;
 };
 
 /* Where its parts are, from its beginning. */
@@ -21,10 +24,12 @@ struct stub_parts {
 	uint32_t head;			   /* sites jump here */
 	uint32_t size;			   /* bytes, a multiple of 16 */
 	uint32_t copies_begin, copies_end; /* copies of stack arguments are on the stack */
+	uint32_t words;			   /* of marks */
 	uint32_t copied;		   /* bytes; 0: none */
 };
 
-enum { STUB_MOST_BYTES = 1024 };
+/* STUB_MARKS_BYTES: that a stub is longer with marks. */
+enum { STUB_MOST_BYTES = 1024, STUB_MARKS_BYTES = 128 };
 
 /*
  * stub_write - write a stub for address @at to @to, which has STUB_MOST_BYTES.

@@ -86,6 +86,8 @@ static bool write_one(struct target *t, uint32_t i, struct room *room, struct st
 		.function = target_object(t)->first + i,
 		.enter = (uintptr_t)&hook_words(t, kind)[0],
 		.leave = (uintptr_t)&hook_words(t, kind)[1],
+		.arguments = t->marks ? t->marks[i] : NULL,
+		.result = t->marks ? t->results[i] : NULL,
 	};
 	uint8_t bytes[STUB_MOST_BYTES];
 
@@ -148,6 +150,8 @@ static size_t stubs_bytes(const struct target *t, uint32_t *n_copied)
 		n += t->plan.sites[i].kind == ABI_SITE_MARK
 			     ? (size_t)USDT_STUB_OVER + t->plan.sites[i].code_bytes
 			     : stub_size(&t->plan, &t->plan.sites[i]);
+		if (t->plan.sites[i].flags & (ABI_SITE_ARGUMENTS | ABI_SITE_RESULT))
+			n += STUB_MARKS_BYTES;
 		*n_copied += t->plan.sites[i].stack_bytes != 0;
 	}
 	return n;

@@ -50,7 +50,8 @@ struct target {
 	uint8_t *states; /* enum site_state of each site */
 	struct unwind unwind;
 	struct usdt usdt;
-	struct usdt_mark **marks; /* of each site, NULL of functions; NULL: it has no marks */
+	struct usdt_mark **marks;   /* of each site, of functions with arguments too; NULL: none */
+	struct usdt_mark **results; /* likewise, of functions whose result is recorded */
 };
 
 /* What is being done to the program's other threads meanwhile. */

@@ -47,15 +47,14 @@ static bool is_of(struct schema_text word, const struct abi_plan_operand *o)
 }
 
 /* Parses "LEVEL CHANNEL:NAME FIELDS".  False if it is not so, or does not fit the operands. */
-static bool read_schema(const char *schema, const struct abi_plan_operand *operands, uint32_t n,
-			uint64_t *level, struct schema_text *name, const char **fields)
+static bool read_schema(struct schema_text t, const struct abi_plan_operand *operands, uint32_t n,
+			uint64_t *level, struct schema_text *name, struct schema_text *fields)
 {
-	struct schema_text t = { schema, schema + strlen(schema) };
 
 	if (!schema_read_number(&t, UINT32_MAX, level))
 		return false;
 	*name = schema_next_word(&t);
-	*fields = t.p;
+	*fields = t;
 	if (name->p == name->end || !memchr(name->p, ':', (size_t)(name->end - name->p)))
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
@@ -80,15 +79,14 @@ static const char *store_text(struct usdt *u, const char *p, size_t n)
 	return to;
 }
 
-static bool is_event(const struct duet_i_site *e, struct schema_text name, const char *fields)
+static bool is_event(const struct duet_i_site *e, struct schema_text name,
+		     struct schema_text fields)
 {
-	size_t n = (size_t)(name.end - name.p);
-
-	return strlen(e->name) == n && !memcmp(e->name, name.p, n) && !strcmp(e->schema, fields);
+	return schema_is(name, e->name) && schema_is(fields, e->schema);
 }
 
-static struct duet_i_site *find_event(struct usdt *u, struct schema_text name, const char *fields,
-				      uint64_t level)
+static struct duet_i_site *find_event(struct usdt *u, struct schema_text name,
+				      struct schema_text fields, uint64_t level)
 {
 	struct duet_i_site *e = &u->events[u->n_events];
 
@@ -99,34 +97,39 @@ static struct duet_i_site *find_event(struct usdt *u, struct schema_text name, c
 				   .kind = DUET_I_TYPED,
 				   .level = (uint32_t)level };
 	e->name = store_text(u, name.p, (size_t)(name.end - name.p));
-	e->schema = e->name ? store_text(u, fields, strlen(fields)) : NULL;
+	e->schema = e->name ? store_text(u, fields.p, (size_t)(fields.end - fields.p)) : NULL;
 	if (!e->schema)
 		return NULL;
 	u->n_events++;
 	return e;
 }
 
-struct usdt_mark *usdt_add(struct usdt *u, const struct abi_plan_site *site,
-			   const struct abi_plan_operand *operands, const char *schema,
-			   uintptr_t bias, uintptr_t low, uintptr_t high)
+uintptr_t usdt_entry_address(void)
+{
+	return (uintptr_t)usdt_entry;
+}
+
+struct usdt_mark *usdt_add(struct usdt *u, uint64_t address,
+			   const struct abi_plan_operand *operands, uint32_t n, const char *schema,
+			   size_t size, uintptr_t bias, uintptr_t low, uintptr_t high)
 {
 	struct usdt_mark *m = &u->marks[u->n_marks];
-	struct schema_text name;
-	const char *fields;
+	struct schema_text name, fields;
 	uint64_t level;
 
-	if (u->n_marks == u->most || site->n_operands > ABI_PLAN_OPERANDS_MAX ||
-	    !read_schema(schema, operands, site->n_operands, &level, &name, &fields))
+	if (u->n_marks == u->most || n > ABI_PLAN_OPERANDS_MAX ||
+	    !read_schema((struct schema_text){ schema, schema + size }, operands, n, &level, &name,
+			 &fields))
 		return NULL;
 	*m = (struct usdt_mark){ .event = find_event(u, name, fields, level),
 				 .bias = bias,
-				 .address = bias + site->address,
+				 .address = bias + address,
 				 .low = low,
 				 .high = high,
-				 .n_operands = site->n_operands };
+				 .n_operands = n };
 	if (!m->event)
 		return NULL;
-	memcpy(m->operands, operands, site->n_operands * sizeof *operands);
+	memcpy(m->operands, operands, n * sizeof *operands);
 	u->n_marks++;
 	return m;
 }

@@ -44,16 +44,19 @@ struct usdt {
 bool usdt_make(struct usdt *u, uint32_t n, size_t schema_bytes) HIDDEN;
 
 /*
- * usdt_add - add the mark of @site.
+ * usdt_add - add a mark at @address, with its @n operands.
  *
- * @operands: site->n_operands; @schema: "LEVEL CHANNEL:NAME TYPE FIELD ...".
+ * @schema: "LEVEL CHANNEL:NAME TYPE FIELD ...", @size bytes of it.
  * @low, @high: a segment of its file that is readable, or 0.
  *
  * The result lives as long as the process.  NULL: schema and operands disagree, or no room.
  */
-struct usdt_mark *usdt_add(struct usdt *u, const struct abi_plan_site *site,
-			   const struct abi_plan_operand *operands, const char *schema,
-			   uintptr_t bias, uintptr_t low, uintptr_t high) HIDDEN;
+struct usdt_mark *usdt_add(struct usdt *u, uint64_t address,
+			   const struct abi_plan_operand *operands, uint32_t n, const char *schema,
+			   size_t size, uintptr_t bias, uintptr_t low, uintptr_t high) HIDDEN;
+
+/* usdt_entry_address - where stubs call; the mark is on the stack: see inproc/usdt/stub.c. */
+uintptr_t usdt_entry_address(void) HIDDEN;
 
 /* usdt_register - register the events of all marks, once all are added.  Takes process_lock: not from
  * a signal handler. */

@@ -172,7 +172,7 @@ static void patch(const char *schema, const struct abi_plan_operand *operands, u
 	is(site.window, 9);
 	stub.code = original + 1;
 	ok(usdt_make(&usdt, 1, strlen(schema) + 1));
-	stub.mark = usdt_add(&usdt, &site, operands, schema, 0, 0, 0);
+	stub.mark = usdt_add(&usdt, site.address, operands, n, schema, strlen(schema), 0, 0, 0);
 	if (!ok(stub.mark))
 		exit(1);
 	usdt_register(&usdt);
@@ -341,14 +341,13 @@ static void equal_events_are_one_and_unsound_ones_none(void)
 	static const struct abi_plan_operand a = {
 		1, ABI_OPERAND_CONSTANT, 0, ABI_OPERAND_NONE, 0, 4, 0, 0, 0
 	};
-	struct abi_plan_site site = { .kind = ABI_SITE_MARK, .window = 5, .n_operands = 1 };
 	struct usdt u;
 
 	ok(usdt_make(&u, 8, 256));
-	ok(usdt_add(&u, &site, &a, "13 a:b i32 x", 0, 0, 0));
-	ok(usdt_add(&u, &site, &a, "13 a:b i32 x", 0, 0, 0));
+	ok(usdt_add(&u, 0, &a, 1, "13 a:b i32 x", strlen("13 a:b i32 x"), 0, 0, 0));
+	ok(usdt_add(&u, 0, &a, 1, "13 a:b i32 x", strlen("13 a:b i32 x"), 0, 0, 0));
 	is(u.n_events, 1);
-	ok(usdt_add(&u, &site, &a, "13 a:b u32 y", 0, 0, 0));
+	ok(usdt_add(&u, 0, &a, 1, "13 a:b u32 y", strlen("13 a:b u32 y"), 0, 0, 0));
 	is(u.n_events, 2);
 	is_text(u.events[1].name, "a:b");
 	is_text(u.events[1].schema, " u32 y");
@@ -357,7 +356,7 @@ static void equal_events_are_one_and_unsound_ones_none(void)
 					   "a:b i32 x",	   "13 ab i32 x",    "13 a:b i32 x i32 y",
 					   "13 a:b i32",   "13 a:b u32[] x", "" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		ok(!usdt_add(&u, &site, &a, bad[i], 0, 0, 0));
+		ok(!usdt_add(&u, 0, &a, 1, bad[i], strlen(bad[i]), 0, 0, 0));
 	is(u.n_marks, 3);
 }
 
