@@ -218,7 +218,8 @@ int calls_open(struct calls *c, const struct session *s, const struct recorder_o
 	if (!err)
 		err = make_directory(c, d);
 	owner_end(before);
-	if (!err)
+	/* A tenant's planner is forked by the first request, when the collector is confined. */
+	if (!err && !o->tenant)
 		err = planner_start(c, d);
 	return !err && (o->command || o->n_pids) && calls_wanted(&o->calls) ? prepare(c, d) : err;
 }

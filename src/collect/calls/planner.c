@@ -222,22 +222,12 @@ static void keep_descriptors(struct calls *c, int socket)
 	c->dir = RUNTIME;
 }
 
-/* A tenant's files are read with the tenant's rights alone. */
-static void drop_rights(const struct recorder_options *o)
-{
-	if (o->tenant && !geteuid() &&
-	    (setresgid(o->tenant->gid, o->tenant->gid, o->tenant->gid) ||
-	     setresuid(o->tenant->uid, o->tenant->uid, o->tenant->uid)))
-		_exit(1);
-}
-
 static _Noreturn void become_planner(struct calls *c, int socket)
 {
 	static struct planner p;
 	sigset_t none;
 
 	keep_descriptors(c, socket);
-	drop_rights(c->o);
 	/* SIGINT of a terminal is for the command; the planner ends with the collectors. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
