@@ -61,6 +61,11 @@ static int no_match(const struct patch_file *f, const char *glob, uint32_t n,
 	struct nearest nearest = { glob };
 	char text[NEAREST_MAX + 32];
 
+	if (*glob == '@')
+		return cmd_error("list",
+				 "--functions: %s has no function of source file %s, or no "
+				 "debugging information",
+				 patch_path(f), glob + 1);
 	for (uint32_t i = 0; i < n; i++)
 		nearest_try(&nearest, functions[i].name);
 	return cmd_error("list", "--functions: %s has no function %s%s", patch_path(f), glob,
@@ -133,7 +138,7 @@ static int print_file(const char *path, const char *glob)
 
 int list_functions(const char *target)
 {
-	const char *slash = strrchr(target, '/'), *colon = strchr(slash ? slash : target, ':');
+	const char *colon = strchr(target, ':');
 	char file[PATH_MAX], path[PATH_MAX];
 	size_t size = colon ? (size_t)(colon - target) : strlen(target);
 

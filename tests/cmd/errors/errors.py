@@ -46,6 +46,7 @@ CASES = [
     (["list", "--functions", "./a_file"], r"a_file: cannot be read, or is no ELF file"),
     (["list", "--functions", "bash:"], r"--functions: FILE or FILE:GLOB expected"),
     (["list", "--functions", "bash:xmaloc"], r"bash has no function xmaloc: did you mean xmalloc\?"),
+    (["list", "--functions", "bash:@no/such*.c"], r"bash has no function of source file no/such\*\.c, or no debugging information"),
     (["list", "--functions", "bash", "-k"], r"-u, --usdt and --functions go with no other option"),
     (["record", "-o", "full", "--", "true"], r"full is not empty"),
     (["record", "-o", "a_file", "--", "true"], r"a_file"),
