@@ -42,7 +42,8 @@ static void jump(int n)
 {
 	if (!n)
 		longjmp(back, 1);
-	jump(n - 1);
+	if (n > 0)
+		jump(n - 1);
 }
 
 static int returned(void)
