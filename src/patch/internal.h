@@ -132,8 +132,9 @@ struct patch_file {
 	uint8_t id[ABI_BUILD_ID_BYTES];
 	char id_hex[2 * ABI_BUILD_ID_BYTES + 1];
 	uint32_t id_bytes;
-	bool is_own;   /* of libduet, or the dynamic loader */
-	bool is_fixed; /* ET_EXEC: addresses are constants */
+	bool is_own;		   /* of libduet, or the dynamic loader */
+	enum patch_reason refused; /* all its functions are; 0: not */
+	bool is_fixed;		   /* ET_EXEC: addresses are constants */
 	struct patch_section sections[PATCH_SECTIONS];
 	int n_sections;
 	Elf_Data *cfi;

@@ -35,6 +35,8 @@ static const char *const reasons[PATCH_REASONS] = {
 	[PATCH_RSEQ] = "holds a restartable sequence",
 	[PATCH_MARKED] = "a USDT mark lies in its first bytes",
 	[PATCH_OWN] = "of libduet or of the dynamic loader",
+	[PATCH_UNWINDER] =
+		"its file has an unwinder of its own, which stubs cannot be made known to",
 	[PATCH_WINDOW] = "no room for a jump around the mark",
 	[PATCH_OPERAND] = "an operand that is not understood",
 };
@@ -120,6 +122,51 @@ static bool is_own(const char *name)
 	       !strncmp(name, "ld-2.", 5) || !strcmp(name, "ld.so");
 }
 
+/* What the dynamic symbols say about exceptions. */
+struct unwinding {
+	bool uses_unwinder; /* that can be told of stubs */
+	bool walks_objects; /* it looks for unwind information itself */
+	bool has_handlers;
+};
+
+static void look_at_symbols(const struct patch_file *f, Elf_Scn *scn, const GElf_Shdr *h,
+			    struct unwinding *u)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Sym s;
+
+	for (int i = 0; data && gelf_getsym(data, i, &s); i++) {
+		const char *name = elf_strptr(f->elf.elf, h->sh_link, s.st_name);
+
+		if (!name)
+			continue;
+		u->uses_unwinder |=
+			!strcmp(name, "_Unwind_RaiseException") || !strcmp(name, "_Unwind_Resume");
+		u->uses_unwinder |= !strcmp(name, "_dl_find_object"); /* inproc/calls/unwinder.c */
+		u->walks_objects |= s.st_shndx == SHN_UNDEF && !strcmp(name, "dl_iterate_phdr");
+	}
+}
+
+/* An exception of an unwinder that does not know stubs would end the program. */
+static bool has_unwinder(const struct patch_file *f)
+{
+	struct unwinding u = { .uses_unwinder = false };
+	Elf_Scn *scn = NULL;
+	size_t names = 0;
+	GElf_Shdr h;
+
+	elf_getshdrstrndx(f->elf.elf, &names);
+	while ((scn = elf_nextscn(f->elf.elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, &h) ? elf_strptr(f->elf.elf, names, h.sh_name) : NULL;
+
+		if (name && h.sh_type == SHT_DYNSYM)
+			look_at_symbols(f, scn, &h, &u);
+		u.has_handlers |= name && !strcmp(name, ".gcc_except_table");
+	}
+	return u.walks_objects && u.has_handlers && !u.uses_unwinder;
+}
+
 static int analyse(struct patch_file *f, struct symbols *symbols, struct diag *d)
 {
 	int err = open_elf(f, d);
@@ -136,6 +183,7 @@ static int analyse(struct patch_file *f, struct symbols *symbols, struct diag *d
 		return err;
 	read_soname(f);
 	f->is_own = is_own(f->soname) || is_own(last_component(f->path));
+	f->refused = f->is_own ? PATCH_OWN : has_unwinder(f) ? PATCH_UNWINDER : PATCH_PATCHABLE;
 	patch_read_pointers(f);
 	patch_scan(f);
 	if (f->failed)

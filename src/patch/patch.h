@@ -56,6 +56,7 @@ enum patch_reason {
 	PATCH_RSEQ,	 /* holds a restartable sequence */
 	PATCH_MARKED,	 /* a USDT mark lies in the first bytes */
 	PATCH_OWN,	 /* of libduet, or of the dynamic loader */
+	PATCH_UNWINDER,	 /* its file has an unwinder of its own, which does not know stubs */
 	PATCH_WINDOW,	 /* mark: no 5 bytes around it can be replaced */
 	PATCH_OPERAND,	 /* mark: an operand that is not understood */
 	PATCH_REASONS

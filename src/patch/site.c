@@ -183,7 +183,7 @@ static enum patch_reason examine(const struct patch_file *f, const struct patch_
 {
 	struct at a = { .f = f, .range = r };
 	const struct patch_section *section = patch_section_at(f, r->begin);
-	enum patch_reason reason = f->is_own ? PATCH_OWN : patch_known_reason(f, r->begin);
+	enum patch_reason reason = f->refused ? f->refused : patch_known_reason(f, r->begin);
 	uint64_t room;
 
 	if (!reason && f->cies[r->cie].is_signal)
@@ -263,7 +263,7 @@ static void add_named(struct patch_file *f, size_t *capacity)
 		fn = add_function(f, capacity, named[i].begin, named[i].end - named[i].begin);
 		if (!fn)
 			return;
-		reason = f->is_own ? PATCH_OWN : patch_known_reason(f, named[i].begin);
+		reason = f->refused ? f->refused : patch_known_reason(f, named[i].begin);
 		fn->reason = (uint8_t)(reason ? reason : PATCH_NO_UNWIND);
 	}
 }

@@ -20,6 +20,7 @@
 #include "base/compose.h"
 #include "base/runtime.h"
 #include "inproc/calls/file.h"
+#include "inproc/calls/unwinder.h"
 
 enum { PATH_BYTES = 1024, PLAN_WAIT_S = 10 };
 
@@ -173,6 +174,7 @@ static void take(struct seen *s, struct plan *p)
 {
 	struct target *old = find_unloaded(&s->o, p), *t;
 
+	unwinder_connect(&s->o);
 	if (old) {
 		struct loaded before = old->loaded;
 

@@ -35,6 +35,14 @@ static void take_segments(struct loaded *o, const struct dl_phdr_info *info)
 		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
 		uintptr_t begin = info->dlpi_addr + h->p_vaddr;
 
+		if (h->p_type == PT_DYNAMIC) {
+			o->dynamic = begin;
+			o->dynamic_bytes = h->p_memsz;
+		}
+		if (h->p_type == PT_GNU_RELRO) {
+			o->constant_begin = begin;
+			o->constant_end = begin + h->p_memsz;
+		}
 		if (h->p_type != PT_LOAD || o->n_segments == LOADED_SEGMENTS)
 			continue;
 		o->segments[o->n_segments++] =

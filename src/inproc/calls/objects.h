@@ -23,6 +23,9 @@ struct loaded {
 	uint8_t build_id[ABI_BUILD_ID_BYTES];
 	const char *path; /* "" is the program itself */
 	bool is_libduet;
+	uintptr_t dynamic; /* its dynamic section; 0: none */
+	size_t dynamic_bytes;
+	uintptr_t constant_begin, constant_end; /* data that is read-only once it is relocated */
 };
 
 /*

@@ -18,11 +18,19 @@ struct unwind_range {
 	uint32_t copied;
 };
 
-/* Unwind information of one arena, in memory that stays. */
-struct unwind {
+/* Unwind information in the layout of .eh_frame, in memory that stays. */
+struct unwind_frames {
 	uint8_t *bytes;
-	size_t size, used; /* the mapping's */
-	bool is_registered;
+	size_t size, used;
+};
+
+/* That of one arena: with and without a personality. */
+struct unwind {
+	struct unwind_frames frames, plain;
+	uint8_t *mapping;
+	size_t size;
+	uintptr_t begin, end; /* of all ranges */
+	bool is_registered, is_added;
 };
 
 /* unwind_make - have memory for @n_ranges.  False: there is none. */
@@ -31,7 +39,8 @@ bool unwind_make(struct unwind *u, uint32_t n_ranges) CALLS_HIDDEN;
 void unwind_add(struct unwind *u, const struct unwind_range *r) CALLS_HIDDEN;
 
 /*
- * unwind_register - hand it to the unwinder of libgcc_s, if the program has loaded that.
+ * unwind_register - hand it to the unwinder of libgcc_s, if the program has loaded that, and to those
+ * that are linked into files (unwinder.h).
  *
  * It may be called again, and does nothing once it has succeeded.  It takes the loader's lock: not
  * in a hook.

@@ -3,7 +3,9 @@
 """The exact mode counts each call of a program's functions as callgrind does: recursion, jumps from function to function, calls by
 libc, longjmp, exceptions.
 
-arguments: DUET PROGRAM.. LIBDUET
+arguments: DUET PROGRAM.. STATIC LIBDUET
+
+STATIC: a program with an unwinder of its own (-static-libgcc), whose exceptions pass through stubs too.
 """
 import json
 import os
@@ -14,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from recorder import record  # noqa: E402
 from trial import cmd, is_, ok, paths, run, run_cases, work  # noqa: E402
 
-*programs, libduet = paths(len(sys.argv) - 2)
+*programs, static, libduet = paths(len(sys.argv) - 2)
 LEAST = {"counted": 10, "thrower": 50}  # functions that can be patched and are called
 
 
@@ -76,4 +78,13 @@ def each_call_is_counted_once():
         same_counts(program)
 
 
-run_cases(each_call_is_counted_once)
+def exceptions_of_a_static_unwinder_pass():
+    wanted = run(static)[1]
+    for mode in ("exact", "governed"):
+        trace = work + "/static-" + mode
+        out, _ = record(trace, "--graph", "*:*", "--graph-mode", mode, "--", static)
+        is_(out.split("\n")[0], wanted.strip(), "it prints the same, mode " + mode)
+    ok(counts(work + "/static-exact")["fall"] > 100, "its calls are recorded")
+
+
+run_cases(each_call_is_counted_once, exceptions_of_a_static_unwinder_pass)

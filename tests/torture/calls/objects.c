@@ -72,8 +72,8 @@ static void drop(struct target *t)
 {
 	if (t->arena)
 		munmap(t->arena, t->arena_bytes);
-	if (t->unwind.bytes)
-		munmap(t->unwind.bytes, t->unwind.size);
+	if (t->unwind.mapping)
+		munmap(t->unwind.mapping, t->unwind.size);
 	calls.shared->n_objects = 0;
 	calls.shared->n_functions = 1;
 }
