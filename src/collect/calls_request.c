@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS "duet_calls:*"
+#define EVENTS "duet_calls:batch"
 
 static int add_rules(struct collector *c, struct diag *d)
 {

@@ -15,7 +15,7 @@
 enum { PIDS_IN_RULES = 32 };
 
 /* Of libduet itself: batches of recorded calls. */
-#define CALLS_EVENTS "duet_calls:*"
+#define CALLS_EVENTS "duet_calls:batch"
 #define ARGUMENTS_EVENTS "calls:*"
 
 int default_events_open(struct default_events *w, const struct recorder_options *o,

@@ -355,6 +355,21 @@ bool calls_unpatch(uint32_t function)
 	return done;
 }
 
+size_t calls_name(uint32_t function, char *name, size_t size)
+{
+	struct target *t;
+	uint32_t site;
+
+	*name = 0;
+	if (!try_lock())
+		return 0;
+	t = apply_find(function, &site);
+	if (t && t->plan.head)
+		compose(name, size, t->plan.text + t->plan.sites[site].name, NULL);
+	leave_try();
+	return strlen(name);
+}
+
 void calls_poll(void)
 {
 	bool over = load(&calls.shared->collect) == 1;

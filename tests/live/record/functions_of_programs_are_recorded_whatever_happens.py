@@ -6,11 +6,13 @@ Calls of functions of ordinary programs, by --graph: from the command line, with
 run; and the program or the collector is killed.  FUNCTIONS says how often it has called work() and leaf().
 """
 import collections
+import ctypes
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 import calls  # noqa: E402
@@ -51,6 +53,12 @@ def finish(p):
     p.stdin.close()
     p.stdin = None
     return noted(p.communicate()[0])
+
+
+def signal_thread(pid, tid):
+    """Ends pause() in that thread."""
+    until(lambda: proc.read(pid, "task/%d/syscall" % tid).startswith("34 "), "the thread is in pause()")
+    ctypes.CDLL(None).syscall(234, pid, tid, signal.SIGUSR1)  # tgkill
 
 
 def go_on_in_threads(p):
@@ -157,6 +165,24 @@ def a_killed_collector_loses_no_call():
     is_(dict(counted(trace)), done, "each call, once")
 
 
+def a_slow_call_fires_a_trigger():
+    trace = work + "/slow"
+    status, _, err = cmd("start", "-q", "-o", trace, "--overwrite", "-e", "none:*", "--graph", "%s:deep,%s:leaf" % (FILE, FILE),
+        "--graph-over", "200ms", "--trigger",
+        'event duet_calls:slow if function == "deep" && duration_ns > 250000000 -> snapshot, once')
+    is_(status, 0, err)
+    p = start(functions, 1, 100, "stay", env=dict(os.environ, LD_PRELOAD=library))
+    until(lambda: (state(p.pid) or {}).get("functions") == 2, "it begins")
+    waits = [t for t in os.listdir("/proc/%d/task" % p.pid) if int(t) != p.pid]
+    begin = time.monotonic()
+    until(lambda: time.monotonic() > begin + 0.3, "the call lasts")
+    is_(os.path.exists(trace + "/snapshot-1"), False, "no call was slow until now")
+    signal_thread(p.pid, int(waits[0]))
+    until(lambda: os.path.isdir(trace + "/snapshot-1/.duet/calls"), "the slow call makes a snapshot")
+    is_(cmd("stop")[0], 0, "it ends")
+    p.wait()
+
+
 run_cases(every_call_of_every_thread_is_recorded, children_are_planned_when_they_are_first_seen,
           a_killed_program_leaves_its_open_calls, a_running_process_is_attached_to,
-          functions_are_switched_in_running_programs, a_killed_collector_loses_no_call)
+          functions_are_switched_in_running_programs, a_slow_call_fires_a_trigger, a_killed_collector_loses_no_call)

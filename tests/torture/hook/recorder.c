@@ -73,6 +73,14 @@ void calls_poll(void)
 {
 }
 
+size_t calls_name(uint32_t function, char *name, size_t size)
+{
+	(void)function;
+	(void)size;
+	*name = 0;
+	return 0;
+}
+
 void calls_objects_changed(void)
 {
 }

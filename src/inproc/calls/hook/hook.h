@@ -82,6 +82,9 @@ static inline struct abi_calls_thread *calls_area(uint32_t i)
  * only.  Returns false if the function stays patched for now: it is asked again later.
  */
 bool calls_unpatch(uint32_t function) CALLS_HIDDEN;
+/* calls_name - the name of a function, cut to @size and terminated; "" if it is not known now.
+ * Called by a hook, all signals blocked.  Returns its length. */
+size_t calls_name(uint32_t function, char *name, size_t size) CALLS_HIDDEN;
 /* calls_objects_changed - look at the loaded objects again: dlopen or dlclose returned.  Called by a
  * hook, signals not blocked. */
 void calls_objects_changed(void) CALLS_HIDDEN;

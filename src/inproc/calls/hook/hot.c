@@ -354,6 +354,7 @@ COLD calls_middle_leave(struct calls_frame *f)
 	} else if (!calls_is_long(calls_settings.mode, f->ticks, now) && load(&s->area->limit)) {
 		close_frame(h, s, f);
 	} else if (calls_is_long(calls_settings.mode, f->ticks, now) &&
+		   !(calls_settings.mode == ABI_CALLS_OVER && calls_slow_is_wanted()) &&
 		   calls_record(s, f, f->ticks, now)) {
 		close_frame(h, s, f);
 		calls_done(s);

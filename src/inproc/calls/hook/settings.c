@@ -97,6 +97,7 @@ bool calls_start(void)
 	keep_start();
 	set_clock();
 	batch_start();
+	slow_event_start();
 	result = calls_threads_start();
 	return result;
 }

@@ -51,13 +51,6 @@ void slow_end(const struct calls_slow *slow)
 	set_signals(slow->signals, NULL);
 }
 
-/* A collector that changes the selection, or ends, sets all limits to 0: so threads come here. */
-static void poll(void)
-{
-	if (calls.shared)
-		calls_poll();
-}
-
 /* ---------------------------------------------------------------- entry */
 
 static void leave_unrecorded(struct calls_here *h, struct calls_frame *f)
@@ -142,7 +135,6 @@ void calls_enter_slowly(struct calls_frame *f)
 
 	slow_begin(&slow);
 	enter_thread(&calls_here, f);
-	poll();
 	slow_end(&slow);
 }
 
@@ -196,8 +188,11 @@ static void end_call(struct calls_self *s, const struct calls_frame *f, bool is_
 {
 	uint64_t now = calls_now();
 
-	if (calls_is_long(calls_settings.mode, f->ticks, now))
+	if (calls_is_long(calls_settings.mode, f->ticks, now)) {
 		batch_record(s, f->function, f->depth, f->ticks, is_unwound);
+		if (calls_settings.mode == ABI_CALLS_OVER)
+			slow_event(f, now);
+	}
 	if (calls_settings.mode == ABI_CALLS_GOVERNED && calls_govern(f->function, f->ticks, now))
 		decide(f->function);
 }
@@ -240,7 +235,6 @@ static void leave_thread(struct calls_frame *f, bool is_unwound)
 			fetch_add(&calls.shared->lost, 1);
 		h->top = f->top;
 	}
-	poll();
 	slow_end(&slow);
 }
 

@@ -22,6 +22,10 @@
 #ifndef INPROC_CALLS_THREAD_H
 #define INPROC_CALLS_THREAD_H
 
+#ifndef DUET_I_LAYOUT_ONLY
+#define DUET_I_LAYOUT_ONLY
+#endif
+#include "duet/site.h"
 #include "base/atomic.h"
 #include "inproc/calls/hook/hook.h"
 
@@ -139,6 +143,15 @@ void keep_start(void) CALLS_HIDDEN;
 uint64_t calls_now(void) CALLS_HIDDEN;
 /* batch_start - register the event. */
 void batch_start(void) CALLS_HIDDEN;
+/* slow_event_start - register duet_calls:slow; slow_event - emit it for the call of @f, which ends
+ * at @now. */
+void slow_event_start(void) CALLS_HIDDEN;
+void slow_event(const struct calls_frame *f, uint64_t now) CALLS_HIDDEN;
+extern struct duet_i_site calls_slow_site CALLS_HIDDEN;
+static inline bool calls_slow_is_wanted(void)
+{
+	return load(calls_slow_site.enabled);
+}
 /* batch_open - begin the first batch of an area. */
 void batch_open(struct calls_self *s) CALLS_HIDDEN;
 /* batch_record - record a call from @entry to now; a lost one is counted. */

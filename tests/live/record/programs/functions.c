@@ -7,6 +7,7 @@
  * "work leaf" at the end: how often they were called.  Not linked with libduet.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -46,6 +47,11 @@ static FUNCTION void deep(int n)
 	sink = n;
 }
 
+static void wake(int unused)
+{
+	(void)unused; /* ends pause() */
+}
+
 static bool input_has_ended(void)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -73,6 +79,7 @@ int main(int argc, char **argv)
 	int n = argc > 1 ? atoi(argv[1]) : 1;
 	pthread_t threads[64];
 
+	signal(SIGUSR1, wake);
 	rounds = argc > 2 ? atol(argv[2]) : 1;
 	how = argc > 3 ? argv[3] : "";
 	for (int i = 0; i < n; i++)
