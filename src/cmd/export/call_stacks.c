@@ -3,11 +3,13 @@
  * cmd/export/call_stacks.c - calls of programs as stacks with time, for flame graphs and viewers of
  * samples.
  *
- * Flame graphs are made of sums by path (fcalls_tree_open), which is fast.  Viewers of samples get
- * one for each time between two changes of a thread's stack, so their order of time is exact; memory
- * grows with the calls there.
+ * Flame graphs of calls alone are made of sums by path (fcalls_tree_open), which is fast.  With the
+ * kernel the recording is read in the order of time, and waits are named by their reason.  Viewers of
+ * samples get one for each time between two changes of a thread's stack, so their order of time is
+ * exact; memory grows with the calls there.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +27,11 @@ struct call_stacks {
 	struct pass *pass;
 	struct place {
 		uint32_t *node; /* by stack: the innermost open call */
-		uint32_t n_nodes, stack;
+		uint32_t n_nodes, stack, next_stack;
 		int64_t since_ns;
 	} * places; /* by thread */
 	uint32_t n_places;
-	bool *is_off; /* by node: waits and delays */
-	uint32_t n_off;
+	bool keeps_samples;
 };
 
 static bool is_weight(const char *name, enum weight *w)
@@ -111,9 +112,9 @@ static int sum(struct call_stacks *c, const struct fcalls_options *o, struct dia
 
 /* ---------------------------------------------------------------- one sample for each change */
 
-/* The time until now belongs to the innermost call. */
-static int end_time(struct call_stacks *c, const struct fcalls_item *item, struct place *at,
-		    uint32_t node)
+/* Gives the time until now to @node. */
+static int add_time(struct call_stacks *c, const struct fcalls_item *item, struct place *at,
+		    uint32_t node, bool is_off)
 {
 	const struct thread *t = threads_at(c->pass->threads, item->thread);
 	const struct thread_identity w = {
@@ -122,45 +123,81 @@ static int end_time(struct call_stacks *c, const struct fcalls_item *item, struc
 	int64_t from_ns = at->since_ns, ns = item->time_ns - from_ns;
 
 	at->since_ns = item->time_ns;
-	if (ns <= 0 || c->s->nodes[node].parent == STACKS_ROOT ||
-	    !counts(c, node < c->n_off && c->is_off[node]))
+	if (ns <= 0 || c->s->nodes[node].parent == STACKS_ROOT || !counts(c, is_off))
 		return 0;
-	return stacks_add(c->s, node, (uint64_t)ns, from_ns, &w);
+	return stacks_add(c->s, node, (uint64_t)ns, from_ns, c->keeps_samples ? &w : NULL);
 }
 
-static int change(struct call_stacks *c, const struct fcalls_item *item, uint32_t program)
+/* A wait gets its name when it ends: by then its reason is known. */
+static int end_wait(struct call_stacks *c, const struct fcalls_item *item, struct place *at,
+		    uint32_t node)
+{
+	const char *why = item->kind == FCALLS_DELAY ? "without a CPU" : item->why;
+	char text[256];
+	int64_t child;
+
+	if (c->s->nodes[node].parent == STACKS_ROOT)
+		return add_time(c, item, at, node, true);
+	snprintf(text, sizeof text, "%s%s",
+		 item->kind == FCALLS_DELAY ? ""
+		 : why && *why		    ? "blocked: "
+					    : "blocked",
+		 why ? why : "");
+	child = stacks_child(c->s, node, text);
+	return child < 0 ? -ENOMEM : add_time(c, item, at, (uint32_t)child, true);
+}
+
+static struct place *place_of(struct call_stacks *c, const struct fcalls_item *item,
+			      uint32_t program)
 {
 	uint32_t stack = item->stack < OTHER_STACKS_MAX ? item->stack : 0;
 	struct place *at;
-	int64_t node;
-	int err;
 
 	if (pass_grow(&c->places, &c->n_places, item->thread, sizeof *c->places))
-		return -ENOMEM;
+		return NULL;
 	at = &c->places[item->thread];
 	if (item->kind != FCALLS_FUNCTION)
 		stack = at->stack;
 	if (pass_grow(&at->node, &at->n_nodes, stack > at->stack ? stack : at->stack,
 		      sizeof *at->node))
-		return -ENOMEM;
+		return NULL;
 	if (!at->node[at->stack])
 		at->node[at->stack] = program;
 	if (!at->node[stack])
 		at->node[stack] = program;
-	err = end_time(c, item, at, at->node[at->stack]);
-	at->stack = stack;
-	if (err)
-		return err;
-	if (item->is == FCALLS_LEAVE) {
-		node = c->s->nodes[at->node[stack]].parent;
-		at->node[stack] = node == STACKS_ROOT ? program : (uint32_t)node;
+	at->next_stack = stack;
+	return at;
+}
+
+static int change(struct call_stacks *c, const struct fcalls_item *item, uint32_t program)
+{
+	struct place *at = place_of(c, item, program);
+	int64_t node;
+	int err;
+
+	if (!at)
+		return -ENOMEM;
+	/* The kernel outside of functions is left out, as in sums; spans nest, so its ends are too. */
+	if (item->kind != FCALLS_FUNCTION && at->node[at->stack] == program) {
+		at->since_ns = item->time_ns;
 		return 0;
 	}
-	node = stacks_child(c->s, at->node[stack], item->name);
-	if (node < 0 || pass_grow(&c->is_off, &c->n_off, (uint32_t)node, sizeof *c->is_off))
+	if (is_waiting(item->kind) && item->is == FCALLS_LEAVE)
+		return end_wait(c, item, at, at->node[at->stack]);
+	err = add_time(c, item, at, at->node[at->stack], false);
+	at->stack = at->next_stack;
+	if (err || is_waiting(item->kind))
+		return err;
+	node = at->node[at->stack];
+	if (item->is == FCALLS_LEAVE) {
+		node = c->s->nodes[node].parent;
+		at->node[at->stack] = node == STACKS_ROOT ? program : (uint32_t)node;
+		return 0;
+	}
+	node = stacks_child(c->s, (uint32_t)node, item->name);
+	if (node < 0)
 		return -ENOMEM;
-	c->is_off[node] = is_waiting(item->kind);
-	at->node[stack] = (uint32_t)node;
+	at->node[at->stack] = (uint32_t)node;
 	return 0;
 }
 
@@ -186,7 +223,7 @@ static int sample(struct call_stacks *c, const struct fcalls_options *o, struct 
 
 int export_call_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct diag *d)
 {
-	struct call_stacks c = { .s = s };
+	struct call_stacks c = { .s = s, .keeps_samples = keeps_samples };
 	struct fcalls_options o = { .range = { export_from_ns(x), export_to_ns(x) } };
 	int err = stacks_init_empty(s);
 
@@ -204,13 +241,12 @@ int export_call_stacks(struct export *x, struct stacks *s, bool keeps_samples, s
 				"  `duet record -k sched` records them");
 	o.is_without_kernel = !err && !fcalls_has_kernel(c.calls);
 	if (!err)
-		err = keeps_samples ? sample(&c, &o, d) : sum(&c, &o, d);
+		err = keeps_samples || !o.is_without_kernel ? sample(&c, &o, d) : sum(&c, &o, d);
 	if (!err && !s->n_samples)
 		err = diag_fail(d, -ENODATA, "no call has such a time");
 	fcalls_close(c.calls);
 	for (uint32_t i = 0; i < c.n_places; i++)
 		free(c.places[i].node);
 	free(c.places);
-	free(c.is_off);
 	return err;
 }

@@ -265,6 +265,7 @@ def flame_graphs_have_time(duet, where):
     off = folded("--weight", "off-cpu")
     check(sum(map(int, off.values())), 7000)
     check(all(s.startswith("shop;main;read_page;fill;read;vfs_read;") for s in off), True, off)
+    check({s.split(";")[-1] for s in off}, {"blocked: read fd 7", "without a CPU"})
     on = folded("--weight", "on-cpu")
     check(sum(map(int, on.values())), 13000)
     check([sum(map(int, folded().values())), on["shop;main;work"]], [20000, "1200"])
