@@ -22,7 +22,8 @@ bool runtime_read_environment(void)
 	bool usable = names && strlen(names) < ABI_NAME_BYTES;
 
 	compose(process.sessions_named, sizeof process.sessions_named, usable ? names : "", NULL);
-	return *process.directory || runtime_path(process.directory, sizeof process.directory, NULL);
+	return *process.directory ||
+	       runtime_path(process.directory, sizeof process.directory, NULL);
 }
 
 bool runtime_file(char *path, size_t size, const char *name)

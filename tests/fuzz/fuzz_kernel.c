@@ -19,6 +19,7 @@
 
 #include "bpf/btf.h"
 #include "elf/probe_points.h"
+#include "symbol/each.h"
 #include "kernel/threads/event_contexts.h"
 #include "kernel/probe/fetch.h"
 #include "kernel/tracefs/format.h"
@@ -179,9 +180,9 @@ static void btf_of(const uint8_t *bytes, size_t size)
 	btf_close(&b);
 }
 
-static int on_function(void *arg, const struct elf_function *f)
+static int on_function(void *arg, const struct each_function *f)
 {
-	*(size_t *)arg += strlen(f->name) + elf_function_is(f, "m*n");
+	*(size_t *)arg += strlen(f->name) + each_function_is(f, "m*n");
 	return 0;
 }
 
@@ -208,7 +209,7 @@ static void usdt_of(const uint8_t *bytes, size_t size)
 		fd = memfd_create("fuzz", MFD_CLOEXEC);
 	must(!ftruncate(fd, (off_t)size) && pwrite(fd, bytes, size, 0) == (ssize_t)size);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	must(elf_functions(path, on_function, &sum, &d) <= 0);
+	must(each_function(path, on_function, &sum, &d) <= 0);
 	must(elf_markers(path, on_marker, &sum, &d) <= 0);
 }
 

@@ -34,7 +34,7 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 """
 
 
-KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/file.c", "src/elf/probe_points.c"] + \
+KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/build_id.c", "src/elf/file.c", "src/elf/probe_points.c"] + \
     ["src/kernel/%s.c" % n for n in (
         "convert/class", "tracefs/events", "probe/fetch", "tracefs/format",
         "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "probe/probe",
@@ -84,7 +84,8 @@ def build(into, name):
         sources = [str(p.relative_to(ROOT)) for pattern in PARTS for p in sorted((ROOT / "src").glob(pattern))]
         sources += ["-DDUET_ZSTD", "-lelf", "-ldw", "-liberty", "-lzstd", "-lZydis", "-lZycore"]
     else:
-        sources = SOURCES + KERNEL + ["-lelf"]
+        sources = SOURCES + KERNEL + [str(p.relative_to(ROOT)) for p in sorted((ROOT / "src/symbol").glob("*.c"))]
+        sources += ["-lelf", "-ldw", "-liberty"]
         with open(into / "syscall_names.inc", "w") as f:
             subprocess.run(["sh", "src/kernel/tracefs/syscalls.sh", "clang"], cwd=ROOT, stdout=f, check=True)
     program = into / name

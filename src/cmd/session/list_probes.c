@@ -9,9 +9,10 @@
 
 #include "cmd/cmd.h"
 #include "elf/probe_points.h"
+#include "symbol/each.h"
 #include "kernel/probe/public.h"
 
-static int print_function(void *arg, const struct elf_function *f)
+static int print_function(void *arg, const struct each_function *f)
 {
 	(void)arg;
 	printf("  %s\n", f->written ? f->written : f->name);
@@ -44,7 +45,7 @@ int list_probes(const char *file, bool is_usdt)
 		return cmd_error("list", "%s: there is no such file, command or library", file);
 	printf("%s\n", path);
 	if (is_usdt ? elf_markers(path, print_marker, &n, &d)
-		    : elf_functions(path, print_function, NULL, &d))
+		    : each_function(path, print_function, NULL, &d))
 		return cmd_error("list", "%s", d.text);
 	if (is_usdt && !n)
 		printf("  no markers\n");

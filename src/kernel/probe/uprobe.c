@@ -17,6 +17,7 @@
 
 #include "rules/pattern.h"
 #include "elf/probe_points.h"
+#include "symbol/each.h"
 #include "kernel/probe/fetch.h"
 #include "kernel/probe/kprobe.h"
 
@@ -167,14 +168,14 @@ static bool is_known(const struct functions *f, uint64_t offset)
 	return false;
 }
 
-static int try_function(void *arg, const struct elf_function *e)
+static int try_function(void *arg, const struct each_function *e)
 {
 	struct functions *f = arg;
 	const struct probe_request *w = f->making->request;
 	const char *shown = e->written ? e->written : e->name;
 
 	/* foo.cold and the like are parts of functions and rarely called. */
-	if (!elf_function_is(e, w->target) || (strchr(e->name, '.') && !strchr(w->target, '.')) ||
+	if (!each_function_is(e, w->target) || (strchr(e->name, '.') && !strchr(w->target, '.')) ||
 	    is_known(f, e->offset))
 		return 0;
 	if (f->n == KERNEL_PROBES_MAX)
@@ -196,7 +197,7 @@ static int add_functions(struct making *g)
 	if (!err && !f.offsets)
 		err = diag_fail(g->d, -ENOMEM, "no memory for probes");
 	if (!err)
-		err = elf_functions(g->request->path, try_function, &f, g->d);
+		err = each_function(g->request->path, try_function, &f, g->d);
 	if (!err && !f.n)
 		err = diag_fail(g->d, -ENOENT, "-u %s: %s has no function %s: duet list -u %s",
 				g->request->probe->text, g->request->path, g->request->target,

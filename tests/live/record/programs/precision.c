@@ -17,7 +17,8 @@ static const char *at_the_end(const char *text, size_t n)
 	static char *memory;
 
 	if (!memory) {
-		memory = mmap(NULL, (PAGES + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memory = mmap(NULL, (PAGES + 1) * PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (memory == MAP_FAILED || mprotect(memory + PAGES * PAGE, PAGE, PROT_NONE))
 			return NULL;
 	}
