@@ -15,6 +15,7 @@
 
 #include "base/io.h"
 #include "base/monotonic.h"
+#include "collect/calls/keep.h"
 #include "collect/calls/planner.h"
 #include "collect/session/programs.h"
 #include "collect/session/slots.h"
@@ -215,6 +216,7 @@ int calls_open(struct calls *c, const struct session *s, const struct recorder_o
 	if (c->found == MAP_FAILED)
 		c->found = NULL;
 	err = c->found ? check_other_sessions(s, d) : diag_fail(d, -ENOMEM, "no memory");
+	calls_sweep(s->dir);
 	if (!err)
 		err = make_directory(c, d);
 	owner_end(before);

@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/monotonic.h"
 #include "collect/calls/files.h"
+#include "collect/session/slots.h"
 
 #define MOST_DATA (1ull << 30) /* of one file, without its holes */
 #define FLUSH_NS 10000000u
@@ -357,4 +358,40 @@ static void release(void *arg, const struct calls_file *f)
 void calls_release(const struct calls *c)
 {
 	calls_files_each(c->dir, c->plans < 0 ? UINT64_MAX : c->epoch, release, NULL);
+}
+
+/* ---------------------------------------------------------------- leftovers */
+
+struct sweeping {
+	int dir;
+	struct abi_session_slots slots;
+};
+
+static bool is_of_live_session(const struct sweeping *w, uint64_t epoch)
+{
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		if (w->slots.at[i].epoch == epoch)
+			return strchr(w->slots.at[i].session, '/') ||
+			       session_is_live(w->dir, w->slots.at[i].session);
+	return false;
+}
+
+static void sweep_file(void *arg, const struct calls_file *f)
+{
+	const struct sweeping *w = arg;
+
+	if (is_of_live_session(w, f->head.epoch))
+		return;
+	if (f->is_used)
+		release(NULL, f);
+	else
+		unlinkat(w->dir, f->name, 0);
+}
+
+void calls_sweep(int dir)
+{
+	struct sweeping w = { .dir = dir };
+
+	session_slots_read(dir, &w.slots);
+	calls_files_each(dir, 0, sweep_file, &w);
 }

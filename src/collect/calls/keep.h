@@ -45,6 +45,12 @@ void calls_want(const struct calls *c, uint64_t generation);
 /* calls_is_plan_name - whether a file of the directory of plans is a plan. */
 bool calls_is_plan_name(const char *name);
 
+/*
+ * calls_sweep - remove calls files that ended programs of ended sessions left in directory @dir; the
+ * living ones stop recording calls.
+ */
+void calls_sweep(int dir);
+
 /* calls_release - at the end of the session: its programs stop recording calls. */
 void calls_release(const struct calls *c);
 

@@ -242,6 +242,21 @@ def the_successor_of_a_killed_collector_goes_on():
     is_(copies(trace + "/" + last), [player.name[6:]], "the calls file is kept")
 
 
+def what_a_killed_session_left_is_removed():
+    start("--graph", FILE + ":plan_*")
+    ended, lives = calls.CallsFile(runtime, "default", 901), calls.CallsFile(runtime, "default", 902)
+    pids = [supervisor()] + proc.children(supervisor())
+    proc.kill_all(pids)
+    until(lambda: all(proc.is_dead(p) for p in pids), "the session is dead")
+    ended.die()
+    start("--graph", FILE + ":plan_*")
+    is_([n for n in os.listdir(runtime) if n.startswith("calls-9")], [lives.name], "the ended program's file is gone")
+    is_(lives.collect(), 1, "the living one stops")
+    stop()
+    lives.die()
+    os.unlink(lives.path)
+
+
 def a_relay_has_the_same_files():
     os.chdir(work)
     make_key("key")
@@ -283,4 +298,4 @@ run_cases(a_pattern_that_cannot_match_is_refused_before_the_command_runs,
           hostile_requests_are_refused, a_killed_planner_is_replaced, functions_change_while_programs_run,
           one_session_at_a_time_has_the_calls, calls_files_are_copied_when_a_program_ends_and_at_stop,
           hostile_calls_files_do_no_harm, trace_chunks_and_snapshots_have_them_too,
-          the_successor_of_a_killed_collector_goes_on, a_relay_has_the_same_files, a_session_without_functions_can_record_some_later)
+          the_successor_of_a_killed_collector_goes_on, what_a_killed_session_left_is_removed, a_relay_has_the_same_files, a_session_without_functions_can_record_some_later)
