@@ -350,6 +350,7 @@ static void find_dlopen(struct target *t)
 
 int target_look(struct target *t)
 {
+	char byte;
 	int err;
 
 	maps_fini(&t->maps);
@@ -370,6 +371,9 @@ int target_look(struct target *t)
 		image_symbol(t->mem, t->ld_so, "_rtld_global", &t->at.rtld_global_bytes);
 	t->at.sigreturn = t->at.sigreturn ? t->at.sigreturn : find_sigreturn(t);
 	find_dlopen(t);
+	if (!memory_read(t->mem, t->libc, &byte, 1))
+		return diag_fail(t->d, -ECHILD,
+				 "process %d ended or replaced its program meanwhile", (int)t->pid);
 	if (!t->at.mmap || !t->at.mprotect || !t->at.munmap || !t->at.errno_location ||
 	    !t->at.sigreturn || !t->at.dlopen)
 		return diag_fail(
