@@ -291,10 +291,17 @@ static void modes_change_while_calls_are_open(void)
 	decoded_free(&d);
 }
 
+/* Two clock reads take some ticks. */
+static void the_cost_of_a_call_is_known(void)
+{
+	ok(calls.shared->hook_ticks >> 8 > 1 && calls.shared->hook_ticks >> 8 < 100000);
+}
+
 int main(void)
 {
 	recorder_flags(switches, ABI_SITE_SWITCH);
 	recorder_open(ABI_CALLS_GOVERNED);
+	run(the_cost_of_a_call_is_known);
 	run(short_functions_are_elided_and_long_ones_kept);
 	run(slow_calls_and_their_callers_are_recorded);
 	run(a_profile_counts_each_path);

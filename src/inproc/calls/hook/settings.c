@@ -99,6 +99,7 @@ bool calls_start(void)
 	batch_start();
 	slow_event_start();
 	result = calls_threads_start();
+	calls.shared->hook_ticks = calls_calibrate();
 	return result;
 }
 

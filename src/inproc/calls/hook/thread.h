@@ -182,6 +182,9 @@ void calls_take_over(struct calls_self *s) CALLS_HIDDEN;
 void calls_look_again(void) CALLS_HIDDEN;
 bool calls_threads_start(void) CALLS_HIDDEN;
 
+/* calls_calibrate - ticks of one recorded call << 8; 0: not known. */
+uint32_t calls_calibrate(void) CALLS_HIDDEN;
+
 /* ---------------------------------------------------------------- stacks: stack.c */
 
 /* stack_begin - find the thread's own stack. */
