@@ -96,7 +96,6 @@ def main():
             "duet over 1 ms": (nops, duet(binary, where, "--graph-over", "1ms")),
             "duet profile": (nops, duet(binary, where, "--graph-mode", "profile")),
             "duet governed": (nops, duet(binary, where)),
-            "duet exact, copied prologues": (plain, duet(binary, where, "--graph-mode", "exact")),
         }
         if shutil.which("uftrace"):
             ways["uftrace"] = (nops, uftrace(where, "-P", "."))
