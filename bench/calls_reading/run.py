@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run.py DUET CALLS_MAKE [MILLIONS] - how long `duet report functions` takes, and its memory.
+"""run.py DUET CALLS_MAKE [MILLIONS] - how long `duet report functions` and a flame graph take, and their memory.
 
-Recordings of MILLIONS (60) of calls of one thread and of two are made; the report runs five times on each.  Printed are
+Recordings of MILLIONS (60) of calls of one thread and of two are made; each runs five times on each.  Printed are
 the median, the least and the greatest time, the peak memory, and the processor.
 """
 import json
@@ -41,15 +41,14 @@ def main():
         try:
             subprocess.run([make, where, str(int(millions * 1e6)), str(threads)], check=True, stdout=subprocess.PIPE)
             size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(where) for f in files)
-            times, peak = [], 0
-            for _ in range(5):
-                took, memory, out = run([duet, "report", "functions", "--json", where])
-                times.append(took)
-                peak = max(peak, memory)
-            n = json.loads(out)["n_calls"]
-            print("%d thread(s), %d calls, %.2f bytes/call: %.2f s (%.2f to %.2f), %.1f ns/call, %d MiB" % (
-                threads, n, size / n, statistics.median(times), min(times), max(times),
-                statistics.median(times) / n * 1e9, peak))
+            n = json.loads(run([duet, "report", "functions", "--json", where])[2])["n_calls"]
+            print("%d thread(s), %d calls, %.2f bytes/call" % (threads, n, size / n))
+            for verb in (["report", "functions", "--json"], ["export", "svg"]):
+                runs = [run([duet, *verb, where])[:2] for _ in range(5)]
+                times = [took for took, _ in runs]
+                print("  %-16s %.2f s (%.2f to %.2f), %.1f ns/call, %d MiB" % (
+                    " ".join(verb[:2]), statistics.median(times), min(times), max(times),
+                    statistics.median(times) / n * 1e9, max(memory for _, memory in runs)))
         finally:
             shutil.rmtree(where)
 
