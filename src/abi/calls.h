@@ -105,7 +105,8 @@ enum abi_function_state {
 	ABI_FUNCTION_WAITS = 5,	  /* to be patched when all threads are stopped: duet attaches */
 };
 
-/* Sums of the governor.  Threads add without a lock, so a sum may miss some of a race. */
+/* Sums of the governor.  Threads add without a lock, so a sum may miss some of a race.  A long call
+ * counts for the time of 16 short ones at most; a function that is kept begins anew. */
 struct abi_calls_function {
 	uint32_t state;	 /* enum abi_function_state */
 	uint32_t calls;	 /* while it was patched and governed */

@@ -347,7 +347,7 @@ bool calls_unpatch(uint32_t function)
 	if (!try_lock())
 		return false;
 	t = apply_find(function, &site);
-	if (t && target_switch_one(t, site, false)) {
+	if (t && target_give_back(t, site)) {
 		store(target_function_state(t, site), ABI_FUNCTION_ELIDED);
 		done = true;
 	}

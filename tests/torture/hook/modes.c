@@ -62,6 +62,22 @@ static CALLED int grandparent(int x, int is_slow)
 	return x + parent(x, 0);
 }
 
+static CALLED int late(int x, int is_slow)
+{
+	if (is_slow)
+		usleep(100);
+	__asm__ volatile("" : "+r"(x));
+	return x + 2;
+}
+
+static CALLED int seldom(int x, int is_slow)
+{
+	if (is_slow)
+		usleep(50000);
+	__asm__ volatile("" : "+r"(x));
+	return x + 3;
+}
+
 /* ---------------------------------------------------------------- governed */
 
 static void short_functions_are_elided_and_long_ones_kept(void)
@@ -80,9 +96,30 @@ static void short_functions_are_elided_and_long_ones_kept(void)
 	is(functions[recorder_number(quick)].calls, 256);
 	is(recorder_unpatched(recorder_number(slow)), 0);
 	is(functions[recorder_number(slow)].state, ABI_FUNCTION_KEPT);
-	is(functions[recorder_number(slow)].calls, 256);
+	is(functions[recorder_number(slow)].calls, 300);
 	d = take();
 	is(n_recorded(&d, slow), 300);
+	decoded_free(&d);
+}
+
+static void functions_that_are_slow_only_at_first_are_elided(void)
+{
+	const struct abi_calls_function *functions =
+		(const void *)((char *)calls.shared + ABI_CALLS_FUNCTIONS_AT);
+	struct decoded d;
+
+	configure(plan(ABI_CALLS_GOVERNED));
+	for (int i = 0; i < 256; i++)
+		late(i, 1);
+	is(functions[recorder_number(late)].state, ABI_FUNCTION_KEPT);
+	for (int i = 0; i < 3 * 4096; i++)
+		late(i, 0);
+	is(functions[recorder_number(late)].state, ABI_FUNCTION_ELIDED);
+	for (int i = 0; i < 256; i++)
+		seldom(i, i == 100); /* its mean is above the limit */
+	is(functions[recorder_number(seldom)].state, ABI_FUNCTION_ELIDED);
+	d = take();
+	is(n_recorded(&d, seldom), 256);
 	decoded_free(&d);
 }
 
@@ -303,6 +340,7 @@ int main(void)
 	recorder_open(ABI_CALLS_GOVERNED);
 	run(the_cost_of_a_call_is_known);
 	run(short_functions_are_elided_and_long_ones_kept);
+	run(functions_that_are_slow_only_at_first_are_elided);
 	run(slow_calls_and_their_callers_are_recorded);
 	run(a_profile_counts_each_path);
 	run(a_profile_of_an_ended_thread_stays);

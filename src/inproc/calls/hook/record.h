@@ -31,19 +31,23 @@ CALLS_INLINE void calls_count(uint64_t *count, uint64_t n)
 	__asm__ volatile("addq %1, %0" : "+m"(*count) : "er"(n) : "cc");
 }
 
-/* Adds the call to its function's sums.  True if the governor has to decide. */
+/*
+ * Adds the call to its function's sums.  True if the governor has to decide: after the first calls,
+ * and again after each CALLS_WINDOW.  A long call counts for 16 short ones at most: one page fault
+ * must not keep a function of 20 ns.
+ */
 CALLS_INLINE bool calls_govern(uint32_t number, uint64_t entry, uint64_t now)
 {
 	struct abi_calls_function *function = &calls_functions()[number];
-	uint32_t n;
+	uint32_t n = load(&function->calls) + 1, state = load(&function->state);
+	uint64_t quanta = (now >> calls_settings.shift) - (entry >> calls_settings.shift),
+		 most = 16ull * calls_settings.elide_under_quanta;
 
-	if (likely(load(&function->state) != ABI_FUNCTION_ON))
+	if (unlikely(state != ABI_FUNCTION_ON && state != ABI_FUNCTION_KEPT))
 		return false;
-	n = load(&function->calls) + 1;
 	store(&function->calls, n);
-	store(&function->quanta, load(&function->quanta) + (now >> calls_settings.shift) -
-					 (entry >> calls_settings.shift));
-	return n >= calls_settings.elide_after_calls;
+	store(&function->quanta, load(&function->quanta) + (quanta < most ? quanta : most));
+	return n == calls_settings.elide_after_calls || n % CALLS_WINDOW == 0;
 }
 
 CALLS_INLINE bool calls_is_long(enum abi_calls_mode mode, uint64_t entry, uint64_t now)

@@ -172,16 +172,21 @@ static void close_frame(struct calls_here *h, struct calls_self *s, struct calls
 	h->top = f->top;
 }
 
+/* By the mean of the calls since the last decision: a function may be slow only at first. */
 static void decide(uint32_t number)
 {
 	struct abi_calls_function *function = &calls_functions()[number];
+	uint32_t n = load(&function->calls), state = load(&function->state);
 
-	if (load(&function->state) != ABI_FUNCTION_ON)
+	if (state != ABI_FUNCTION_ON && state != ABI_FUNCTION_KEPT)
 		return;
-	if (load(&function->quanta) / load(&function->calls) < calls_settings.elide_under_quanta)
-		calls_unpatch(number);
-	else
-		store(&function->state, ABI_FUNCTION_KEPT);
+	if (n >= CALLS_WINDOW)
+		n = n == CALLS_WINDOW ? n - calls_settings.elide_after_calls : CALLS_WINDOW;
+	if (n && load(&function->quanta) / n < calls_settings.elide_under_quanta &&
+	    calls_unpatch(number))
+		return;
+	store(&function->quanta, 0);
+	store(&function->state, ABI_FUNCTION_KEPT);
 }
 
 static void end_call(struct calls_self *s, const struct calls_frame *f, bool is_unwound)

@@ -31,6 +31,7 @@
 
 enum {
 	CALLS_REACH = 256 << 10, /* most bytes between two frames next to each other */
+	CALLS_WINDOW = 4096,	 /* calls between two decisions of the governor */
 	CALLS_STACKS = 16,
 	CALLS_TAIL_BYTES = 32, /* from a frame to that of a function jumped to from its body */
 	CALLS_BATCH_ROOM = sizeof((struct abi_calls_batch *)0)->bytes,
