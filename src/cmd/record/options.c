@@ -250,6 +250,11 @@ static int take_graph(const struct option_value *v)
 	for (char *p; (p = calls_next_pattern(&rest));) {
 		if (!*p || !strcmp(p, "!"))
 			return cmd_usage(a->verb, "--graph: empty pattern");
+		if (calls_pattern_is_program(p) && !calls_pattern_is_whole(p))
+			return cmd_error(
+				a->verb,
+				"--graph %s: FILE:FUNCTION expected, both with a name or a glob",
+				p);
 		if (calls_pattern_is_program(p)) {
 			cmd_add_string(&a->calls, p);
 		} else {
@@ -281,7 +286,8 @@ static int take_graph_within(const struct option_value *v)
 {
 	struct recording *a = v->part;
 
-	if (!calls_pattern_is_program(v->text) || *v->text == '!')
+	if (!calls_pattern_is_program(v->text) || !calls_pattern_is_whole(v->text) ||
+	    *v->text == '!')
 		return cmd_error(v->verb, "--graph-within %s: FILE:FUNCTION of a program expected",
 				 v->text);
 	a->o.calls.within = v->text;

@@ -27,3 +27,11 @@ bool calls_pattern_is_program(const char *pattern)
 	pattern += *pattern == '!';
 	return strchr(pattern, ':') && strncmp(pattern, "mod:", 4) && !strstr(pattern, ":mod:");
 }
+
+bool calls_pattern_is_whole(const char *pattern)
+{
+	size_t file = strcspn(pattern + (*pattern == '!'), ":");
+
+	pattern += (*pattern == '!') + file;
+	return file && *pattern == ':' && pattern[1] && strcmp(pattern, ":@") != 0;
+}

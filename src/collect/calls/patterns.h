@@ -19,4 +19,7 @@ char *calls_next_pattern(char **rest);
  * glob: "ext4_*:mod:ext4". */
 bool calls_pattern_is_program(const char *pattern);
 
+/* calls_pattern_is_whole - whether FILE and FUNCTION of such a pattern have characters. */
+bool calls_pattern_is_whole(const char *pattern);
+
 #endif

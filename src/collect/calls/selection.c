@@ -196,7 +196,7 @@ static int change_patterns(struct selection *s, char *list, bool enable, struct 
 		char whole[SESSION_REQUEST_BYTES + 2];
 
 		p += excludes;
-		if (!*p || !calls_pattern_is_program(p))
+		if (!calls_pattern_is_program(p) || !calls_pattern_is_whole(p))
 			return diag_fail(d, -EINVAL,
 					 "%.100s: FILE:FUNCTION of a program expected; functions "
 					 "of the kernel cannot change while it records",
@@ -256,7 +256,7 @@ static int change_within(struct selection *s, const struct json_line *l, struct 
 	s->n_within = 0;
 	if (!*within)
 		return 0;
-	return calls_pattern_is_program(within)
+	return calls_pattern_is_program(within) && calls_pattern_is_whole(within)
 		       ? add_within(s, within, d)
 		       : diag_fail(d, -EINVAL, "%.100s: FILE:FUNCTION expected", within);
 }

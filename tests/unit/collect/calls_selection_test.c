@@ -46,6 +46,11 @@ static void a_colon_makes_a_pattern_one_of_programs_except_for_modules(void)
 	ok(!calls_pattern_is_program("mod:xfs"));
 	ok(!calls_pattern_is_program("ext4_*:mod:ext4"));
 	ok(!calls_pattern_is_program("@file"));
+	ok(calls_pattern_is_whole("!a:f"));
+	ok(!calls_pattern_is_whole("a:"));
+	ok(!calls_pattern_is_whole(":f"));
+	ok(!calls_pattern_is_whole("!:f"));
+	ok(!calls_pattern_is_whole("a:@"));
 }
 
 /* The patterns, divided by blanks. */
@@ -139,6 +144,8 @@ static void a_refused_request_changes_nothing(void)
 		"{\"verb\":\"enable\",\"graph\":\"a:x\\n+b:y\"}",
 		"{\"verb\":\"enable\",\"graph\":\"a:x\",\"graph_within\":\"x\"}",
 		"{\"verb\":\"enable\",\"graph\":7}",
+		"{\"verb\":\"enable\",\"graph\":\"a:\"}",
+		"{\"verb\":\"enable\",\"graph\":\"a:x\",\"graph_within\":\"a:\"}",
 	};
 	static struct selection s;
 
