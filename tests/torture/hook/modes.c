@@ -142,6 +142,9 @@ static void slow_calls_and_their_callers_are_recorded(void)
 	ok(n_recorded(&d, parent) >= 50 && n_recorded(&d, parent) < 500);
 	ok(n_recorded(&d, grandparent) >= 50 && n_recorded(&d, grandparent) < 500);
 	ok(n_recorded(&d, quick) < 100);
+	/* each recorded call is an event for triggers */
+	is(recorder_n_slow, n_recorded(&d, slow) + n_recorded(&d, parent) +
+				    n_recorded(&d, grandparent) + n_recorded(&d, quick));
 	decoded_free(&d);
 }
 

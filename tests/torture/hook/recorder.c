@@ -17,6 +17,7 @@ ptrdiff_t rseq_offset;
 uint32_t rseq_knows_cpu;
 struct calls calls;
 
+uint32_t recorder_n_slow;
 struct sent *recorder_sent;
 uint32_t *recorder_sent_number;
 
@@ -29,9 +30,14 @@ static uint32_t n_unpatched[1024];
 
 static void emit(struct duet_i_site *site, const void *payload, size_t size, const void *ip)
 {
-	uint32_t i = fetch_add(recorder_sent_number, 1);
+	uint32_t i;
 
 	(void)ip;
+	if (!strcmp(site->name, "duet_calls:slow")) {
+		fetch_add(&recorder_n_slow, 1);
+		return;
+	}
+	i = fetch_add(recorder_sent_number, 1);
 	if (i >= MOST_BATCHES || size > SENT_BYTES || strcmp(site->name, "duet_calls:batch"))
 		abort();
 	memcpy(pool + (size_t)i * SENT_BYTES, payload, size);

@@ -34,6 +34,8 @@ struct sent {
 
 extern struct sent *recorder_sent;
 extern uint32_t *recorder_sent_number;
+/* Events duet_calls:slow. */
+extern uint32_t recorder_n_slow;
 
 /* recorder_share - make the memory of the recorder, so that children of fork may open it. */
 void recorder_share(void);
