@@ -96,7 +96,7 @@ static void short_functions_are_elided_and_long_ones_kept(void)
 	is(functions[recorder_number(quick)].calls, 256);
 	is(recorder_unpatched(recorder_number(slow)), 0);
 	is(functions[recorder_number(slow)].state, ABI_FUNCTION_KEPT);
-	is(functions[recorder_number(slow)].calls, 300);
+	ok(functions[recorder_number(slow)].calls >= 300);
 	d = take();
 	is(n_recorded(&d, slow), 300);
 	decoded_free(&d);
