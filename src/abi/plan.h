@@ -103,7 +103,7 @@ struct abi_plan_site {
 	uint32_t fixup;	     /* the first of n_fixups */
 	uint32_t operand;    /* the first of n_operands */
 	uint32_t schema;     /* offset in the text: "LEVEL CHANNEL:NAME TYPE FIELD ..." of a mark or
-				of arguments; 0: none */
+				of arguments, the result's field last; 0: none */
 	uint64_t semaphore;  /* address of a mark's 16-bit counter; 0: none */
 	uint32_t flags;	     /* ABI_SITE_... */
 	uint16_t code_bytes; /* 0: nothing is displaced */

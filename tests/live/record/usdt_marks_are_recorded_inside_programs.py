@@ -6,11 +6,13 @@ operands, in threads and children; the program computes what it computes alone.
 arguments: DUET PROGRAM LIBDUET [N]
 """
 import os
+import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from recorder import record, view  # noqa: E402
-from trial import cmd, is_, ok, paths, run, run_cases, work  # noqa: E402
+from trial import cmd, duet, is_, ok, paths, run, run_cases, start, until, work  # noqa: E402
 
 program, libduet = paths(2)
 N = int(sys.argv[4]) if len(sys.argv) > 4 else 5000
@@ -51,6 +53,18 @@ def threads_and_children_record():
     is_(len({e["pid"] for e in found}), 2, "two processes")
 
 
+def a_running_program_is_attached_to():
+    p = start(program, "slow", stdin=subprocess.PIPE)
+    recorder = start(duet, "record", "-o", work + "/running", "-v", "--usdt-by", "program", "-p", str(p.pid), *MARKS)
+    until(lambda: os.path.exists(work + "/running/ust") and len(cmd("view", "-e", "shop:order", work + "/running")[1]) > 1000, "it records")
+    n = int(p.communicate()[0])
+    status, _, err = recorder.end(signal.SIGINT)
+    is_(status, 0, "duet record -p: " + err)
+    numbers = [e[0] for e in events(work + "/running", "shop:order", "number")]
+    ok(numbers and numbers == list(range(numbers[0], n)), "from one hit on, all", "%d of %d" % (len(numbers), n))
+    ok(abs(len(events(work + "/running", "shop:guarded")) - len(numbers)) <= 1, "with the semaphore")
+
+
 def texts_that_are_none_do_no_harm():
     trace, _ = recorded("text", "text")
     is_(events(trace, "shop:order", "number", "text"), [(1, "(null)"), (2, "(fault)"), (3, "(fault)"), (4, "tea")], "texts")
@@ -79,6 +93,6 @@ def a_way_that_does_not_exist_is_refused():
     is_((status, "--usdt-by magic" in err), (2, True), "the message: " + err)
 
 
-run_cases(every_hit_is_an_event_with_its_operands, an_unwanted_mark_keeps_its_semaphore, threads_and_children_record,
+run_cases(every_hit_is_an_event_with_its_operands, an_unwanted_mark_keeps_its_semaphore, threads_and_children_record, a_running_program_is_attached_to,
           texts_that_are_none_do_no_harm, contexts_and_filters_are_those_of_events,
           a_mark_without_room_is_refused_or_left_to_the_kernel, a_way_that_does_not_exist_is_refused)

@@ -5,12 +5,14 @@
  *   usdt order N       N hits of shop:order (number, text, sum) and of shop:guarded, if it is wanted
  *   usdt threads N     the same in 8 threads
  *   usdt fork N        the same in a child
+ *   usdt slow          the same, one each millisecond until standard input ends; prints how many
  *   usdt text          shop:order with texts that are no texts
  *   usdt cramped N     shop:cramped, which has no room for a jump
  *
  * Prints a sum over the results, so that a changed register shows.
  */
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -72,6 +74,17 @@ static uint64_t hits(uint64_t n)
 	return sum;
 }
 
+static uint64_t slow_hits(void)
+{
+	struct pollfd end = { .fd = 0, .events = POLLIN };
+	uint64_t i, wrong = 0;
+
+	for (i = 0; !poll(&end, 1, 1); i++)
+		wrong +=
+			order((int)i, "slow", i, 1) != ((i * 7 + 2) ^ 3 ^ i) || guarded(i) != i + 1;
+	return wrong ? UINT64_MAX : i;
+}
+
 static void *thread(void *n)
 {
 	return (void *)(uintptr_t)hits(*(uint64_t *)n);
@@ -112,6 +125,8 @@ int main(int argc, char **argv)
 		sum = in_threads(n);
 	else if (!strcmp(what, "fork"))
 		sum = in_child(n);
+	else if (!strcmp(what, "slow"))
+		sum = slow_hits();
 	else if (!strcmp(what, "text"))
 		sum = order(1, NULL, 1, 1) + order(2, (const char *)16, 2, 2) +
 		      order(3, (const char *)UINTPTR_MAX, 3, 3) + order(4, "tea", 4, 4);
