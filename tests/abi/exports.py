@@ -13,10 +13,10 @@ import subprocess
 import sys
 
 LIBC = re.compile(r"libc\.so\.6|ld-linux[-\w]*\.so\.\d")
-# libduet-libc stands in front of these.
+# libduet-libc stands in front of these; libduet-cyg has the two that compilers call.
 INTERPOSED = set("""malloc calloc realloc free memalign posix_memalign aligned_alloc valloc pvalloc
     reallocarray malloc_usable_size cfree pthread_mutex_lock pthread_mutex_trylock
-    pthread_mutex_timedlock pthread_mutex_unlock""".split())
+    pthread_mutex_timedlock pthread_mutex_unlock __cyg_profile_func_enter __cyg_profile_func_exit""".split())
 # Functions of libc that a guest must not call: they print, end the program, start threads or take signals.
 NEVER = set("""printf puts putchar fprintf vprintf vfprintf fputs fputc fwrite perror exit _exit abort
     __assert_fail pthread_create fork vfork system popen signal sigaction setenv putenv
@@ -29,7 +29,7 @@ def read(*argv):
 
 def check(path):
     problems = []
-    is_libc = "duet-libc" in path
+    is_libc = "duet-libc" in path or "duet-cyg" in path
     is_reader = "duet-read" in path  # no guest, but it neither prints nor exits
     is_guest = not is_reader and "duet-control" not in path
     flags = read("readelf", "-dW", path)

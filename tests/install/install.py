@@ -50,7 +50,7 @@ def main():
         duet, pc = one(root, "bin/duet"), one(root, "duet.pc")
         if not one(root, "libduet.so").is_symlink() or one(root, "libduet.so.0").is_symlink():
             sys.exit("libduet.so is not a link to libduet.so.0")
-        for name in "libduet-libc.so", "duet/duet.h", "man1/duet.1", "man3/duet.3", "system/duet@.service", \
+        for name in "libduet-libc.so", "libduet-cyg.so", "duet/duet.h", "man1/duet.1", "man3/duet.3", "system/duet@.service", \
                 "user/duet@.service", "system/duet-lend.socket", "system/duet-lend.service", "sysusers.d/duet.conf", \
                 "tmpfiles.d/duet.conf", "bash-completion/completions/duet":
             one(root, name)

@@ -3,7 +3,7 @@
  * analysis/report/heap.h - the heap of programs, from lttng_ust_libc events.
  *
  * A block lives from the event that allocates it to the event that frees it; its size is the
- * requested one. Order (head of src/inproc/wrap_libc.c): the event of free() precedes the call, all
+ * requested one. Order (head of src/inproc/wrap/libc.c): the event of free() precedes the call, all
  * others follow theirs, also that of realloc(). So an address may be allocated again while it is
  * live: its owner is inside a realloc() whose event is still to come, and that event ends the older
  * of the two blocks; a free() ends the younger one.

@@ -59,10 +59,37 @@ static bool wants_libc(const struct recording *a)
 	return false;
 }
 
+/* Programs built with -finstrument-functions call libduet-cyg. */
+static bool wants_cyg(const struct recording *a)
+{
+	static const char channel[] = "lttng_ust_cyg_profile";
+
+	for (int i = 0; i < a->n_events; i++)
+		if (!strncmp(a->events[i].pattern, channel, sizeof channel - 1))
+			return true;
+	return false;
+}
+
+/* -errno if there is no memory. */
+static int preload_also(struct recording *a, const char *library)
+{
+	char *before = a->preloads;
+
+	if (asprintf(&a->preloads, "%s%s%s", library, a->o.preload ? ":" : "",
+		     a->o.preload ? a->o.preload : "") < 0) {
+		a->preloads = before;
+		return -1;
+	}
+	free(before);
+	a->o.preload = a->preloads;
+	return 0;
+}
+
 /* A program that is not linked with libduet needs it for its calls to be recorded. */
 static int choose_preload(struct recording *a)
 {
-	const char *libc = NULL;
+	const char *libc = NULL, *cyg;
+	char path[4096];
 
 	if (wants_libc(a)) {
 		libc = cmd_find_library("libduet-libc.so", a->preload, sizeof a->preload);
@@ -72,15 +99,21 @@ static int choose_preload(struct recording *a)
 					 "and free cannot be recorded");
 	}
 	a->o.preload = libc;
+	if (wants_cyg(a)) {
+		cyg = cmd_find_library("libduet-cyg.so", path, sizeof path);
+		if (!cyg)
+			return cmd_error("record",
+					 "libduet-cyg.so is not installed: without it functions of "
+					 "-finstrument-functions cannot be recorded");
+		if (preload_also(a, cyg))
+			return cmd_error("record", "no memory");
+	}
 	if (!a->calls.n && !a->o.calls.n_marks)
 		return 0;
 	if (!a->o.library)
 		return cmd_error("record", "libduet.so.0 is not installed: without it calls of "
 					   "functions and marks cannot be recorded");
-	if (libc && asprintf(&a->preloads, "%s:%s", a->o.library, libc) < 0)
-		return cmd_error("record", "no memory");
-	a->o.preload = libc ? a->preloads : a->o.library;
-	return 0;
+	return preload_also(a, a->o.library) ? cmd_error("record", "no memory") : 0;
 }
 
 /* Whether a session "default" records already: then ours gets another name. */

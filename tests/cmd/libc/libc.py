@@ -118,7 +118,7 @@ class Recording:
 
 
 class Heap:
-    """The addresses of one process, followed through its events as wrap_libc.c explains them.  An address
+    """The addresses of one process, followed through its events as wrap/libc.c explains them.  An address
     may be live twice for a while, if the event that ends the older block is a realloc's, still to come.
 
     A forked child has its parent's blocks: unknown addresses may be freed, unless the heap is

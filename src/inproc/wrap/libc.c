@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/wrap_libc.c - libduet-libc.so: record a program's use of the heap as events.
+ * inproc/wrap/libc.c - libduet-libc.so: record a program's use of the heap as events.
  *
  * It is preloaded before malloc and related functions, and records their arguments and results in
  * the events and fields that readers know from LTTng-UST.  The real functions are the next ones in
