@@ -311,7 +311,7 @@ struct fcalls_tree {
 	uint64_t n_beyond; /* calls on paths beyond FCALLS_NODES_MAX; they count for their caller */
 	struct fcalls_losses losses;
 };
-enum { FCALLS_NODES_MAX = 1 << 20 };
+enum { FCALLS_NODES_MAX = 1 << 19 };
 
 /*
  * fcalls_tree_open - sum all calls of @o by path.
