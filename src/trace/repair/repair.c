@@ -201,31 +201,49 @@ static int copy_file(const char *from, const char *to, struct diag *d)
 	return out < 0 ? out : finish(out, to, err ? err : (int)n, d);
 }
 
-/* Copies the files duet keeps beside the traces: readings of clocks, maps of processes. */
-static int copy_duet_dir(const char *from, const char *to, struct diag *d)
+/* Copies the files of directory FROM/@name to TO/@name, which must not exist; not those below it. */
+static int copy_files(const char *from, const char *to, const char *name, struct diag *d)
 {
 	char old[4096], new[4096];
 	struct dirent *e;
 	DIR *dir;
 	int err = 0;
 
-	if (snprintf(old, sizeof old, "%s/.duet", from) >= (int)sizeof old ||
-	    snprintf(new, sizeof new, "%s/.duet", to) >= (int)sizeof new)
+	if (snprintf(old, sizeof old, "%s/%s", from, name) >= (int)sizeof old ||
+	    snprintf(new, sizeof new, "%s/%s", to, name) >= (int)sizeof new)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", from);
 	dir = opendir(old);
 	if (!dir || mkdir(new, 0777)) { /* nothing to copy, or copied before */
 		if (dir)
 			closedir(dir);
-		return 0;
+		return -EEXIST;
 	}
 	while (!err && (e = readdir(dir))) {
 		if (e->d_name[0] == '.')
 			continue;
-		if (snprintf(old, sizeof old, "%s/.duet/%s", from, e->d_name) < (int)sizeof old &&
-		    snprintf(new, sizeof new, "%s/.duet/%s", to, e->d_name) < (int)sizeof new)
+		if (snprintf(old, sizeof old, "%s/%s/%s", from, name, e->d_name) <
+			    (int)sizeof old &&
+		    snprintf(new, sizeof new, "%s/%s/%s", to, name, e->d_name) < (int)sizeof new)
 			err = copy_file(old, new, d);
 	}
 	closedir(dir);
+	return err;
+}
+
+/*
+ * Copies the files duet keeps beside the traces: readings of clocks, maps of processes; calls of
+ * functions and their plans.
+ */
+static int copy_duet_dir(const char *from, const char *to, struct diag *d)
+{
+	static const char *const parts[] = { ".duet", ".duet/calls", ".duet/plans" };
+	int err = 0;
+
+	for (unsigned i = 0; i < sizeof parts / sizeof *parts && !err; i++) {
+		err = copy_files(from, to, parts[i], d);
+		if (err == -EEXIST)
+			err = 0;
+	}
 	return err;
 }
 

@@ -83,6 +83,8 @@ def every_call_of_every_thread_is_recorded():
     [k] = kept(trace)
     is_(set(k.names.values()) >= {"work", "leaf"}, True, "the plan names them")
     is_(os.path.exists(trace + "/kernel"), False, "the kernel was not recorded")
+    is_(cmd("repair", trace, trace + "-sound")[0], 0, "a copy is made")
+    is_(dict(counted(trace + "-sound")), noted(out), "it has the calls too")
 
 
 def children_are_planned_when_they_are_first_seen():
