@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/calls/internal.h"
+#include "analysis/calls/pipe.h"
 #include "base/atomic.h"
 
 struct edge_slot {
@@ -160,19 +161,18 @@ static inline void prefetch(const struct sums *s, const struct block *b, uint32_
 			1);
 }
 
-static int on_block(void *context, struct each *e)
+static int add_block(void *context, const struct block *b, uint32_t thread)
 {
 	struct sums *s = context;
-	const struct block *b = &e->block;
 	int err = 0;
 
 	for (uint32_t i = 0; i < b->n_cuts && !err; i++)
-		if (block_overlaps(&b->cuts[i], e->o))
-			err = add_call(s, &b->cuts[i], e->thread);
+		if (block_overlaps(&b->cuts[i], s->o))
+			err = add_call(s, &b->cuts[i], thread);
 	for (uint32_t i = 0; i < b->n && !err; i++)
-		if (likely(block_overlaps(&b->calls[i], e->o))) {
+		if (likely(block_overlaps(&b->calls[i], s->o))) {
 			prefetch(s, b, i);
-			err = add_call(s, &b->calls[i], e->thread);
+			err = add_call(s, &b->calls[i], thread);
 		}
 	return err;
 }
@@ -338,11 +338,18 @@ static int name_slowest(struct fcalls_report *r)
 static int read_blocks(struct sums *s, struct diag *d)
 {
 	static const struct pass_analysis all = { .about = "calls", .on_event = nothing };
-	struct each e = { .c = s->r->calls, .o = s->o, .on_block = on_block, .context = s };
-	int err = pass_run(&s->r->run, s->r->calls->trace, &s->o->range, &all, s, d);
+	struct pipe pipe;
+	struct each e = { .c = s->r->calls, .o = s->o, .on_block = pipe_put, .context = &pipe };
+	int err = pass_run(&s->r->run, s->r->calls->trace, &s->o->range, &all, s, d), late;
 
+	if (err)
+		return err;
+	/* a pattern is matched against functions, which the other thread numbers meanwhile */
+	pipe_open(&pipe, add_block, s, !s->o->pattern);
+	err = each_block(&e, d);
+	late = pipe_close(&pipe);
 	if (!err)
-		err = each_block(&e, d);
+		err = late;
 	return err ? err : name_slowest(s->r);
 }
 
