@@ -439,6 +439,121 @@ static void calls_that_never_return_are_open(void)
 	}
 }
 
+/* ---------------------------------------------------------------- losses and damage */
+
+static uint32_t n_dropped;
+static uint64_t dice = 1;
+
+static int drop_some(struct made *m, struct made_thread *t)
+{
+	dice = dice * 6364136223846793005u + 1442695040888963407u;
+	if (t->sequence && dice >> 60 == 0) {
+		n_dropped++;
+		return 1;
+	}
+	(void)m;
+	return 0;
+}
+
+/* Whatever is recorded, a walk nests and has the calls that fcalls_each has. */
+static void check_order(struct fcalls_losses *l)
+{
+	struct trace *trace = open_trace();
+	struct fcalls *c = open_calls(trace);
+	struct fcalls_tree *tree;
+	struct fcalls_report r;
+	struct got g = { .c = c }, walked = { .c = c };
+	struct diag d = { "" };
+	int64_t last_ns = INT64_MIN;
+
+	is(fcalls_each(c, &all, keep, &g, &d), 0);
+	walk_calls(c, &walked, &last_ns);
+	is(fcalls_report_open(&r, c, &all, 3, &d), 0);
+	is(r.n_calls, g.n);
+	is(fcalls_tree_open(&tree, c, &all, &d), 0);
+	fcalls_losses(c, l);
+	fcalls_tree_close(tree);
+	fcalls_report_close(&r);
+	free(g.calls);
+	free(walked.calls);
+	fcalls_close(c);
+	trace_close(trace);
+}
+
+static void lost_batches_are_counted_and_calls_still_nest(void)
+{
+	for (int i = 0; i < n_trees; i++) {
+		struct tree *t = malloc(sizeof *t);
+		struct fcalls_losses l;
+
+		n_dropped = 0;
+		memset(t, 0, sizeof *t);
+		t->state = seed + 77 + (uint64_t)i;
+		t->now = 1000000;
+		t->calls = calloc(MOST, sizeof *t->calls);
+		made_open(&t->m, path, FUNCTIONS);
+		t->m.drops = drop_some;
+		made_thread(&t->m, t->now)->limit = 40 + (uint32_t)draw(t, 500);
+		for (int n = 0; n < 20000; n++)
+			step(t, 0);
+		t->m.drops = NULL; /* a gap at the end would not show */
+		made_end_batch(&t->m, &t->m.threads[0], t->now >> t->m.shift, 0);
+		made_close(&t->m);
+		check_order(&l);
+		is(l.lost_batches, n_dropped);
+		is(l.n_damaged + l.n_torn, 0);
+		free(t->calls);
+		free(t);
+		io_remove_tree(path);
+		mkdir(path, 0700);
+	}
+}
+
+/* Changes some bytes of a file. */
+static void damage(const char *name, size_t from, uint32_t n)
+{
+	char file[256];
+	struct stat st;
+	uint8_t byte;
+	int fd;
+
+	snprintf(file, sizeof file, "%s/%s", path, name);
+	fd = open(file, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		exit(1);
+	for (; n-- && (size_t)st.st_size > from;) {
+		off_t at;
+
+		dice = dice * 6364136223846793005u + 1442695040888963407u;
+		at = (off_t)(from + (dice >> 20) % ((size_t)st.st_size - from));
+		byte = (uint8_t)(dice >> 8);
+		if (pwrite(fd, &byte, 1, at) != 1)
+			exit(1);
+	}
+	close(fd);
+}
+
+static void damaged_recordings_are_read_to_their_end(void)
+{
+	for (int i = 0; i < n_trees * 3; i++) {
+		struct tree *t = malloc(sizeof *t);
+		struct fcalls_losses l;
+
+		make_tree(t, seed + 500 + (uint64_t)i, 2, 3000);
+		made_close(&t->m);
+		damage("ust/uid/0/64-bit/calls_0", 100, 1 + (uint32_t)i % 40);
+		if (i % 3 == 1)
+			damage(".duet/calls/4242-1", 0, 3000);
+		if (i % 3 == 2)
+			damage(".duet/plans/abcd000000000000000000000000000000000000", 8, 30);
+		check_order(&l);
+		free(t->calls);
+		free(t);
+		io_remove_tree(path);
+		mkdir(path, 0700);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	n_trees = argc > 1 ? atoi(argv[1]) : n_trees;
@@ -449,6 +564,8 @@ int main(int argc, char **argv)
 		return 1;
 	run(calls_equal_the_reference);
 	run(calls_that_never_return_are_open);
+	run(lost_batches_are_counted_and_calls_still_nest);
+	run(damaged_recordings_are_read_to_their_end);
 	io_remove_tree(path);
 	return test_status();
 }
