@@ -36,8 +36,11 @@ static uint64_t all_ns(const struct fcalls_tree *tree)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = tree->at[0].child; i; i = tree->at[i].next)
+	for (uint32_t i = tree->at[0].child; i && !tree->is_estimated; i = tree->at[i].next)
 		sum += tree->at[i].total_ns;
+	/* the outermost functions of a profile may have no sample */
+	for (uint32_t i = 1; i < tree->n && tree->is_estimated; i++)
+		sum += tree->at[i].self_ns;
 	return sum;
 }
 
@@ -58,7 +61,7 @@ static const char *kind_name(enum fcalls_kind kind)
 /* Whether recording costs more than 30 % of a call's mean time. */
 static bool is_heavy(const struct printing *p, const struct fcalls_node *n)
 {
-	return n->kind == FCALLS_FUNCTION && n->calls &&
+	return n->kind == FCALLS_FUNCTION && n->calls && n->total_ns &&
 	       (double)p->hook_ns_x256 / 256 * (double)n->calls > 0.3 * (double)n->total_ns;
 }
 
@@ -76,7 +79,7 @@ static void add_path(struct printing *p, const struct fcalls_node *n, uint32_t d
 		n->kind == FCALLS_FUNCTION ? fcalls_function(p->g->calls, n->id) : NULL;
 	struct table *t = &p->table;
 	char indented[640];
-	bool heavy = is_heavy(p, n);
+	bool heavy = is_heavy(p, n), is_unsampled = p->tree->is_estimated && !n->total_ns;
 	int indent = (int)(depth * INDENT < INDENT_MAX ? depth * INDENT : INDENT_MAX);
 
 	p->n_heavy += heavy;
@@ -84,9 +87,14 @@ static void add_path(struct printing *p, const struct fcalls_node *n, uint32_t d
 	table_text(t, kind_name(n->kind));
 	table_text(t, n->name);
 	table_text(t, f ? f->object : "");
-	table_number(t, (int64_t)n->total_ns);
-	table_real(t, percent(n->total_ns, p->all_ns));
-	table_number(t, (int64_t)n->self_ns);
+	if (is_unsampled) {
+		for (int i = 0; i < 3; i++)
+			table_nothing(t);
+	} else {
+		table_number(t, (int64_t)n->total_ns);
+		table_real(t, percent(n->total_ns, p->all_ns));
+		table_number(t, (int64_t)n->self_ns);
+	}
 	for (int i = 0; i < FCALLS_PARTS; i++)
 		table_number_or_nothing(t, p->tree->has_split && n->kind == FCALLS_FUNCTION,
 					(int64_t)n->total.ns[i]);
@@ -106,6 +114,8 @@ static bool is_left_out(const struct printing *p, const struct fcalls_node *n, u
 {
 	if (p->g->depth && depth >= p->g->depth)
 		return true;
+	if (p->tree->is_estimated) /* a function without a sample may call others that have some */
+		return n->total_ns && n->total_ns < p->g->over_ns;
 	if (n->total_ns < p->g->over_ns)
 		return true;
 	return !p->g->is_json && !p->g->shows_all && n->total_ns < p->all_ns / SHARE;

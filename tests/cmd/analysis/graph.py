@@ -215,6 +215,14 @@ def a_profile_is_a_tree_only(duet, where):
     check([t["is_estimated"], row(t["paths"], function="work")["calls"]], [1, 1000])
 
 
+def functions_of_a_profile_without_a_sample_are_there(duet, where):
+    r = profile(where + "/r", 11, [(0, "", 0, 0, 0), (0, "main", 1, 0, 0), (1, "work", 1000, 10, 100)])
+    t = duet.json("graph", "--tree", r)
+    check([(p["function"], p["calls"], p["total_ns"]) for p in t["paths"]], [("main", 1, None), ("work", 1000, 10000)])
+    check(t["all_ns"], 10000)
+    check("main" in duet.text("graph", "--tree", r), True)
+
+
 def the_hook_and_elided_functions_are_shown(duet, where):
     r = shop(where + "/r", hook_ns=80, elided={"tiny": (500, 2500)}, lost=4)
     t = duet.json("graph", "--tree", r)
