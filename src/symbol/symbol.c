@@ -137,3 +137,11 @@ const char *symbols_find(struct symbols *s, const char *path, const char *build_
 
 	return symbols_locate(s, path, build_id, offset, &into, &address);
 }
+
+const char *symbols_find_written(struct symbols *s, const char *path, const char *build_id,
+				 uint64_t offset)
+{
+	const char *name = symbols_find(s, path, build_id, offset);
+
+	return name ? symbol_written(s, name) : NULL;
+}

@@ -123,8 +123,12 @@ unsigned symbol_frames(struct symbol_file *f, uint64_t address, const struct sym
 const char *symbols_find(struct symbols *s, const char *path, const char *build_id,
 			 uint64_t offset);
 
+/* symbols_find_written - the same, as the source writes the name: for people. */
+const char *symbols_find_written(struct symbols *s, const char *path, const char *build_id,
+				 uint64_t offset);
+
 /*
- * symbols_locate - the same, with the position.
+ * symbols_locate - as symbols_find, with the position.
  *
  * @into: receives the bytes from the function's start; 0 if there is no function.
  * @address: receives the address in the file's own numbering; @offset if the file has none.

@@ -146,6 +146,8 @@ static int fill(struct heap_sites *s, uint32_t i, const struct module_location *
 				        * is one more */
 	}
 	p->kind = kind_of(&p->frame);
+	if (p->frame.function)
+		p->frame.function = symbol_written(s->symbols, p->frame.function);
 	return 0;
 }
 

@@ -221,7 +221,7 @@ static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t 
 	if (slot->value)
 		return slot->value - 1;
 	if (is_known)
-		name = symbols_find(p->symbols, at.path, at.build_id, at.offset);
+		name = symbols_find_written(p->symbols, at.path, at.build_id, at.offset);
 	else
 		name = kallsyms_find(p->kallsyms, call);
 	if (!name && is_known) {

@@ -84,7 +84,7 @@ void view_symbols_add(struct out *o, struct view_symbols *w, int64_t pid, uint64
 	if (!w)
 		return;
 	is_mapped = modules_find(w->modules, pid, clock, call, &at);
-	name = is_mapped ? symbols_find(w->symbols, at.path, at.build_id, at.offset)
+	name = is_mapped ? symbols_find_written(w->symbols, at.path, at.build_id, at.offset)
 			 : kallsyms_find(w->kallsyms, call);
 	if (!is_mapped && !name)
 		return;
