@@ -76,11 +76,13 @@ static int on_enter(struct timeline *t, struct timeline_row *row, struct timelin
 	return one.is_hidden || one.is_early ? 0 : timeline_report(t, item);
 }
 
-static int on_leave(struct timeline *t, struct timeline_row *row, struct timeline_item *item)
+/* Calls on different stacks of a thread may cross: then those above end too, as slices must nest. */
+static int on_leave(struct timeline *t, struct timeline_row *row, struct timeline_item *item,
+		    const char *name)
 {
 	uint32_t i = row->n_open;
 
-	while (i && row->open[i - 1].pair != TIMELINE_CALL)
+	while (i && (row->open[i - 1].pair != TIMELINE_CALL || row->open[i - 1].name != name))
 		i--;
 	return i ? timeline_close_above(t, row, i - 1, item, NULL) : 0;
 }
@@ -96,7 +98,7 @@ int timeline_on_call(struct timeline *t, const struct fcalls_item *call)
 		return -ENOMEM;
 	item.thread = (uint32_t)thread;
 	if (call->is == FCALLS_LEAVE)
-		return on_leave(t, &t->rows[thread], &item);
+		return on_leave(t, &t->rows[thread], &item, call->name);
 	item.name = call->name;
 	item.name_size = (uint32_t)strlen(call->name);
 	return on_enter(t, &t->rows[thread], &item, t->o->from_ns);
