@@ -43,7 +43,7 @@ KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/build_id.c", "src/elf
 PARTS = ("base/*.c", "clock/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "net/message.c", "patch/*.c", "symbol/*.c", "trace/hosts.c",
          "trace/symbols/kallsyms.c", "trace/symbols/modules.c")
 CALLS = ["src/analysis/%s.c" % n for n in (
-    "pass", "threads", "calls/batch", "calls/edges", "calls/files", "calls/functions")]
+    "pass", "threads", "calls/batch", "calls/edges", "calls/files", "calls/functions", "calls/resolve")]
 DOORS = {"fuzz_calls": ("calls_batch", "calls_file", "calls_plan"), "fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt"), "parts": tuple(seeds.DOORS)}
 FORMAT = b"""name: e
 ID: 99

@@ -4,8 +4,11 @@
  *
  *   files.c      calls files and plans of the recording, checked
  *   functions.c  numbers of functions, one for each function of a file
+ *   processes.c  whose batches: calls files by pid and time
  *   index.c      where each batch lies; its thread
- *   batch.c      one batch as calls, with times, self times and callers
+ *   batch.c      one batch as calls, with times and self times
+ *   resolve.c    their callers
+ *   pipe.c       batches passed from one thread to another
  *   each.c       all batches, one thread after another
  *   edges.c      a batch as entries and exits in the order of time
  *   walk.c       entries, exits and events in the order of time; spans.c: open spans of a thread;
@@ -191,6 +194,11 @@ static inline uint32_t fcalls_number(struct fcalls *c, uint32_t process, uint32_
 	return fcalls_number_of(c, process, function);
 }
 void functions_fini(struct fcalls *c);
+
+/* processes.c: find calls files and plans; set the process of @ref, which is the number of its source.
+ * 0 or -ENOMEM. */
+int processes_find(struct fcalls *c);
+int processes_set(struct fcalls *c, struct batch_ref *ref);
 
 /* index.c */
 /* batch_bytes - make the bytes of @ref readable; batch_release - they are not needed now. */
