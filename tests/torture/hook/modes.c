@@ -257,7 +257,7 @@ static void calls_are_recorded_within_a_function(void)
 		switches(i);
 		quick(i);
 	}
-	configure(plan(ABI_CALLS_EXACT)); /* sends what there is: take() itself is not within */
+	configure(plan(ABI_CALLS_EXACT)); /* sends the batch: take() itself is not within */
 	recorder_configure(&p);
 	for (int i = 0; i < 100; i++) {
 		grandparent(i, 0);

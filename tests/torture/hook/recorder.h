@@ -85,7 +85,7 @@ void decode_batch(struct decoded *d, const struct abi_calls_batch_header *h, con
 		  uint32_t n);
 /* decode_sent - append the calls of all batches of the thread. */
 void decode_sent(struct decoded *d, uint32_t tid);
-/* decode_file - what was sent, then the unfinished batch and the open calls of the area. */
+/* decode_file - sent batches, then the unfinished batch and the open calls of the area. */
 void decode_file(struct decoded *d, const struct abi_calls_thread *area);
 void decoded_free(struct decoded *d);
 /* decoded_number - how many calls of @function: open, unwound or neither. */
