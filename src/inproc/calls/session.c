@@ -342,15 +342,16 @@ bool calls_unpatch(uint32_t function)
 {
 	struct target *t;
 	uint32_t site;
-	bool done = false;
+	bool done;
 
 	if (!try_lock())
 		return false;
 	t = apply_find(function, &site);
-	if (t && target_give_back(t, site)) {
-		store(target_function_state(t, site), ABI_FUNCTION_ELIDED);
-		done = true;
-	}
+	done = t && !process_is_sandboxed() && target_give_back(t, site);
+	/* What is forbidden now is so the next time. */
+	if (t)
+		store(target_function_state(t, site),
+		      done ? ABI_FUNCTION_ELIDED : ABI_FUNCTION_KEPT);
 	leave_try();
 	return done;
 }

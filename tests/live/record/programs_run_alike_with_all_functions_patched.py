@@ -3,7 +3,9 @@
 """Unmodified programs of the system print the same with every patchable function of theirs and of all their libraries patched:
 shells that fork, interpreters, threads, libraries opened later, compression, a database.
 
-arguments: DUET LIBDUET [N]
+arguments: DUET SANDBOXED LIBDUET [N]
+
+SANDBOXED: a program that forbids itself, on pain of death, what patching takes.
 
 Each program does N times as much; short: 1, long: 50.
 """
@@ -15,8 +17,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from recorder import record  # noqa: E402
 from trial import is_, ok, paths, run, run_cases, work  # noqa: E402
 
-libduet, = paths(1)
-N = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+sandboxed, libduet = paths(2)
+N = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 MODES = ("governed", "exact", "profile")
 
 SHELL = r"""
@@ -118,5 +120,9 @@ def compression_runs_alike():
     is_(run("xz", "-t", data + ".xz")[0], 0, "what it wrote is sound")
 
 
-run_cases(a_shell_and_its_children_run_alike, python_with_threads_and_modules_runs_alike,
+def a_sandbox_is_not_tested():
+    alike(sandboxed)
+
+
+run_cases(a_sandbox_is_not_tested, a_shell_and_its_children_run_alike, python_with_threads_and_modules_runs_alike,
           lua_with_longjmp_and_coroutines_runs_alike, a_database_runs_alike, compression_runs_alike)
