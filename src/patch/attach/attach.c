@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -297,6 +298,21 @@ struct answer {
 	struct diag reason;
 };
 
+/* An exec waits, holding a lock that PTRACE_SEIZE wants too, until all other threads are reaped, by
+ * their tracer if they have one.  A timer reaps them while we wait for that lock. */
+static void reap_regularly(void)
+{
+	const struct itimerval every = { { 0, 5000 }, { 0, 5000 } };
+	struct sigaction a = { .sa_handler = thread_reap, .sa_flags = SA_RESTART };
+	sigset_t alarm;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigaction(SIGALRM, &a, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
 static void in_child(pid_t pid, int mem, const struct attach_options *o, struct answer *a)
 {
 	struct session s = {
@@ -304,6 +320,7 @@ static void in_child(pid_t pid, int mem, const struct attach_options *o, struct 
 	};
 
 	s.t.deadline_ns = ms_from_now(o->wait_ms ? o->wait_ms : WAIT_MS);
+	reap_regularly();
 	a->err = attach(&s);
 	world_fini(&s.world);
 	safe_close(s.safe);

@@ -96,6 +96,9 @@ struct thread {
 /* thread_seize - become its tracer and ask it to stop.  0, -ESRCH, -EPERM. */
 int thread_seize(struct thread *h, pid_t tid);
 
+/* thread_reap - a signal handler: while thread_seize() waits, reap threads of ours that ended. */
+void thread_reap(int number);
+
 /* thread_ask - ask a thread that we trace to stop. */
 void thread_ask(struct thread *h);
 

@@ -19,11 +19,39 @@
 /* The kernel's own errors of calls that it repeats; not in headers for programs. */
 #define ERESTARTNOHAND 514
 
+enum { SEIZED = 4096 };
+static pid_t seized[SEIZED]; /* the last ones */
+static unsigned n_seized;
+static volatile sig_atomic_t is_seizing;
+
+/* A wait for any child would take stops too, so each is looked at first. */
+void thread_reap(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	for (unsigned i = 0; is_seizing && i < SEIZED && i < n_seized; i++) {
+		siginfo_t info = { 0 };
+		id_t tid = (id_t)seized[i];
+
+		if (!waitid(P_PID, tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) &&
+		    info.si_pid && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+			waitid(P_PID, tid, &info, WEXITED | WNOHANG | __WALL);
+	}
+	errno = saved;
+}
+
 int thread_seize(struct thread *h, pid_t tid)
 {
+	int err;
+
 	*h = (struct thread){ .tid = tid };
-	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD))
-		return -errno;
+	is_seizing = 1;
+	err = ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) ? -errno : 0;
+	is_seizing = 0;
+	if (err)
+		return err;
+	seized[n_seized++ % SEIZED] = tid;
 	thread_ask(h);
 	return 0;
 }
