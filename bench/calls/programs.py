@@ -5,7 +5,8 @@
     programs.py DUET [ROUNDS [WORKLOAD ...]]
 
 Each round runs every workload once plainly, once under `duet record --graph` with the governor, and once under
-`uftrace record`.  The figure is the ratio of elapsed times within the round; printed are median, lowest and highest.
+`uftrace record`.  The figure is the ratio within the round of the time that all their processes took from the CPUs, the
+collector and planning included; elapsed time varies with the machine's other work.  Printed are median, lowest, highest.
 uftrace patches programs built for it, or with symbols; of a stripped program it records library calls only.  So a ratio of
 uftrace stands beside the number of calls that it recorded.
 
@@ -15,12 +16,12 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 LUA = """
 local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
@@ -68,9 +69,10 @@ def prepare(where):
 
 
 def seconds(command):
-    begin = time.monotonic()
+    used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    begin = used()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    spent = time.monotonic() - begin
+    spent = used() - begin
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stderr}")
     return spent
