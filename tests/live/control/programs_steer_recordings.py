@@ -137,7 +137,7 @@ def hostile_collectors_do_no_harm():
     s.bind(runtime + "/sock-evil")
     s.listen(8)
     answers = [b"", b"{", b'{"ok":true', b"\0" * 100, b'{"ok":true,"path":7}\n', b'{"ok":true' + b" " * 9000,
-               b'{"ok":false,"error":"' + b"x" * 8000 + b'"}', b'{"ok":false}', b'{"ok":true,"path":"\\u0041"}']
+               b'{"ok":false,"error":"' + b"x" * 8000 + b'"}', b'{"ok":false}', b'{"ok":true,"path":"\\ud800"}']
     wanted = ["EPIPE", "EPROTO", "EPROTO", "EPROTO", "EPROTO", "EPROTO", "EREMOTEIO", "EREMOTEIO", "EPROTO"]
 
     def serve():
