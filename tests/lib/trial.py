@@ -43,6 +43,7 @@ for variable in [v for v in os.environ if v.startswith("DUET_") and v != "DUET_N
 work = tempfile.mkdtemp(prefix="duet-%s-" % name)
 runtime = work + "/run"
 os.environ["DUET_RUNTIME_DIR"] = runtime
+os.environ["XDG_CACHE_HOME"] = work + "/cache"  # plans of programs
 sys.stdout.reconfigure(line_buffering=True, errors="replace")
 
 

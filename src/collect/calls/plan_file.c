@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "collect/calls/plan_cache.h"
 #include "collect/calls/planner.h"
 #include "elf/build_id.h"
 #include "rules/nearest.h"
@@ -136,8 +137,15 @@ void planner_list_patterns(struct planner *p)
 			found_of(p->calls->found, p->selection.patterns[i]);
 }
 
-static void count_found(struct planner *p, const struct patch_file *f,
-			const struct patch_count *counts)
+/* The patterns that name the file: their counts are its own. */
+static bool names_file(const char *pattern, const char *path, const char *soname)
+{
+	return *pattern != '!' && patch_file_is(pattern, path, soname);
+}
+
+/* @f: NULL: each pattern that names the file has matched something of it. */
+static void count_found(struct planner *p, const char *path, const char *soname,
+			const struct patch_file *f, const struct patch_count *counts)
 {
 	const struct selection *s = &p->selection;
 
@@ -146,14 +154,14 @@ static void count_found(struct planner *p, const struct patch_file *f,
 			i < s->n_patterns ? s->patterns[i] : s->within[i - s->n_patterns];
 		struct calls_pattern *found;
 
-		if (*pattern == '!' || !patch_file_is(pattern, patch_path(f), patch_soname(f)) ||
+		if (!names_file(pattern, path, soname) ||
 		    !(found = found_of(p->calls->found, pattern)))
 			continue;
 		found->files++;
 		found->matched += counts[i].matched;
 		found->patched += counts[i].patched;
 		find_reason(found, &counts[i]);
-		if (!counts[i].matched && !*found->nearest)
+		if (f && !counts[i].matched && !*found->nearest)
 			find_nearest(found, pattern, f);
 	}
 }
@@ -181,8 +189,7 @@ static void set_aside(const struct planner *p, const char *build_id)
 }
 
 /* Functions whose arguments were wanted in vain: nothing is left out silently. */
-static void report_arguments(struct planner *p, const struct patch_file *f,
-			     const struct patch_count *counts)
+static void report_arguments(struct planner *p, const char *path, const struct patch_count *counts)
 {
 	uint32_t n = 0;
 	struct diag d;
@@ -195,22 +202,77 @@ static void report_arguments(struct planner *p, const struct patch_file *f,
 		  "--graph-args: of %u functions of %.100s the arguments are not recorded: there "
 		  "is no "
 		  "debug information about them, or they take structs by value",
-		  n, last_component(patch_path(f)));
+		  n, last_component(path));
 	planner_trouble(p, &d);
+}
+
+static struct patch_count *new_counts(const struct patch_request *r, uint32_t *n)
+{
+	*n = r->n_patterns + r->n_within + r->n_marks + 1;
+	return calloc(*n, sizeof(struct patch_count));
 }
 
 static int make_plan(struct planner *p, const struct patch_file *f, bool is_counted, struct diag *d)
 {
 	struct patch_request r = selection_request(&p->selection);
-	struct patch_count *counts =
-		calloc((size_t)r.n_patterns + r.n_within + r.n_marks + 1, sizeof *counts);
+	uint32_t n_counts;
+	struct patch_count *counts = new_counts(&r, &n_counts);
 	int n = counts ? patch_make_plan(f, &r, p->calls->plans, counts, d)
 		       : diag_fail(d, -ENOMEM, "no memory");
 
-	if (n >= 0 && is_counted)
-		count_found(p, f, counts);
-	if (n >= 0 && is_counted)
-		report_arguments(p, f, counts);
+	if (n >= 0 && is_counted) {
+		count_found(p, patch_path(f), patch_soname(f), f, counts);
+		report_arguments(p, patch_path(f), counts);
+	}
+	if (n > 0 && !p->calls->o->tenant)
+		plan_cache_put(&p->selection, patch_path(f), patch_build_id(f), p->calls->plans,
+			       counts, n_counts, patch_soname(f), n);
+	free(counts);
+	return n;
+}
+
+/* A pattern of this file that matched nothing is reported with the nearest names, which a cached
+ * plan does not have. */
+static bool all_matched(const struct selection *s, const char *path, const char *soname,
+			const struct patch_count *counts)
+{
+	for (uint32_t i = 0; i < s->n_patterns + s->n_within; i++)
+		if (!counts[i].matched &&
+		    names_file(i < s->n_patterns ? s->patterns[i] : s->within[i - s->n_patterns],
+			       path, soname))
+			return false;
+	return true;
+}
+
+/* Takes the plan from the cache.  Returns its sites, or 0. */
+static int take_cached(struct planner *p, const char *path, const char *build_id, bool fresh)
+{
+	struct patch_request r = selection_request(&p->selection);
+	char id[ELF_BUILD_ID_HEX] = "", soname[PLAN_CACHE_SONAME];
+	uint32_t n_counts;
+	struct patch_count *counts;
+	bool is_known;
+	int n = 0;
+
+	if (p->calls->o->tenant || !elf_build_id(path, id))
+		return 0;
+	id[2 * ABI_BUILD_ID_BYTES] = 0;
+	is_known = has_plan(p, id);
+	if ((build_id && strncmp(build_id, id, strlen(build_id)) != 0) || is_known || fresh)
+		return 0; /* the usual way tells it, or sets the older plan aside */
+	counts = new_counts(&r, &n_counts);
+	if (counts)
+		n = plan_cache_take(&p->selection, path, id, p->calls->plans, counts, n_counts,
+				    soname);
+	if (n && !all_matched(&p->selection, path, soname, counts)) {
+		unlinkat(p->calls->plans, id, 0);
+		n = 0;
+	}
+	if (n) {
+		count_found(p, path, soname, NULL, counts);
+		report_arguments(p, path, counts);
+		p->n_plans++;
+	}
 	free(counts);
 	return n;
 }
@@ -260,7 +322,7 @@ int planner_plan_file(struct planner *p, const char *path, const char *build_id,
 		      struct diag *d)
 {
 	struct patch_file *f;
-	int err;
+	int err, n;
 
 	if (build_id && !fresh && has_plan(p, build_id))
 		return 0;
@@ -270,6 +332,8 @@ int planner_plan_file(struct planner *p, const char *path, const char *build_id,
 	if (!planner_wants(p, path) && !fresh)
 		return plan_unwanted(p, path, build_id);
 	err = check_file(path, d);
+	if (!err && (n = take_cached(p, path, build_id, fresh)))
+		return n;
 	if (!err)
 		err = patch_open(&f, path, NULL, d);
 	if (err == -ENODATA)

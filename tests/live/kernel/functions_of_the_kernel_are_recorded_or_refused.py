@@ -31,7 +31,7 @@ WRONG = [
     (["--graph-over", "1ms"], "--graph FUNCTIONS"),
     (["--graph-args"], "--graph FUNCTIONS"),
     (["--graph-args", "-k", "sched_switch"], "--graph FUNCTIONS"),
-    (["--graph", "x", "--graph-depth", "0"], "1 to 50"),
+    (["--graph", "x", "--graph-depth", "0"], "1 to 65535"),
     (["--graph", "x", "--graph-depth", "51"], "1 to 50"),
     (["--graph", "x,,y"], "empty pattern"),
     (["-k", "function:x", "-f", "a == 1"], "takes no filter"),
