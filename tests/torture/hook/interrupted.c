@@ -53,19 +53,33 @@ static CALLED int handled_outer(int n)
 	return handled(n) + handled(n + 1);
 }
 
+static volatile uint64_t n_handled;
+
 static void on_signal(int signal)
 {
 	handled_outer(signal);
+	n_handled++;
 }
 
 /* ---------------------------------------------------------------- signals */
 
 static volatile bool is_over;
 
+static volatile bool is_flood;
+
+/*
+ * The next signal comes when the handler of the one before has run, so that the thread goes on in
+ * between.  In a flood a handler may follow the other without end, and an interrupted hook waits: then
+ * its batch cannot be reused, and calls of handlers are lost, counted.
+ */
 static void *send_signals(void *thread)
 {
 	while (!is_over) {
+		uint64_t before = n_handled;
+
 		pthread_kill(*(pthread_t *)thread, SIGUSR1);
+		while (!is_flood && !is_over && n_handled == before)
+			sched_yield();
 		for (volatile int i = 0; i < 300; i++)
 			;
 	}
@@ -95,6 +109,26 @@ static void with_signals(int flags, void work(void))
 	sigaction(SIGUSR1, &action, NULL);
 }
 
+/* In a flood each call is recorded, or counted as lost. */
+static void check_flood(void)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	struct decoded d = { 0 };
+	uint64_t n = 0;
+
+	recorder_flush();
+	decode_sent(&d, tid);
+	n += decoded_number(&d, recorder_number(node), false, false);
+	n += decoded_number(&d, recorder_number(leaf), false, false);
+	n += decoded_number(&d, recorder_number(handled), false, false);
+	n += decoded_number(&d, recorder_number(handled_outer), false, false);
+	is(n + d.lost, counts->ended + counts->in_handler);
+	ok(!d.is_wrong && !d.is_torn);
+	decoded_free(&d);
+	recorder_clear();
+	*counts = (struct counts){ 0 };
+}
+
 static void check_all(void)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
@@ -120,7 +154,8 @@ static void work_in_trees(void)
 {
 	uint64_t end = milliseconds() + times * 3;
 
-	while (milliseconds() < end && *recorder_sent_number < MOST_BATCHES / 2)
+	while ((milliseconds() < end || counts->in_handler <= 10) &&
+	       *recorder_sent_number < MOST_BATCHES / 2)
 		node(10);
 }
 
@@ -144,6 +179,14 @@ static void calls_of_handlers_on_another_stack_are_recorded(void)
 	check_all();
 }
 
+static void calls_in_a_flood_of_signals_are_recorded_or_counted(void)
+{
+	is_flood = true;
+	with_signals(0, work_in_trees);
+	is_flood = false;
+	check_flood();
+}
+
 /* ---------------------------------------------------------------- handlers that jump */
 
 static sigjmp_buf back;
@@ -152,6 +195,7 @@ static volatile bool may_jump;
 static void on_signal_jump(int signal)
 {
 	handled_outer(signal);
+	n_handled++;
 	if (may_jump) {
 		may_jump = false;
 		counts->jumps++;
@@ -328,6 +372,7 @@ int main(int argc, char **argv)
 	recorder_open(ABI_CALLS_EXACT);
 	run(calls_of_handlers_are_recorded);
 	run(calls_of_handlers_on_another_stack_are_recorded);
+	run(calls_in_a_flood_of_signals_are_recorded_or_counted);
 	run(calls_left_by_handlers_are_recorded);
 	run(children_have_their_own_calls);
 	run(children_of_vfork_write_as_their_parents);
