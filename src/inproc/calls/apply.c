@@ -409,10 +409,14 @@ static void replace_plan(const struct loaded *o, const char *path, int dir)
 		plan_close(&p);
 		return;
 	}
-	if (target_make(t)) {
-		leave_to_older(t);
+	if (!target_make(t))
+		return;
+	leave_to_older(t);
+	/* The unwinder cannot be asked in a hook: without it an exception would end the program here. */
+	if (unwind_has_unwinder())
+		target_wait(t);
+	else
 		target_patch(t, PATCH_LIVE);
-	}
 }
 
 void apply_generation(void)

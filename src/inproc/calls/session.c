@@ -40,6 +40,9 @@ static struct signal_lock lock = SIGNAL_LOCK_FREE;
 static void *owner;	/* of the lock: its thread's `calls_here` */
 static bool is_stopped; /* the session has ended, and all that was patched is switched off */
 
+static void look_if_free(bool is_late);
+static uint32_t look_again; /* a thread found the lock taken: the one that has it looks */
+
 void calls_lock(void)
 {
 	calls_inside();
@@ -51,6 +54,8 @@ void calls_unlock(void)
 {
 	store(&owner, NULL);
 	signal_lock_release(&lock);
+	if (load(&look_again))
+		look_if_free(true);
 	calls_outside();
 }
 
@@ -338,6 +343,13 @@ EXPORT int duet_i_calls_apply(uint32_t flags)
 
 /* ---------------------------------------------------------------- in hooks */
 
+/* Whether the governor may give the function up: not one that switches recording, or that must be
+ * seen for another reason. */
+static bool may_elide(const struct target *t, uint32_t site)
+{
+	return calls_kind_of(t->plan.sites[site].flags) == CALLS_CALL && !process_is_sandboxed();
+}
+
 bool calls_unpatch(uint32_t function)
 {
 	struct target *t;
@@ -347,7 +359,9 @@ bool calls_unpatch(uint32_t function)
 	if (!try_lock())
 		return false;
 	t = apply_find(function, &site);
-	done = t && !process_is_sandboxed() && target_give_back(t, site);
+	/* Two threads may have decided. */
+	done = t && (load(target_function_state(t, site)) == ABI_FUNCTION_ELIDED ||
+		     (may_elide(t, site) && target_give_back(t, site)));
 	/* What is forbidden now is so the next time. */
 	if (t)
 		store(target_function_state(t, site),
@@ -389,15 +403,46 @@ void calls_poll(void)
 	leave_try();
 }
 
+/*
+ * The hook runs where the loader's lock may be held, and the thread that has ours may wait for the
+ * loader: so it never waits.  The one that has the lock looks again, when libraries that were opened
+ * meanwhile may run already: then only what can be patched under threads is.
+ */
+static void look(bool is_late)
+{
+	if (is_stopped || !apply_changed())
+		return;
+	apply_objects();
+	if (is_late)
+		apply_patch(PATCH_LIVE);
+	else
+		apply_patch_new();
+}
+
+static void look_if_free(bool is_late)
+{
+	sigset_t block, before;
+
+	sigfillset(&block);
+	pthread_sigmask(SIG_BLOCK, &block, &before);
+	store(&look_again, 1);
+	while (load(&look_again) && !pthread_mutex_trylock(&lock.mutex)) {
+		store(&owner, &calls_here);
+		store(&look_again, 0);
+		look(is_late);
+		store(&owner, NULL);
+		pthread_mutex_unlock(&lock.mutex);
+		is_late = true;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void calls_objects_changed(void)
 {
 	/* dlopen of our own, to find the unwinder */
 	if (!calls.shared || load(&owner) == &calls_here || process_is_sandboxed())
 		return;
-	calls_lock();
-	if (!is_stopped && apply_changed()) {
-		apply_objects();
-		apply_patch_new();
-	}
-	calls_unlock();
+	calls_inside();
+	look_if_free(false);
+	calls_outside();
 }

@@ -208,7 +208,8 @@ static void count(struct target *t)
 		refused += t->states[i] == SITE_REFUSED || t->states[i] == SITE_WAITS;
 		if (t->states[i] == SITE_REFUSED)
 			store(target_function_state(t, i), ABI_FUNCTION_REFUSED);
-		if (t->states[i] == SITE_WAITS)
+		if (t->states[i] == SITE_WAITS &&
+		    load(target_function_state(t, i)) != ABI_FUNCTION_ELIDED)
 			store(target_function_state(t, i), ABI_FUNCTION_WAITS);
 	}
 	store(&o->n_patched, patched);
@@ -247,21 +248,54 @@ static struct text_change original(const struct target *t, uint32_t i)
 	return c;
 }
 
+void target_wait(struct target *t)
+{
+	for (uint32_t i = 0; t->arena && i < t->plan.head->n_sites; i++)
+		if (t->states[i] == SITE_UNPATCHED)
+			t->states[i] = SITE_WAITS;
+	count(t);
+}
+
+/* Whether the bytes at the site are still those that were put there: the file may have been unloaded
+ * while nobody looked, and other code may lie there, or nothing. */
+static bool is_ours(const struct target *t, uint32_t i, int mem)
+{
+	const struct abi_plan_site *s = &t->plan.sites[i];
+	const uint8_t *at = site_bytes(t, i);
+	uint8_t now[JUMP_BYTES], jump[JUMP_BYTES];
+
+	if (syscall(SYS_pread64, mem, now, sizeof now, at) != (long)sizeof now)
+		return false;
+	if (s->kind == ABI_SITE_ISLAND)
+		return now[0] == 0xeb;
+	return text_jump(jump, (uintptr_t)at, (uintptr_t)t->arena + t->heads[i]) &&
+	       !memcmp(now + 1, jump + 1, sizeof now - 1);
+}
+
 bool target_restore(struct target *t)
 {
 	uint32_t n = t->arena && t->is_loaded ? t->plan.head->n_sites : 0;
 	struct batch b;
+	int mem;
 
 	if (!n)
 		return true;
-	if (!batch_open(&b, t, TEXT_QUIET, SITE_UNPATCHED, n))
+	mem = text_memory_open();
+	if (mem < 0)
 		return false;
+	if (!batch_open(&b, t, TEXT_QUIET, SITE_UNPATCHED, n)) {
+		syscall(SYS_close, mem);
+		return false;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		struct text_change c = original(t, i);
-		if (is_patched(t->states[i]))
+		if (is_patched(t->states[i]) && is_ours(t, i, mem))
 			batch_add(&b, i, &c);
+		else if (is_patched(t->states[i]))
+			t->states[i] = SITE_REFUSED;
 	}
 	batch_close(&b);
+	syscall(SYS_close, mem);
 	for (uint32_t i = 0; i < n; i++)
 		if (t->plan.sites[i].kind == ABI_SITE_ISLAND && t->states[i] == SITE_UNPATCHED)
 			clear_island(t, i);

@@ -81,6 +81,9 @@ void target_unloaded(struct target *t) HIDDEN;
  * patched now. */
 uint32_t target_patch(struct target *t, enum patch_how how) HIDDEN;
 
+/* target_wait - its sites that are not patched wait until all threads are stopped. */
+void target_wait(struct target *t) HIDDEN;
+
 /* target_switch - switch patched sites: those with @on[i], or all for NULL.  Returns false if some
  * stay as they are.  Threads may run. */
 bool target_switch(struct target *t, const uint8_t *which, bool on) HIDDEN;

@@ -200,6 +200,13 @@ static void add_plain(struct unwind *u)
 	unwinder_add(u->begin, u->end, header);
 }
 
+static bool has_unwinder;
+
+bool unwind_has_unwinder(void)
+{
+	return load(&has_unwinder);
+}
+
 void unwind_register(struct unwind *u)
 {
 	void (*register_frames)(const void *, void *) = NULL;
@@ -215,6 +222,7 @@ void unwind_register(struct unwind *u)
 	find(&register_frames, library, "__register_frame_info");
 	if (!register_frames || !get.cfa || !get.data)
 		return;
+	store(&has_unwinder, true);
 	u->is_registered = true; /* the list's end is four zeros, which follow */
 	register_frames(u->frames.bytes, u->mapping + u->size - OBJECT_BYTES);
 }

@@ -47,4 +47,7 @@ void unwind_add(struct unwind *u, const struct unwind_range *r) CALLS_HIDDEN;
  */
 void unwind_register(struct unwind *u) CALLS_HIDDEN;
 
+/* unwind_has_unwinder - whether the program had an unwinder when unwind_register looked last. */
+bool unwind_has_unwinder(void) CALLS_HIDDEN;
+
 #endif

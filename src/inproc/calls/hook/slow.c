@@ -186,7 +186,7 @@ static void decide(uint32_t number)
 	    calls_unpatch(number))
 		return;
 	store(&function->quanta, 0);
-	store(&function->state, ABI_FUNCTION_KEPT);
+	compare_exchange(&function->state, &state, ABI_FUNCTION_KEPT); /* unless elided meanwhile */
 }
 
 static void end_call(struct calls_self *s, const struct calls_frame *f, bool is_unwound)
