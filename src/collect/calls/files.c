@@ -39,7 +39,8 @@ bool calls_file_open(int dir, const char *name, struct calls_file *f)
 	f->fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (f->fd < 0)
 		return false;
-	if (!fstat(f->fd, &st) && S_ISREG(st.st_mode) && st.st_uid == owner_of(dir) &&
+	if (!fstat(f->fd, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	    st.st_uid == owner_of(dir) &&
 	    pread(f->fd, &f->head, sizeof f->head, 0) == (ssize_t)sizeof f->head &&
 	    f->head.magic == ABI_CALLS_MAGIC && f->head.version == ABI_CALLS_VERSION &&
 	    f->head.epoch) {

@@ -136,6 +136,17 @@ static uint64_t used_size(const struct calls_file *f)
 	return at < f->size ? at : f->size;
 }
 
+/* Removes the name if it still is that file: the process may have executed another program, which
+ * makes a file of the same name. */
+static void remove_file(int dir, const struct calls_file *f)
+{
+	struct stat st, named;
+
+	if (!fstat(f->fd, &st) && !fstatat(dir, f->name, &named, AT_SYMLINK_NOFOLLOW) &&
+	    st.st_dev == named.st_dev && st.st_ino == named.st_ino)
+		unlinkat(dir, f->name, 0);
+}
+
 static void keep_file(void *arg, const struct calls_file *f)
 {
 	struct keeping *k = arg;
@@ -157,7 +168,7 @@ static void keep_file(void *arg, const struct calls_file *f)
 	else
 		k->n++;
 	if (!err && !f->is_used)
-		unlinkat(k->c->dir, f->name, 0);
+		remove_file(k->c->dir, f);
 }
 
 /* ---------------------------------------------------------------- plans */
@@ -385,7 +396,7 @@ static void sweep_file(void *arg, const struct calls_file *f)
 	if (f->is_used)
 		release(NULL, f);
 	else
-		unlinkat(w->dir, f->name, 0);
+		remove_file(w->dir, f);
 }
 
 void calls_sweep(int dir)

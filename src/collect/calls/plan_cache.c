@@ -35,6 +35,16 @@ struct entry {
 	/* key, counts, plan */
 };
 
+/* For the user alone, whatever the umask: that of a recording with --group is another. */
+static int make_directory(const char *path)
+{
+	mode_t mask = umask(0077);
+	int err = io_make_dirs(path);
+
+	umask(mask);
+	return err;
+}
+
 /* -1: there is none that is the user's own. */
 static int open_directory(bool make)
 {
@@ -49,7 +59,7 @@ static int open_directory(bool make)
 		n = snprintf(path, sizeof path, "%s/.cache/duet", home);
 	else
 		return -1;
-	if (n < 0 || n >= (int)sizeof path || (make && io_make_dirs(path)))
+	if (n < 0 || n >= (int)sizeof path || (make && make_directory(path)))
 		return -1;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077))
@@ -77,19 +87,41 @@ static void add_patterns(struct text *t, const char *what, const char *const *pa
 		text_addf(t, "%s %s\n", what, patterns[i]);
 }
 
+/* Names come from a separate debug file too, wherever it is found: src/symbol. */
+static void add_debug_files(struct text *t, const char *path, const char *build_id)
+{
+	const char *home = secure_getenv("HOME"), *slash = strrchr(path, '/');
+	const char *cache = secure_getenv("DEBUGINFOD_CACHE_PATH");
+	int directory = slash ? (int)(slash - path) : 0;
+	char debug[PATH_MAX];
+
+	snprintf(debug, sizeof debug, "/usr/lib/debug/.build-id/%.2s/%.60s.debug", build_id,
+		 build_id + 2);
+	add_file(t, "debug", debug);
+	snprintf(debug, sizeof debug, "/usr/lib/debug%.*s", directory, path);
+	add_file(t, "debug", debug); /* directories: files in them come and go */
+	snprintf(debug, sizeof debug, "%.*s/.debug", directory, path);
+	add_file(t, "debug", debug);
+	snprintf(debug, sizeof debug, "%.4000s.debug", path);
+	add_file(t, "debug", debug);
+	snprintf(debug, sizeof debug, "%s%s/%s/debuginfo",
+		 cache	? cache
+		 : home ? home
+			: "",
+		 cache ? "" : "/.cache/debuginfod_client", build_id);
+	add_file(t, "debug", debug);
+}
+
 /* False without memory.  The caller frees @t. */
 static bool make_key(struct text *t, const struct selection *s, const char *path,
 		     const char *build_id)
 {
 	struct patch_request r = selection_request(s);
-	char debug[128];
 
-	snprintf(debug, sizeof debug, "/usr/lib/debug/.build-id/%.2s/%.60s.debug", build_id,
-		 build_id + 2);
 	text_addf(t, "duet %s plan %u file %s\n", DUET_VERSION, ABI_PLAN_VERSION, path);
 	add_file(t, "program", "/proc/self/exe");
 	add_file(t, "file", path);
-	add_file(t, "debug", debug);
+	add_debug_files(t, path, build_id);
 	text_addf(t, "mode %d depth %u over %llu elide %u %u arguments %d\n", (int)r.mode, r.depth,
 		  (unsigned long long)r.threshold_ns, r.elide_under_ns, r.elide_after_calls,
 		  r.has_arguments);

@@ -305,9 +305,13 @@ static int plan_unwanted(struct planner *p, const char *path, const char *build_
 {
 	char id[ELF_BUILD_ID_HEX] = "";
 
-	if (!build_id && elf_build_id(path, id))
-		build_id = id;
-	if (!build_id || has_plan(p, build_id))
+	/* A program names path and build ID: an empty plan under another file's ID would hide that
+	 * file from all programs of the session. */
+	if (!elf_build_id(path, id) || (build_id && strncmp(build_id, id, strlen(build_id)) != 0))
+		return build_id ? -ESTALE : 0;
+	id[2 * ABI_BUILD_ID_BYTES] = 0;
+	build_id = id;
+	if (has_plan(p, build_id))
 		return 0;
 	p->n_plans++;
 	return write_empty_plan(p, build_id, path);

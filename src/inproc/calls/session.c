@@ -234,11 +234,17 @@ static int begin_in(struct session_file *f)
 	return err;
 }
 
-/* Takes part in the session that wants calls, if there is one, and makes stubs.  -ENOENT: there is
- * none.  Under the lock. */
+/*
+ * Takes part in the session that wants calls, if there is one, and makes stubs.  -ENOENT: there is
+ * none.  Under the lock.
+ *
+ * @may_restore: all other threads are stopped.  Then nothing is asked of the collector for what was prepared
+ * before; -EAGAIN: a library was opened since, whose windows nobody knows.
+ */
 static int prepare(bool may_restore)
 {
 	struct session_file f;
+	bool is_new = false;
 	int err = 0;
 
 	if (!find_session(&f))
@@ -248,8 +254,11 @@ static int prepare(bool may_restore)
 			err = -EBUSY; /* stubs have the numbers of another session */
 		else
 			err = begin_in(&f);
+		is_new = true;
 	}
 	session_release(&f);
+	if (!err && may_restore && !is_new)
+		return apply_changed() ? -EAGAIN : 0;
 	if (!err)
 		apply_objects();
 	return err;
