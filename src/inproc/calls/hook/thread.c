@@ -113,6 +113,20 @@ static bool renew_process(void)
 	return true;
 }
 
+/* Linux 5.14; older kernels say EINVAL. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Gives the area its memory: a store into a page of a full tmpfs would end the program by SIGBUS.
+ * The nodes of a profile are not included. */
+static bool has_memory(struct abi_calls_thread *area)
+{
+	return !madvise(area, offsetof(struct abi_calls_thread, paths) & ~(size_t)4095,
+			MADV_POPULATE_WRITE) ||
+	       errno == EINVAL;
+}
+
 static bool take(struct abi_calls_thread *area, uint32_t tid)
 {
 	uint32_t none = 0;
@@ -130,10 +144,11 @@ static struct abi_calls_thread *find_area(uint32_t tid)
 	for (uint32_t i = 0; i < n && i < ABI_CALLS_THREADS; i++)
 		if (!load(&calls_area(i)->tid) && take(calls_area(i), tid))
 			return calls_area(i);
-	while (n < ABI_CALLS_THREADS)
+	/* Areas below n_threads have their memory. */
+	while (n < ABI_CALLS_THREADS && has_memory(calls_area(n)))
 		if (compare_exchange(&shared->n_threads, &n, n + 1))
 			return take(calls_area(n), tid) ? calls_area(n) : find_area(tid);
-	for (uint32_t i = 0; i < ABI_CALLS_THREADS; i++) {
+	for (uint32_t i = 0; i < load(&shared->n_threads) && i < ABI_CALLS_THREADS; i++) {
 		uint32_t other = load(&calls_area(i)->tid);
 
 		if (syscall(SYS_tgkill, pid, other, 0) && errno == ESRCH &&
