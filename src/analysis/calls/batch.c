@@ -276,7 +276,8 @@ static int add_call(struct decoder *d, uint32_t function, uint64_t duration)
 
 /* ---------------------------------------------------------------- notes */
 
-/* function, depth, zigzag(quanta from its entry to the last exit) */
+/* function, depth, zigzag(quanta from its entry to the last exit).  Only frames of the area are
+ * announced: a deeper one is damage, and would cost time for each level. */
 static int take_open(struct decoder *d, bool *is_sound)
 {
 	uint64_t function, depth, zigzag;
@@ -284,7 +285,7 @@ static int take_open(struct decoder *d, bool *is_sound)
 	int err;
 
 	*is_sound = take(d, &function) && take(d, &depth) && take(d, &zigzag) &&
-		    function < ABI_CALLS_FUNCTIONS && depth < FCALLS_DEPTH_MAX &&
+		    function < ABI_CALLS_FUNCTIONS && depth < ABI_CALLS_FRAMES &&
 		    is_time(d->ref, zigzag);
 	if (!*is_sound)
 		return 0;
