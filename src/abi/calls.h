@@ -16,7 +16,7 @@
  *   ABI_CALLS_FUNCTIONS_AT   struct abi_calls_function[ABI_CALLS_FUNCTIONS], by number
  *   ABI_CALLS_THREADS_AT     struct abi_calls_thread[n_threads], ABI_CALLS_THREAD_BYTES each
  *
- * The file is sparse: pages that nobody wrote cost nothing.
+ * The file is sparse: pages that were never written cost nothing.
  *
  * A thread collects its calls in one of its two batches.  A full batch becomes one event
  * duet_calls:batch of the session (payload: struct abi_calls_batch_header, then u8[] calls).  When

@@ -132,7 +132,7 @@ _Static_assert(sizeof(struct abi_plan_fixup) == 16, "layout both sides agree on"
 
 enum abi_operand_place {
 	ABI_OPERAND_CONSTANT = 1, /* value */
-	ABI_OPERAND_REGISTER = 2, /* reg, of which the low `bytes` */
+	ABI_OPERAND_REGISTER = 2, /* the low `bytes` of reg */
 	ABI_OPERAND_MEMORY = 3,	  /* at reg + (index << scale) + value; reg ABI_OPERAND_RIP: the
 				     address `value` of the file */
 	ABI_OPERAND_VECTOR = 4,	  /* xmm<reg> */

@@ -124,7 +124,7 @@ static bool is_own(const char *name)
 
 /* What the dynamic symbols say about exceptions. */
 struct unwinding {
-	bool uses_unwinder; /* that can be told of stubs */
+	bool uses_unwinder; /* stubs can be registered with it */
 	bool walks_objects; /* it looks for unwind information itself */
 	bool has_handlers;
 };

@@ -140,7 +140,7 @@ static bool find_in(const struct patch_file *f, uint32_t type, const char *name,
 		*address = s.st_value;
 		n_found++;
 	}
-	return n_found == 1; /* static variables of one name are not told apart */
+	return n_found == 1; /* static variables of one name cannot be distinguished */
 }
 
 /* "foo" or "foo+8", which leads the memory operand. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/calls/index.c - opens the calls of a recording: where each batch lies, and of which thread.
+ * analysis/calls/index.c - opens the calls of a recording: position and thread of each batch.
  *
  * Only heads of batches are read.  A batch of some 2500 calls costs 96 bytes here.  Then batches can
  * be read in any order: one thread after another, or all threads side by side.

@@ -227,7 +227,7 @@ static bool is_old_plan_name(const char *name)
 	       strspn(name + n + 1, "0123456789") == strlen(name + n + 1);
 }
 
-/* Of a file without wanted functions nobody needs the plan. */
+/* The plan of a file without wanted functions is not needed. */
 static bool has_sites(int dir, const char *name)
 {
 	struct abi_plan p;

@@ -259,7 +259,7 @@ static int take_cached(struct planner *p, const char *path, const char *build_id
 	id[2 * ABI_BUILD_ID_BYTES] = 0;
 	is_known = has_plan(p, id);
 	if ((build_id && strncmp(build_id, id, strlen(build_id)) != 0) || is_known || fresh)
-		return 0; /* the usual way tells it, or sets the older plan aside */
+		return 0; /* planning reports it, or sets the older plan aside */
 	counts = new_counts(&r, &n_counts);
 	if (counts)
 		n = plan_cache_take(&p->selection, path, id, p->calls->plans, counts, n_counts,

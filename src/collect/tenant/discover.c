@@ -213,7 +213,7 @@ static int visit_others(const struct tenants_scan *l, int shm, const struct pair
 }
 
 /*
- * The directories of users with running programs, of which no one can make many.  Each is at the
+ * The directories of users with running programs, and no user can make many of them.  Each is at the
  * expense of the program's user.  Those of no running program are visited too, for programs that
  * changed their uid; all of them together have one payer.  The names are read first: a program that
  * made one of them runs when /proc is read.

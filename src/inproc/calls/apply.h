@@ -29,7 +29,7 @@ void apply_objects(void) HIDDEN;
 /* apply_patch - patch all targets.  Returns the number of objects with patched functions. */
 uint32_t apply_patch(enum patch_how how) HIDDEN;
 /* apply_patch_new - patch the targets that apply_objects has just made: of files that dlopen is
- * about to return, so nobody runs in them. */
+ * about to return, so no thread runs in them. */
 void apply_patch_new(void) HIDDEN;
 /* apply_generation - take over changed plans, without asking for any.  Under the lock. */
 void apply_generation(void) HIDDEN;

@@ -239,7 +239,7 @@ static int begin_in(struct session_file *f)
  * none.  Under the lock.
  *
  * @may_restore: all other threads are stopped.  Then nothing is asked of the collector for what was prepared
- * before; -EAGAIN: a library was opened since, whose windows nobody knows.
+ * before; -EAGAIN: a library was opened since, and its windows are unknown.
  */
 static int prepare(bool may_restore)
 {

@@ -257,7 +257,7 @@ void target_wait(struct target *t)
 }
 
 /* Whether the bytes at the site are still those that were put there: the file may have been unloaded
- * while nobody looked, and other code may lie there, or nothing. */
+ * between two sessions, and other code may lie there, or nothing. */
 static bool is_ours(const struct target *t, uint32_t i, int mem)
 {
 	const struct abi_plan_site *s = &t->plan.sites[i];

@@ -292,7 +292,7 @@ static bool reaches(const struct target *t)
 	return high - low < REACH;
 }
 
-/* The same bytes again but for distances to the file, and heads: nobody is in these parts. */
+/* The same bytes again but for distances to the file, and heads: no thread is in these parts. */
 static bool write_again(struct target *t)
 {
 	size_t bytes = t->arena_bytes - PAGE;

@@ -3,7 +3,7 @@
  * inproc/calls/unwinder.c - exceptions of files that were linked with -static-libgcc pass through
  * stubs.
  *
- * Such a file has an unwinder of its own that cannot be told of code.  It asks libc's _dl_find_object
+ * Such a file has an unwinder of its own with which code cannot be registered.  It asks libc's _dl_find_object
  * which unwind information a return address has.  The word by which the file calls that function is
  * replaced: ours knows stubs, and passes everything else on.  Nothing is interposed by name, so other
  * files are not touched.  Unwinders that walk dl_iterate_phdr instead are older; the planner refuses

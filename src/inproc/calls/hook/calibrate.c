@@ -3,7 +3,7 @@
  * inproc/calls/hook/calibrate.c - the cost of one recorded call, measured when recording begins.
  *
  * Reports show it beside durations.  A stub of our own calls the hooks of exact mode, in an area
- * that nobody reads, with signals blocked.
+ * that no reader sees, with signals blocked.
  */
 #include <sys/mman.h>
 

@@ -5,7 +5,7 @@
  * The word of a batch holds the time of its last record and its length, so one compare-and-exchange
  * reserves bytes for a record and dates the next one.  It is not locked: only handlers of this
  * thread compete.  The bytes are put in by an OR, because the eight bytes may reach into the record
- * of a handler; bytes that nobody reserved are zero.
+ * of a handler; unreserved bytes are zero.
  *
  * Bytes first and the word after would need no reservation, but the bytes would overwrite the
  * record of a handler that came between.
