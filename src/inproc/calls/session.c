@@ -428,6 +428,19 @@ static void look(bool is_late)
 		apply_patch_new();
 }
 
+/* Hooks hold the lock for moments only; the few tries are for them. */
+static bool take_soon(void)
+{
+	enum { TRIES = 64 };
+
+	for (int i = 0; i < TRIES; i++) {
+		if (!pthread_mutex_trylock(&lock.mutex))
+			return true;
+		syscall(SYS_sched_yield);
+	}
+	return false;
+}
+
 static void look_if_free(bool is_late)
 {
 	sigset_t block, before;
@@ -435,7 +448,7 @@ static void look_if_free(bool is_late)
 	sigfillset(&block);
 	pthread_sigmask(SIG_BLOCK, &block, &before);
 	store(&look_again, 1);
-	while (load(&look_again) && !pthread_mutex_trylock(&lock.mutex)) {
+	while (load(&look_again) && take_soon()) {
 		store(&owner, &calls_here);
 		store(&look_again, 0);
 		look(is_late);
