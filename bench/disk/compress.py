@@ -24,7 +24,7 @@ duet = build + "/src/cmd/duet"
 rounds = int(os.environ.get("ROUNDS", "3"))
 ways = os.environ.get("WAYS", "none zstd:1 zstd:3 zstd:9").split()
 walk = os.environ.get("WALK", "/usr")
-preload = build + "/src/inproc/libduet-libc.so"
+preload = build + "/src/inproc/libduet-libc.so.0"
 
 
 def cpu_of(pid):

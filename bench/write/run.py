@@ -48,7 +48,7 @@ def measure(a, table, work, parts):
     programs["start"] = parts["start"]
     events = Events(table, work, duet, parts["event-duet"], lttng, parts.get("event-lttng"))
     kinds = {"event": events, "start": Begin(table, work, duet, lttng, programs),
-             "find": Find(table, work, duet, lttng, parts["libduet-libc.so"])}
+             "find": Find(table, work, duet, lttng, parts["libduet-libc.so.0"])}
     for _ in range(a.rounds):
         for name, kind in kinds.items():
             if a.only in (None, name):
