@@ -21,7 +21,9 @@
 #ifndef DUET_DUET_H
 #define DUET_DUET_H
 
+#include <duet/check.h>
 #include <duet/map.h>
+#include <duet/mistake.h>
 #include <duet/site.h>
 #include <duet/types.h>
 
@@ -53,8 +55,9 @@
  *
  * @channel, @name: identifiers; the event is "channel:name".
  * @format: a string literal in the language of printf.  Each conversion is a field.  The word
- * before it is the field's name.  %s copies the string, and NULL is allowed.  %n, %m and %ls are
- * refused.  A `*` makes a field "width".
+ * before it is the field's name.  %s copies the string, up to a precision, and NULL is allowed; %ls
+ * and %lc are copied in UTF-8; %m is the number in errno.  A `*` makes a field "width".  %n, arguments
+ * by position (%1$d) and decimal floating point do not compile.
  *
  * An event without arguments is trace_mark(channel, name, "").  Any thread or signal handler.
  * Since 0.1.
@@ -64,6 +67,7 @@
 /* trace_mark_level - trace_mark() with a level, DUET_EMERG .. DUET_DEBUG.  Since 0.1. */
 #define trace_mark_level(channel, name, level, ...)                                                \
 	do {                                                                                       \
+		DUET_I_CHECK_FORMAT("" DUET_I_HEAD(__VA_ARGS__));                                  \
 		struct duet_i_site *duet_i_site_;                                                  \
 		DUET_I_SITE(duet_i_site_, #channel ":" #name, DUET_I_HEAD(__VA_ARGS__), level,     \
 			    DUET_I_MARK, 0);                                                       \
@@ -99,8 +103,13 @@
  * The functions of an event.  On the stack, varying fields end within DUET_I_SPACE or are cut to 4
  * bytes; DUET_I_BEHIND is room for the fields of fixed size after them.
  */
-#define DUET_I_EVENT(channel, level, name, ...) DUET_I_EVENT_(channel, level, name, __VA_ARGS__)
-#define DUET_I_EVENT_(channel, level, name, ...)                                                   \
+#define DUET_I_EVENT(channel, level, name, ...)                                                    \
+	DUET_I_EVENT_IF(DUET_I_FIND(name, __VA_ARGS__), channel, level, name, __VA_ARGS__)
+#define DUET_I_EVENT_IF(...) DUET_I_EVENT_IF_(__VA_ARGS__)
+#define DUET_I_EVENT_IF_(mistake, t, field, rest, ...) DUET_I_EVENT_##mistake(t, field, __VA_ARGS__)
+#define DUET_I_EVENT_0(t, field, channel, level, name, ...)                                        \
+	DUET_I_CHECK_NAMES(channel, name, __VA_ARGS__)                                             \
+	enum { duet_i_event_##channel##_##name##_is_declared_twice };                              \
 	static inline __attribute__((always_inline, unused)) char *duet_i_pack_##channel##_##name( \
 		char *duet_i_p, char *duet_i_end,                                                  \
 		int *duet_i_cut DUET_I_TAIL(DUET_I_PARAM, __VA_ARGS__))                            \

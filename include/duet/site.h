@@ -69,6 +69,7 @@ struct duet_i_api {
 	int (*probe_field)(const struct duet_probe_event *event, const char *name,
 			   struct duet_probe_value *value);
 	uint64_t (*probe_missed)(void);
+	int (*prepare)(unsigned flags); /* duet/sandbox.h */
 };
 
 /*
@@ -101,7 +102,11 @@ extern char *duet_i_getenv(const char *) __asm__("secure_getenv") __attribute__(
 extern struct duet_i_site __start_duet_sites[] DUET_I_OBJECT;
 extern struct duet_i_site __stop_duet_sites[] DUET_I_OBJECT;
 DUET_I_OBJECT const struct duet_i_api *duet_i_api = 0;
+#ifdef __code_model_large__
+DUET_I_OBJECT __attribute__((used)) uint64_t duet_i_zero = 0;
+#else
 DUET_I_OBJECT uint64_t duet_i_zero = 0;
+#endif
 DUET_I_OBJECT int duet_i_is_registered = 0;
 
 /* The weak function if libduet is linked or preloaded; else the one found by dlopen. */
@@ -111,7 +116,7 @@ static inline __attribute__((unused)) void *duet_i_find(const char *symbol)
 	void *handle;
 
 	if (!duet_i_dlopen || !duet_i_dlsym)
-		return 0; /* statically linked: dormant */
+		return 0; /* statically linked without dlopen: dormant */
 	handle = duet_i_dlopen(library && *library ? library : "libduet.so.0", 2 /* RTLD_NOW */);
 	return handle ? duet_i_dlsym(handle, symbol) : 0;
 }
@@ -175,6 +180,35 @@ static __attribute__((destructor, unused)) void duet_i_destructor(void)
 #else
 #error "duet: sites are known for x86-64 and aarch64"
 #endif
+#if defined __x86_64__ && defined __code_model_large__ && !defined __clang__
+/*
+ * gcc -mcmodel=large: the address of an object is no operand of an assembler statement, and code may
+ * be far from data.  So the strings are written here, from their spelling in the source, in a
+ * statement without operands, where a percent sign is one; the statement after it adds the numbers.
+ * Both are volatile, so no other record comes between them.
+ */
+#define DUET_I_SPELL_(...) #__VA_ARGS__
+#define DUET_I_SPELL(...) DUET_I_SPELL_(__VA_ARGS__)
+#define DUET_I_SITE(site, name, schema, level, kind, fixed_size)                                   \
+	__asm__ volatile(".pushsection duet_sites,\"aw?\"\n\t"                                     \
+			 ".balign 8\n"                                                             \
+			 "771:\t.quad duet_i_zero, 772f, 773f\n\t"                                 \
+			 ".popsection\n\t"                                                         \
+			 ".pushsection .rodata.duet,\"a?\"\n"                                      \
+			 "772:\t.ascii " DUET_I_SPELL(name) "\n\t.byte 0\n"                        \
+							    "773:\t.ascii " DUET_I_SPELL(          \
+								    schema) "\n\t.byte 0\n\t"      \
+									    ".popsection");        \
+	__asm__ volatile("774:\tleaq 774b(%%rip), %0\n\t"                                          \
+			 "movabsq $(771b-774b), %%rax\n\t"                                         \
+			 "addq %%rax, %0\n\t"                                                      \
+			 ".pushsection duet_sites,\"aw?\"\n\t"                                     \
+			 ".long %c1, %c2, 0, %c3\n\t.quad 0, 0, 0\n\t"                             \
+			 ".popsection"                                                             \
+			 : "=&r"(site)                                                             \
+			 : "i"(kind), "i"(level), "i"(fixed_size)                                  \
+			 : "rax", "cc")
+#else
 #define DUET_I_SITE(site, name, schema, level, kind, fixed_size)                                   \
 	__asm__(DUET_I_ADDRESS ".pushsection duet_sites,\"aw?\"\n\t"                               \
 			       ".balign 8\n"                                                       \
@@ -184,6 +218,7 @@ static __attribute__((destructor, unused)) void duet_i_destructor(void)
 		: "=r"(site)                                                                       \
 		: DUET_I_SYMBOL(&duet_i_zero), DUET_I_SYMBOL(name), DUET_I_SYMBOL(schema),         \
 		  "i"(kind), "i"(level), "i"(fixed_size))
+#endif
 
 static inline __attribute__((always_inline, unused)) const void *duet_i_here(void)
 {

@@ -91,8 +91,6 @@
 #define DUET_I_OF_SCHEMA(t) DUET_I_OF_CALL(DUET_I_OF_3_, DUET_I_T_##t, "", "", ~)
 
 /* Applies a macro to one (type, field): the first token selects the macro for the kind. */
-/* (An unknown type leaves its own name as the kind.  The compiler's error then names
- * DUET_I_..._T_thattype.) */
 #define DUET_I_KIND(what, field, kind, ...) what##kind(field, __VA_ARGS__)
 
 /* The parameter of the trace function, ... */

@@ -65,6 +65,19 @@ enum abi_calls_refusal {
 	ABI_CALLS_SESSION = 6, /* the session's memory could not be mapped */
 };
 
+/* Why a program could not deliver events: the last reason. */
+enum abi_loss {
+	ABI_LOSS_UNKNOWN = 0,
+	ABI_LOSS_ADDRESSES = 1, /* the session's memory does not fit its address space */
+	ABI_LOSS_LOCKED = 2,	/* likewise the memory that it may lock (mlockall) */
+	ABI_LOSS_ANSWER =
+		3, /* the collector did not answer in time, or its socket is not reached */
+	ABI_LOSS_CLASSES = 4, /* the channel has 4096 classes already */
+	ABI_LOSS_CLOCK = 5,   /* the program cannot read the session's clock */
+	ABI_LOSS_SECCOMP = 6, /* it came under a seccomp filter before it could attach */
+	ABI_LOSSES
+};
+
 enum { ABI_DORMANT_NOT = 0, ABI_DORMANT_SECCOMP = 1, ABI_DORMANT_CLOCK = 2 };
 
 /*
@@ -117,7 +130,12 @@ struct abi_control {
 					  are enabled */
 	struct abi_control_slot session_slots[ABI_SESSION_SLOTS];
 	uint32_t calls; /* ABI_CALLS_...: whether its calls are recorded, or why not */
-	uint8_t pad[320 - 300];
+	uint32_t loss;	/* enum abi_loss: of the slots' `lost` */
+	uint32_t
+		is_prepared; /* it records without the clock and without system calls: duet/sandbox.h */
+	uint8_t seen[ABI_SESSION_SLOTS]; /* 1: the slot's collector has read the page of the dead
+					    program; each byte is written alone */
+	uint8_t pad[320 - 316];
 	struct abi_control_event events[ABI_FIRST_EVENTS];
 	char text[4096 - 320 - ABI_FIRST_EVENTS * sizeof(struct abi_control_event)];
 };

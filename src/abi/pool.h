@@ -84,9 +84,10 @@ struct abi_slot {
 	uint64_t exclusive[ABI_EXCLUSIVE_PLACES]; /* exclusive path: ABI_PLACE of open chunks, or
 						     0 */
 	uint64_t lost;				  /* events refused here since the start */
-	uint64_t reported; /* the collector's: ABI_REPORTED, the losses that closed traces
+	uint64_t reported;  /* the collector's: ABI_REPORTED, the losses that closed traces
 			      contain */
-	uint64_t pad[9];
+	uint64_t too_large; /* part of lost: events larger than a chunk */
+	uint64_t pad[8];
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
 

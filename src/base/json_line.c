@@ -111,24 +111,49 @@ static int unescape_number(const char *p, const char *end)
 	return v;
 }
 
+/* The UTF-8 of character @v; returns its bytes. */
+static size_t write_utf8(char bytes[4], uint32_t v)
+{
+	size_t n = v < 0x80 ? 1 : v < 0x800 ? 2 : v < 0x10000 ? 3 : 4;
+	static const uint8_t first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+
+	for (size_t i = n; i-- > 1; v >>= 6)
+		bytes[i] = (char)(0x80 | (v & 0x3f));
+	bytes[0] = (char)(first[n == 1 ? 0 : n] | v);
+	return n;
+}
+
 /*
- * The byte of the escape at *@p, which is after the backslash and is moved to the escape's end; 0 for
- * escapes that paths and messages never need.  \udc80 to \udcff are the bytes 0x80 to 0xff, which are
- * no UTF-8 there: paths may be any bytes (the way of Python's PEP 383).
+ * The bytes of the escape at *@p, which is after the backslash and is moved to the escape's end; 0 of
+ * them if it is none, or a NUL.  \udc80 to \udcff that complete no pair are the bytes 0x80 to 0xff,
+ * which are no UTF-8 there: paths may be any bytes (the way of Python's PEP 383).
  */
-static char unescape(const char **p, const char *end)
+static size_t unescape(const char **p, const char *end, char bytes[4])
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *one = *p < end && **p ? strchr(from, **p) : NULL;
-	int v;
+	int v, low = -1;
 
-	if (one)
-		return to[one - from];
+	if (one) {
+		bytes[0] = to[one - from];
+		return 1;
+	}
 	if (*p == end || **p != 'u')
 		return 0;
 	v = unescape_number(*p + 1, end);
 	*p += 4;
-	return v > 0 && v < 0x80 ? (char)v : v >= 0xdc80 && v <= 0xdcff ? (char)(v & 0xff) : 0;
+	if (v >= 0xd800 && v < 0xdc00 && end - *p > 2 && (*p)[1] == '\\' && (*p)[2] == 'u')
+		low = unescape_number(*p + 3, end);
+	if (low >= 0xdc00 && low < 0xe000) {
+		*p += 6;
+		return write_utf8(bytes, 0x10000 + (((uint32_t)v & 0x3ff) << 10) +
+						 ((uint32_t)low & 0x3ff));
+	}
+	if (v >= 0xdc80 && v <= 0xdcff) {
+		bytes[0] = (char)(v & 0xff);
+		return 1;
+	}
+	return v <= 0 || (v >= 0xd800 && v < 0xe000) ? 0 : write_utf8(bytes, (uint32_t)v);
 }
 
 bool json_line_text(const struct json_line *l, const char *key, char *value, size_t size)
@@ -139,15 +164,17 @@ bool json_line_text(const struct json_line *l, const char *key, char *value, siz
 	if (!m || !m->is_text)
 		return false;
 	for (const char *p = m->value, *end = p + m->value_size; p < end; p++) {
-		char c = *p;
+		char bytes[4] = { *p };
+		size_t length = 1;
 
-		if (c == '\\') {
+		if (*p == '\\') {
 			p++;
-			c = unescape(&p, end);
+			length = unescape(&p, end, bytes);
 		}
-		if (!c || n + 1 >= size)
+		if (!length || !bytes[0] || n + length >= size)
 			return false;
-		value[n++] = c;
+		memcpy(value + n, bytes, length);
+		n += length;
 	}
 	value[n] = 0;
 	return true;

@@ -88,3 +88,46 @@ size_t text_utf8_length(const void *text, size_t n)
 		return 0;
 	return size;
 }
+
+/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069 and U+061C turn the direction of what follows. */
+static bool is_turning(const unsigned char *s, size_t n)
+{
+	if (n == 2)
+		return s[0] == 0xd8 && s[1] == 0x9c;
+	if (n != 3 || s[0] != 0xe2)
+		return false;
+	return (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae))) ||
+	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
+/* The bytes of the character at @s if a terminal may show it; 0 if not. */
+static size_t shown_length(const unsigned char *s, size_t n)
+{
+	size_t length = text_utf8_length(s, n);
+
+	if (s[0] < 0x20 || s[0] == 0x7f || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0) ||
+	    is_turning(s, length))
+		return 0;
+	return length;
+}
+
+void text_add_printable(struct text *t, const char *bytes, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)bytes;
+
+	for (size_t i = 0, n; i < size; i += n ? n : 1) {
+		n = shown_length(s + i, size - i);
+		if (n)
+			text_add(t, bytes + i, n);
+		else
+			text_addf(t, "\\x%02x", s[i]);
+	}
+}
+
+const char *text_printable(char *to, size_t size, const char *from)
+{
+	struct text t = text_fixed(to, size);
+
+	text_add_printable(&t, from, strlen(from));
+	return to;
+}

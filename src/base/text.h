@@ -37,4 +37,15 @@ void text_fini(struct text *t);
  * none (Unicode 15, table 3-7). */
 size_t text_utf8_length(const void *text, size_t n);
 
+/*
+ * text_add_printable - append @bytes as a terminal may show them.
+ *
+ * Control characters (also U+0080 to U+009F), characters that change the direction of the text, and
+ * bytes that are no UTF-8 become \xNN for each of their bytes.  For texts from other processes and files.
+ */
+void text_add_printable(struct text *t, const char *bytes, size_t size);
+/* text_printable - the same for the string @from, into @size > 0 bytes at @to.  Returns @to; a
+ * text that does not fit is cut. */
+const char *text_printable(char *to, size_t size, const char *from);
+
 #endif

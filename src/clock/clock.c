@@ -91,13 +91,19 @@ static int measure(struct abi_clock *c, struct diag *d)
 	return 0;
 }
 
-int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d)
+void clock_choose(struct abi_clock *c, uint32_t kind)
 {
 	assert(!kind || kind == ABI_CLOCK_MONOTONIC || kind == ABI_CLOCK_TSC);
 	*c = (struct abi_clock){ .kind = ABI_CLOCK_TSC, .mult = 1ull << 32 };
-	if (kind != ABI_CLOCK_MONOTONIC && clock_is_readable(c) && tsc_is_trusted())
+	if (kind == ABI_CLOCK_MONOTONIC || !clock_is_readable(c) || !tsc_is_trusted())
+		c->kind = ABI_CLOCK_MONOTONIC;
+}
+
+int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d)
+{
+	clock_choose(c, kind);
+	if (c->kind == ABI_CLOCK_TSC)
 		return measure(c, d);
-	c->kind = ABI_CLOCK_MONOTONIC;
 	if (kind == ABI_CLOCK_TSC)
 		return diag_fail(
 			d, -ENOTSUP,

@@ -39,6 +39,9 @@ struct clock_reading {
  */
 int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d);
 
+/* clock_choose - only the counter that clock_init_kind would choose, unmeasured: its `kind`. */
+void clock_choose(struct abi_clock *c, uint32_t kind);
+
 /* clock_read - read all clocks at one moment; the best of several bracketed tries. */
 void clock_read(const struct abi_clock *c, struct clock_reading *r);
 

@@ -264,6 +264,9 @@ static struct session *map_session(int fd, uint32_t session_slot, const struct a
 	if (!s)
 		return NULL;
 	memory = mmap(NULL, a->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		store(&process.control->loss,
+		      errno == EAGAIN ? ABI_LOSS_LOCKED : ABI_LOSS_ADDRESSES);
 	s->memory = memory == MAP_FAILED ? NULL : memory;
 	s->memory_size = a->size;
 	if (s->memory)
@@ -275,18 +278,25 @@ static struct session *map_session(int fd, uint32_t session_slot, const struct a
 	return NULL;
 }
 
+void session_stop_clock(struct session *s)
+{
+	for (uint32_t i = 0; i < s->n_channels; i++)
+		pool_stop_clock(&s->channels[i].pool);
+}
+
 static struct session *attach(const char *name, uint32_t session_slot, int64_t until_ns)
 {
 	struct abi_attach_answer answer;
 	struct session *s = NULL;
 	int fd = session_connect(name, until_ns), pool;
 
-	if (fd < 0)
+	pool = fd < 0 ? -1 : request_memory(fd, &answer, until_ns);
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	if (pool < 0) {
+		store(&process.control->loss, ABI_LOSS_ANSWER);
 		return NULL;
-	pool = request_memory(fd, &answer, until_ns);
-	syscall(SYS_close, fd);
-	if (pool < 0)
-		return NULL;
+	}
 	s = map_session(pool, session_slot, &answer);
 	syscall(SYS_close, pool);
 	return s;
@@ -335,6 +345,7 @@ static struct session *obtain(const char *name, uint32_t session_slot, uint64_t 
 		return have;
 	if (!process_has_clock()) {
 		store(&process.control->dormant, ABI_DORMANT_CLOCK);
+		store(&process.control->loss, ABI_LOSS_CLOCK);
 		return NULL;
 	}
 	s = name[0] && !strchr(name, '/') ? attach(name, session_slot, coarse_ns() + for_ns) : NULL;
@@ -399,8 +410,10 @@ struct session *session_current(uint32_t session_slot, uint64_t epoch)
 		s = adopt(session_slot, epoch, sandboxed);
 	if (s)
 		return s;
-	if (sandboxed)
+	if (sandboxed) {
 		store(&process.control->dormant, ABI_DORMANT_SECCOMP);
+		store(&process.control->loss, ABI_LOSS_SECCOMP);
+	}
 	record_failure(session_slot, epoch, begin_ns);
 	return NULL;
 }

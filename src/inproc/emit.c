@@ -34,8 +34,13 @@ struct open_event {
 	struct duet_i_site *site;
 	const void *ip, *frame;
 	uint64_t others; /* the bytes of its enable word still to be served */
-	size_t own_size; /* of memory of its own, for probes alone */
 };
+
+/* For probes alone an event has memory of its own, and no pool. */
+static size_t own_size(const struct open_event *e)
+{
+	return e->pool ? 0 : e->ring.since_ns;
+}
 
 _Static_assert(sizeof(struct duet_i_open) >= sizeof(struct open_event), "a site gives room for it");
 
@@ -155,9 +160,10 @@ static bool find_target(struct target *t, uint64_t word, uint32_t session_slot,
 	t->session = s;
 	t->filter = ABI_ROUTING_FILTER(routing);
 	t->is_for_trigger = routing & ABI_ROUTING_TRIGGER;
-	if (!set_channel(t, &s->channels[ABI_ROUTING_CHANNEL(routing)], site))
+	if (!set_channel(t, &s->channels[ABI_ROUTING_CHANNEL(routing)], site)) {
+		store(&process.control->loss, ABI_LOSS_CLASSES);
 		count_lost(session_slot);
-	else if (s->word == word)
+	} else if (s->word == word)
 		remember(site, s);
 	return t->id;
 }
@@ -183,15 +189,15 @@ static __attribute__((noinline)) uint64_t prepare(const struct duet_i_site *site
 }
 
 /* Contexts are made in a buffer: a chunk's bytes are written once. */
-static void *open_with_contexts(const struct target *t, struct ring_open *o, uint32_t size,
-				const void *ip, const void *frame)
+static void *open_with_contexts(const struct target *t, struct ring_open *o, void *live,
+				uint32_t size, const void *ip, const void *frame)
 {
 	uint64_t contexts = t->channel->contexts;
 	char values[ABI_CONTEXT_MAX_BYTES], *at;
 	uint32_t n = contexts ? (uint32_t)(context_put(contexts, values, ip, frame) - values) : 0;
 
-	at = ring_open(&t->channel->pool, o, t->id, thread_context,
-		       size > UINT32_MAX - n ? UINT32_MAX : size + n);
+	at = ring_open_on_stack(&t->channel->pool, o, live, t->id, thread_context,
+				size > UINT32_MAX - n ? UINT32_MAX : size + n);
 	return at ? mempcpy(at, values, n) : NULL;
 }
 
@@ -207,7 +213,7 @@ static void write_with_contexts(const struct target *t, const void *payload, uin
 		ring_write(&t->channel->pool, t->id, thread_context, event, (uint32_t)(p - event));
 		return;
 	}
-	p = open_with_contexts(t, &o, size, ip, frame);
+	p = open_with_contexts(t, &o, &o, size, ip, frame);
 	if (p) {
 		p = mempcpy(p, payload, size);
 		ring_commit(&t->channel->pool, &o, (uint32_t)(p - ((char *)o.chunk + o.position)));
@@ -302,8 +308,10 @@ static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, ui
 		emit_words_slow(site, vip, v0, v1, v2, v3);
 }
 
-/* Begins the event in place, in the channel of the session in @session_slot. */
-static char *open_for(struct open_event *e, uint64_t word, uint32_t session_slot, size_t size)
+/* Begins the event in place, in the channel of the session in @session_slot.  @live: the site's
+ * struct duet_i_open, which lives until the event is over. */
+static char *open_for(struct open_event *e, void *live, uint64_t word, uint32_t session_slot,
+		      size_t size)
 {
 	struct target t;
 
@@ -311,8 +319,8 @@ static char *open_for(struct open_event *e, uint64_t word, uint32_t session_slot
 		return NULL;
 	e->session = t.session;
 	e->pool = &t.channel->pool;
-	return open_with_contexts(&t, &e->ring, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size,
-				  e->ip, e->frame);
+	return open_with_contexts(&t, &e->ring, live,
+				  size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, e->ip, e->frame);
 }
 
 /* For probes alone the event lies in memory that is unmapped after they ran. */
@@ -327,8 +335,7 @@ static char *open_for_probes(struct open_event *e, size_t size)
 		return NULL;
 	}
 	e->pool = NULL;
-	e->ring = (struct ring_open){ .chunk = memory };
-	e->own_size = size;
+	e->ring = (struct ring_open){ .chunk = memory, .since_ns = size };
 	e->others = ABI_ENABLES(UINT8_MAX, ABI_OWN_SESSION_SLOT);
 	return memory;
 }
@@ -347,7 +354,7 @@ void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, co
 		e.others = without(e.others, session_slot);
 		payload = session_slot == ABI_OWN_SESSION_SLOT
 				  ? open_for_probes(&e, size)
-				  : open_for(&e, word, session_slot, size);
+				  : open_for(&e, o, word, session_slot, size);
 		if (session_slot == ABI_OWN_SESSION_SLOT)
 			break; /* the last one */
 	}
@@ -387,7 +394,7 @@ static bool open_for_triggers(const struct open_event *e, const char *payload, s
 
 	if (!(routing & ABI_ROUTING_TRIGGER) || !set_trigger_channel(t, e->session, e->site))
 		return false;
-	p = open_with_contexts(t, o, (uint32_t)size, e->ip, e->frame);
+	p = open_with_contexts(t, o, o, (uint32_t)size, e->ip, e->frame);
 	if (p)
 		*end = mempcpy(p, payload, size);
 	return p;
@@ -421,8 +428,8 @@ void emit_commit(struct duet_i_open *o, char *end)
 	for (uint64_t left = e.others; left; left = without(left, first_session_slot(left)))
 		emit_to(e.others, first_session_slot(left), e.site, payload, (uint32_t)size, e.ip,
 			e.frame);
-	if (e.own_size)
-		munmap(payload, e.own_size);
+	if (own_size(&e))
+		munmap(payload, own_size(&e));
 	else if (is_wanted(&e, payload, size))
 		commit_both(&e, payload, end);
 	else
@@ -487,4 +494,5 @@ const struct duet_i_api duet_api = {
 	.probe_detach = probe_detach,
 	.probe_field = probe_field,
 	.probe_missed = probe_missed,
+	.prepare = sessions_prepare,
 };

@@ -7,6 +7,8 @@
 #ifndef INPROC_EMIT_H
 #define INPROC_EMIT_H
 
+#include <wchar.h>
+
 #include "base/atomic.h"
 #include "inproc/process.h"
 #include "ring/write.h"
@@ -73,6 +75,11 @@ char *text_copy(char *p, char *end, const char *s, int *cut) HIDDEN;
 /* text_copy_limited - the same for a string that ends at a NUL or after @limit bytes, behind which
  * nothing is read. */
 char *text_copy_limited(char *p, char *end, const char *s, size_t limit, int *cut) HIDDEN;
+
+/* text_copy_wide - the same for wchar_t, in UTF-8: at most @limit bytes, whole characters only.
+ * text_size_wide - the bytes that it would copy, without the NUL. */
+char *text_copy_wide(char *p, char *end, const wchar_t *s, size_t limit, int *cut) HIDDEN;
+size_t text_size_wide(const wchar_t *s, size_t limit) HIDDEN;
 
 /* mark_emit - duet_i_api.mark. */
 void mark_emit(struct duet_i_site *site, const char *format, ...) HIDDEN

@@ -6,15 +6,21 @@
  * other), and a code that states how to fetch and store the argument:
  *
  *   i int   h short   b char   l 64 bits   d double   D long double   p pointer   s string
+ *   S    a string of wchar_t ("%ls"), and W one wint_t ("%lc"): recorded in UTF-8
+ *   m    no argument: errno ("%m")
  *   .N   the string that follows has at most N bytes, and need not end with a NUL
  *   w    an int that is this limit ("%.*s"); below 0: there is none
+ *
+ * Whatever include/duet/check.h accepts is read here.  What no compiler has checked, because it lies
+ * too far behind, is refused here too.
  */
 #include <ctype.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "inproc/process.h"
+#include "inproc/mark.h"
 
 struct fields {
 	char *schema, *codes;
@@ -70,7 +76,28 @@ static bool add_field(struct fields *f, const char *type, char code, const char 
 	return true;
 }
 
-/* Length modifiers as one of: 'b' (hh), 'h', 'i' (none), 'l' (64 bits), 'L' (long double). */
+/* A number of bits as the length of an int that is passed by value; 0: there is none. */
+static char length_of_bits(unsigned long bits)
+{
+	return bits == 8 ? 'b' : bits == 16 ? 'h' : bits == 32 ? 'i' : bits == 64 ? 'l' : 0;
+}
+
+/* "w8" ... "w64", "wf8" ... "wf64" of C23; glibc's int_fast16_t and int_fast32_t are longs. */
+static char read_width_length(const char **p)
+{
+	bool is_fast = **p == 'f';
+	unsigned long bits = 0;
+
+	*p += is_fast;
+	for (; isdigit((unsigned char)**p) && bits < 100; (*p)++)
+		bits = 10 * bits + (unsigned long)(**p - '0');
+	if (is_fast && (bits == 16 || bits == 32))
+		bits = 8 * sizeof(int_fast16_t);
+	return length_of_bits(bits);
+}
+
+/* Length modifiers as one of: 'b' (hh), 'h', 'i' (none), 'l' (64 bits), 'L' (long double).  0: there
+ * is no such length. */
 static char read_length(const char **p)
 {
 	char c = **p;
@@ -93,6 +120,7 @@ static char read_length(const char **p)
 		(*p)++;
 		return 'l';
 	case 'z':
+	case 'Z':
 	case 't':
 		(*p)++;
 		return sizeof(size_t) == 8 ? 'l' : 'i';
@@ -100,6 +128,9 @@ static char read_length(const char **p)
 	case 'q':
 		(*p)++;
 		return 'L';
+	case 'w':
+		(*p)++;
+		return read_width_length(p);
 	}
 	return 'i';
 }
@@ -116,20 +147,22 @@ static bool add_integer(struct fields *f, char sign, char length, const char *na
 /* The limit of a string: printf reads no byte behind it, so neither does the mark. */
 enum { NO_PRECISION = -1, PRECISION_IN_ARGUMENT = -2 };
 
-static bool add_string(struct fields *f, int precision, const char *name)
+static bool add_string(struct fields *f, char code, int precision, const char *name)
 {
 	char limit[16];
 
 	snprintf(limit, sizeof limit, ".%d", precision);
 	if (precision >= 0 && !add_codes(f, limit))
 		return false;
-	return add_field(f, "str", 's', name);
+	return add_field(f, "str", code, name);
 }
 
 static bool add_conversion(struct fields *f, char conversion, char length, int precision,
 			   const char *name)
 {
 	switch (conversion) {
+	case '%':
+		return true;
 	case 'd':
 	case 'i':
 		return add_integer(f, 'i', length, name);
@@ -138,11 +171,20 @@ static bool add_conversion(struct fields *f, char conversion, char length, int p
 		return add_integer(f, 'u', length, name);
 	case 'x':
 	case 'X':
+	case 'b':
+	case 'B':
 		return add_integer(f, 'x', length, name);
 	case 'c':
-		return length != 'l' && add_field(f, "chr[1]", 'b', name);
+		return length == 'l' ? add_field(f, "str", 'W', name)
+				     : add_field(f, "chr[1]", 'b', name);
+	case 'C':
+		return add_field(f, "str", 'W', name);
 	case 's':
-		return length != 'l' && add_string(f, precision, name);
+		return add_string(f, length == 'l' ? 'S' : 's', precision, name);
+	case 'S':
+		return add_string(f, 'S', precision, name);
+	case 'm':
+		return add_field(f, "i32", 'm', name);
 	case 'p':
 		return add_field(f, sizeof(void *) == 8 ? "p64" : "p32", 'p', name);
 	case 'e':
@@ -169,7 +211,7 @@ static bool add_star(struct fields *f, char code)
 
 static bool skip_width(struct fields *f, const char **p)
 {
-	for (; **p && strchr("-+ #0123456789'*", **p); (*p)++)
+	for (; **p && strchr("-+ #0123456789'I*", **p); (*p)++)
 		if (**p == '*' && !add_star(f, 'i'))
 			return false;
 	return true;
@@ -216,7 +258,7 @@ bool mark_schema(const char *format, char *schema, size_t schema_size, char *cod
 		if (!skip_width(&f, &p) || !read_precision(&f, &p, &precision))
 			return false;
 		length = read_length(&p);
-		if (!*p || !add_conversion(&f, *p, length, precision, name))
+		if (!length || !*p || !add_conversion(&f, *p, length, precision, name))
 			return false;
 		text = p + 1;
 	}

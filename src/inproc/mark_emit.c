@@ -3,8 +3,10 @@
  * inproc/mark_emit.c - trace_mark() when its event is enabled: pack the arguments by the codes of
  * mark.c.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "inproc/emit.h"
 
@@ -13,6 +15,7 @@ struct arguments {
 	const char *codes;
 	va_list *ap;
 	int precision; /* of the next string; below 0: none */
+	int error;     /* errno when the mark was reached */
 };
 
 /* The next code; ".N" sets the precision on the way.  0 at the end. */
@@ -35,13 +38,48 @@ static int take_precision(struct arguments *a)
 	return precision;
 }
 
-static char *pack_string(struct arguments *a, char *p, char *end, int *cut)
+static bool is_text(char code)
 {
-	const char *s = va_arg(*a->ap, const char *);
+	return code == 's' || code == 'S' || code == 'W';
+}
+
+/* A string argument of code `s`, `S` or `W`. */
+struct text {
+	const void *s;
+	wchar_t one[2]; /* of %lc */
+	bool is_wide;
+	size_t limit; /* bytes, NUL excluded */
+};
+
+static void take_text(struct text *t, struct arguments *a, char code)
+{
 	int precision = take_precision(a);
 
-	return precision < 0 ? text_copy(p, end, s, cut)
-			     : text_copy_limited(p, end, s, (size_t)precision, cut);
+	t->is_wide = code != 's';
+	t->limit = precision < 0 ? SIZE_MAX : (size_t)precision;
+	if (code == 'W') {
+		t->one[0] = (wchar_t)va_arg(*a->ap, wint_t);
+		t->one[1] = 0;
+		t->s = t->one;
+		t->limit = SIZE_MAX;
+		return;
+	}
+	t->s = va_arg(*a->ap, const void *);
+	if (!t->s) {
+		t->s = "(null)";
+		t->is_wide = false;
+	}
+}
+
+static char *pack_string(struct arguments *a, char code, char *p, char *end, int *cut)
+{
+	struct text t;
+
+	take_text(&t, a, code);
+	if (t.is_wide)
+		return text_copy_wide(p, end, t.s, t.limit, cut);
+	return t.limit == SIZE_MAX ? text_copy(p, end, t.s, cut)
+				   : text_copy_limited(p, end, t.s, t.limit, cut);
 }
 
 /* Packs one argument of a mark by its code: see mark.c. */
@@ -57,11 +95,10 @@ static char *pack_argument(struct arguments *a, char code, char *p, char *end, i
 	} v;
 	size_t n = 0;
 
-	if (code != 's')
-		a->precision = -1; /* of a number: it changes nothing */
+	if (is_text(code))
+		return pack_string(a, code, p, end, cut);
+	a->precision = -1; /* of a number: it changes nothing */
 	switch (code) {
-	case 's':
-		return pack_string(a, p, end, cut);
 	case 'i':
 		v.i = va_arg(*a->ap, int);
 		n = 4;
@@ -90,6 +127,10 @@ static char *pack_argument(struct arguments *a, char code, char *p, char *end, i
 		v.d = (double)va_arg(*a->ap, long double);
 		n = 8;
 		break;
+	case 'm':
+		v.i = a->error;
+		n = 4;
+		break;
 	case 'p':
 		v.q = va_arg(*a->ap, const void *);
 		n = sizeof v.q;
@@ -101,7 +142,7 @@ static char *pack_argument(struct arguments *a, char code, char *p, char *end, i
 
 static char *pack_mark(const char *codes, va_list *ap, char *p, char *end, int *cut)
 {
-	struct arguments a = { codes, ap, -1 };
+	struct arguments a = { codes, ap, -1, errno };
 
 	for (char code; (code = next_code(&a));)
 		p = pack_argument(&a, code, p, end, cut);
@@ -110,29 +151,30 @@ static char *pack_mark(const char *codes, va_list *ap, char *p, char *end, int *
 
 enum { MARK_SPACE = 512, MARK_FIELDS = 127, MARK_BEHIND = MARK_FIELDS * 8 };
 
-static size_t string_size(const char *s, int precision)
+static size_t string_size(struct arguments *a, char code)
 {
-	if (!s)
-		s = "(null)";
-	return (precision < 0 ? strlen(s) : strnlen(s, (size_t)precision)) + 1;
+	struct text t;
+
+	take_text(&t, a, code);
+	if (t.is_wide)
+		return text_size_wide(t.s, t.limit) + 1;
+	return (t.limit == SIZE_MAX ? strlen(t.s) : strnlen(t.s, t.limit)) + 1;
 }
 
 static size_t mark_size(const char *codes, va_list *ap)
 {
-	struct arguments a = { codes, ap, -1 };
+	struct arguments a = { codes, ap, -1, 0 };
 	char sink[8];
 	size_t n = 0;
 	int cut = 0;
 
 	for (char code; (code = next_code(&a));) {
-		if (code != 's') {
-			pack_argument(&a, code, sink, sink, &cut);
-			n += 8;
+		if (is_text(code)) {
+			n += string_size(&a, code);
 			continue;
 		}
-		const char *s = va_arg(*ap, const char *);
-
-		n += string_size(s, take_precision(&a));
+		pack_argument(&a, code, sink, sink, &cut);
+		n += 8;
 	}
 	return n;
 }

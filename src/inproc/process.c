@@ -48,7 +48,7 @@ static uint32_t seccomp_mode(void)
 
 bool process_is_sandboxed(void)
 {
-	return !process.seccomp_at_start && seccomp_mode();
+	return process.is_prepared || (!process.seccomp_at_start && seccomp_mode());
 }
 
 bool process_may_call(void)
@@ -232,11 +232,33 @@ static bool has_losses(void)
 	return false;
 }
 
-/* The program removes its page at its end, unless the page counts losses: then the collector does,
- * after reading them.  The next duet command removes the page of a killed program. */
+/* Whether a collector compares the page with what its session asks for (collect/findings/seen.h).
+ * A session that records everything asks only whether all events had room. */
+static bool is_awaited(void)
+{
+	struct abi_session_slots s;
+	bool found = false;
+	int dir;
+
+	if ((!process.has_patterns && !process.control->n_refused) || process_is_sandboxed())
+		return false;
+	dir = runtime_dir_open(false);
+	if (dir < 0)
+		return false;
+	if (runtime_session_slots(&s, dir))
+		for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+			found |= !ABI_EPOCH_IS_NONE(s.at[i].epoch);
+	syscall(SYS_close, dir);
+	return found;
+}
+
+/* The program removes its page at its end, unless a collector reads it first: for the losses that it
+ * counts, or for its events.  The next duet command removes the page of a killed program. */
 static __attribute__((destructor)) void process_close(void)
 {
+	if (process.is_prepared)
+		return; /* this exit may be allowed one system call only */
 	if (process.owns_page && load(process.guard) == GUARD_OK &&
-	    process.control->pid == (uint32_t)syscall(SYS_getpid) && !has_losses())
+	    process.control->pid == (uint32_t)syscall(SYS_getpid) && !has_losses() && !is_awaited())
 		page_remove(process.page_name);
 }

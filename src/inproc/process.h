@@ -23,6 +23,7 @@
 
 #include "abi/session.h"
 #include "abi/control.h"
+#include "inproc/mark.h"
 #include "rules/selector.h"
 #define DUET_I_LAYOUT_ONLY
 #include "duet/site.h"
@@ -105,6 +106,9 @@ struct process {
 	uint32_t incarnation; /* counts forks */
 	uint32_t pid;
 	uint32_t seccomp_at_start;	     /* seccomp mode of the thread that loaded us */
+	bool is_prepared;		     /* no system call any more: sessions_prepare */
+	bool is_without_clock;		     /* nor the time stamp counter */
+	bool has_patterns;		     /* a session asks for some events only */
 	bool owns_page;			     /* control is our own, not the parent's */
 	char page_name[ABI_PAGE_NAME_BYTES]; /* of the page that we made */
 	/* The environment at the start: programs change it, so it is not read again. */
@@ -164,6 +168,15 @@ void process_unlock(void) HIDDEN;
 
 /* count_lost - count an event that did not reach the session in @session_slot. */
 void count_lost(uint32_t session_slot) HIDDEN;
+/*
+ * sessions_prepare - duet_i_api.prepare: attach all sessions that may record this program, and make
+ * no system call from here on.  See duet/sandbox.h for @flags and the result.
+ */
+int sessions_prepare(unsigned flags) HIDDEN;
+/* session_stop_clock - the session's events carry coarse times, and are written without the time
+ * stamp counter. */
+void session_stop_clock(struct session *s) HIDDEN;
+
 /* sessions_forget - in a child of fork: no session is attached, whatever sites remember. */
 void sessions_forget(void) HIDDEN;
 
@@ -223,14 +236,6 @@ int session_connect(const char *name, int64_t until_ns) HIDDEN;
 void sessions_detach(void) HIDDEN;
 /* sessions_inherit - keep these second mappings; the only thread calls it. */
 void sessions_inherit(void) HIDDEN;
-
-/*
- * mark_schema - turn a printf format into schema words, and the codes for mark_emit.
- *
- * Returns false if it has a conversion that cannot be recorded.
- */
-bool mark_schema(const char *format, char *schema, size_t schema_size, char *codes,
-		 size_t codes_size) HIDDEN;
 
 /* calls_wanted - a session records calls of functions of this program: inproc/calls.  In a
  * constructor, without process_lock.  NULL where libduet is built without it. */

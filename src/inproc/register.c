@@ -6,8 +6,10 @@
  * Memory of a session is mapped here and not with the first event, because a program may sandbox
  * itself in between.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -178,6 +180,12 @@ static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end,
 
 static bool has_calls; /* a session does */
 
+/* Whether the only rule of the session is the one for all events. */
+static bool asks_for_all(const struct abi_session *s)
+{
+	return s->rules_size == sizeof "+*" && !memcmp(s->rules, "+*", sizeof "+*");
+}
+
 /*
  * Enables events for the session @name, and maps its memory at once.  At the first event it may be
  * too late: seccomp, chroot, no descriptor left.  False if the session ended meanwhile.
@@ -191,8 +199,9 @@ static bool enable_for(const char *name, int dir, struct duet_i_site *begin,
 	if (session_read(&f, dir, name))
 		return true; /* it begins or ends: it does not record */
 	has_calls |= f.session->has_calls;
-	any = member_of(process.sessions_named, f.session->name, f.session->is_private) &&
-	      enable_wanted(begin, end, f.session);
+	any = member_of(process.sessions_named, f.session->name, f.session->is_private);
+	process.has_patterns |= any && !asks_for_all(f.session);
+	any = any && enable_wanted(begin, end, f.session);
 	/*
 	 * [E] A collector that ends removes its file, then disables the events that it finds
 	 * enabled.  If we were too late for it to find ours, we disable them: pairs with
@@ -221,6 +230,77 @@ static bool enable_for_all(int dir, struct duet_i_site *begin, struct duet_i_sit
 		if (!ABI_EPOCH_IS_NONE(session_slots.at[i].epoch))
 			current &= enable_for(session_slots.at[i].session, dir, begin, end);
 	return current;
+}
+
+/* Attaches the session @name, whatever it wants of this program now.  -EAGAIN: it does not answer. */
+static int prepare_for(const char *name, uint32_t session_slot, uint64_t epoch, int dir,
+		       bool no_clock)
+{
+	struct session_file f;
+	struct session *s;
+	int done = 0;
+
+	if (session_read(&f, dir, name))
+		return 0; /* it begins or ends */
+	if (member_of(process.sessions_named, f.session->name, f.session->is_private)) {
+		s = process.sessions[session_slot];
+		if (!s || s->epoch != epoch)
+			s = session_attach_early(f.session);
+		done = s ? 1 : -EAGAIN;
+		if (s && no_clock)
+			session_stop_clock(s);
+		for (uint32_t i = 0; s && i < process.n_objects; i++)
+			prepare_early(process.objects[i].begin, process.objects[i].end, s);
+	}
+	session_release(&f);
+	return done;
+}
+
+static int prepare_for_all(int dir, bool no_clock)
+{
+	struct abi_session_slots session_slots;
+	int n = 0, err = 0;
+
+	if (!runtime_session_slots(&session_slots, dir))
+		return 0;
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		uint64_t epoch = session_slots.at[i].epoch;
+		int done = ABI_EPOCH_IS_NONE(epoch) ? 0
+						    : prepare_for(session_slots.at[i].session, i,
+								  epoch, dir, no_clock);
+
+		if (done < 0)
+			err = done;
+		else
+			n += done;
+	}
+	return err ? err : n;
+}
+
+int sessions_prepare(unsigned flags)
+{
+	bool no_clock = flags & 1;
+	int dir = -1, result = -ENODEV;
+
+	if (flags & ~1u)
+		return -EINVAL;
+	if (no_clock && !getauxval(AT_SYSINFO_EHDR))
+		return -ENOTSUP; /* reading a clock is a system call here */
+	process_lock();
+	process.is_prepared = false;
+	if (process_open(&dir)) {
+		process_renew();
+		if (!thread_context)
+			thread_context = thread_context_make();
+		result = prepare_for_all(dir, no_clock);
+		process.is_without_clock |= no_clock;
+		store(&process.control->is_prepared, process.is_without_clock);
+		process.is_prepared = true;
+	}
+	if (dir >= 0)
+		syscall(SYS_close, dir);
+	process_unlock();
+	return result;
 }
 
 /* Under process_lock. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* inproc/text.c - copy an event's string, bounded and in one pass. */
 #include <string.h>
+#include <wchar.h>
 
 #include "inproc/emit.h"
 
@@ -83,5 +84,65 @@ char *text_copy_limited(char *p, char *end, const char *s, size_t limit, int *cu
 		p[-1] = 0;
 	else
 		*p++ = 0;
+	return p;
+}
+
+/* One character in UTF-8; printf would fail at what is none, here it becomes U+FFFD.  Returns its
+ * bytes. */
+static unsigned encode(char out[4], uint32_t c)
+{
+	if (c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	unsigned n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (unsigned i = n; --i; c >>= 6)
+		out[i] = (char)(0x80 | (c & 0x3f));
+	out[0] = (char)(0xf00u >> n | c);
+	return n;
+}
+
+size_t text_size_wide(const wchar_t *s, size_t limit)
+{
+	char c[4];
+	size_t n = 0;
+
+	for (unsigned bytes; n < limit && *s; n += bytes, s++) {
+		bytes = encode(c, (uint32_t)*s);
+		if (bytes > limit - n)
+			break;
+	}
+	return n;
+}
+
+char *text_copy_wide(char *p, char *end, const wchar_t *s, size_t limit, int *cut)
+{
+	char *begin = p, c[4];
+
+	/* As printf, nothing behind the limit is read. */
+	while (limit && *s) {
+		unsigned n = encode(c, (uint32_t)*s++);
+
+		if (n > limit)
+			break;
+		if (end - p <= (ptrdiff_t)n) { /* the NUL needs a byte too */
+			if (!*cut) {
+				*cut = 1;
+				return begin;
+			}
+			break;
+		}
+		memcpy(p, c, n);
+		p += n;
+		limit -= n;
+	}
+	if (p >= end && !*cut) {
+		*cut = 1;
+		return begin;
+	}
+	*p++ = 0;
 	return p;
 }

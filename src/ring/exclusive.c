@@ -13,7 +13,8 @@
  *   (4) the commit word only grows, and only that one writer changes it
  *
  * A signal handler that interrupts a writer finds the place held and takes another one, so nesting
- * needs no care.  A process that dies, at whatever instruction, is named in a place or a state
+ * needs no care.  If the handler never returns (siglongjmp), the thread itself gives the chunk back
+ * later: ring/held.h.  A process that dies, at whatever instruction, is named in a place or a state
  * word, and the collector closes the chunk it left.
  *
  * Taking the chunk out of its place would be simpler.  But then a process that dies with it is
@@ -24,6 +25,7 @@
 
 #include "abi/ctf.h"
 #include "clock/clock.h"
+#include "ring/held.h"
 #include "ring/rseq.h"
 #include "ring/write.h"
 #include "ring/internal.h"
@@ -37,7 +39,7 @@ static uint32_t own_slot(const struct pool *p)
 	if (rseq_offset)
 		cpu = load(&rseq_self()->cpu_id);
 #if defined __x86_64__
-	else if (p->clock.kind == ABI_CLOCK_TSC) {
+	else if (p->clock.kind == ABI_CLOCK_TSC && !load(&p->coarse_offset_ns)) {
 		__builtin_ia32_rdtscp(&cpu);
 		cpu &= 0xfff; /* Linux keeps the CPU there, the node above */
 	}
@@ -121,12 +123,16 @@ static bool has_room(const struct pool *p, const struct abi_chunk *c, uint64_t t
 
 static bool fresh(struct pool *p, struct ring_open *o, uint32_t slot, uint64_t now_ns)
 {
-	struct abi_chunk *c = pool_claim(p);
+	uint64_t state;
+	struct abi_chunk *c = pool_take(p, &state);
 
 	o->place = NULL;
 	o->chunk = c;
 	if (!c)
 		return false;
+	if (o->live)
+		held_add(p, o, ABI_ORDER_OF(state));
+	pool_own(p, c, state);
 	store(&c->begin_ns, now_ns);
 	store(&c->sequence, 0);
 	store(&c->cpu, slot < p->n_cpus ? slot : ABI_CPU_UNKNOWN);
@@ -138,34 +144,81 @@ static bool fresh(struct pool *p, struct ring_open *o, uint32_t slot, uint64_t n
 static uint64_t acquire(struct pool *p, struct ring_open *o, uint32_t slot, uint32_t size)
 {
 	bool taken = take_any(p, o);
-	uint64_t now_ns = clock_now_ns(&p->clock), t_ns;
+	uint64_t now_ns, t_ns;
 
+	if (taken && o->live)
+		held_add(p, o, 0);
+	now_ns = pool_now_ns(p);
 	if (taken) {
 		t_ns = time_in(o->chunk, now_ns);
 		if (has_room(p, o->chunk, t_ns, size))
 			return t_ns;
+		if (o->live)
+			held_remove(o);
 		retire(p, o);
 	}
 	return fresh(p, o, slot, now_ns) ? now_ns : 0;
 }
 
+/* A chunk that is in no place, and into which no event was published, is free again. */
+static bool free_unused(struct pool *p, struct abi_chunk *c, uint64_t order)
+{
+	uint64_t s = load(pool_state(p, c));
+	bool is_unused = ABI_STATE_OF(s) == ABI_BUSY ||
+			 (ABI_STATE_OF(s) == ABI_OWNED && ABI_POS_OF(load(&c->word)) <= sizeof *c);
+
+	return is_unused && ABI_ORDER_OF(s) == order && ABI_OWNER_OF(s) == p->owner &&
+	       compare_exchange(pool_state(p, c), &s,
+				ABI_STATE(fetch_add(&p->shared->order, 1), 0, ABI_FREE));
+}
+
+void ring_give_back(struct pool *p, struct abi_chunk *c, uint64_t *place, uint64_t word,
+		    uint64_t order)
+{
+	struct abi_slot *slot = pool_slot(p, own_slot(p));
+
+	if (place) {
+		if ((word != RING_WORD_UNKNOWN && load(&c->word) != word) ||
+		    load(place) != ABI_PLACE(pool_ref(p, c), own_holder(p)))
+			return;
+		/* [G] The bytes written lie beyond the word, so no reader uses them. */
+		store_release(place, pool_ref(p, c));
+	} else if (!free_unused(p, c, order)) {
+		return;
+	}
+	fetch_add(&slot->lost, 1);
+}
+
 void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context context,
 		uint32_t size)
+{
+	return ring_open_on_stack(p, o, NULL, id, context, size);
+}
+
+void *ring_open_on_stack(struct pool *p, struct ring_open *o, void *live, uint32_t id,
+			 ring_context context, uint32_t size)
 {
 	uint32_t slot = own_slot(p), n;
 	uint64_t word, begin_ns, t_ns = 0;
 	char *at;
 
 	o->slot = pool_slot(p, slot);
+	o->live = live;
 	if (!pool_is_ours(p))
 		return NULL; /* the parent's event: the parent records or counts it */
+	if (live)
+		held_settle(live);
 	if (size <= p->chunk_size - sizeof *o->chunk - RING_EXTENDED_BYTES)
 		t_ns = acquire(p, o, slot, size);
+	else
+		fetch_add(&o->slot->too_large, 1);
 	if (!t_ns) {
 		fetch_add(&o->slot->lost, 1);
 		return NULL;
 	}
 	word = load(&o->chunk->word);
+	if (live)
+		held_begin(o, word);
 	begin_ns = load(&o->chunk->begin_ns);
 	at = (char *)o->chunk + ABI_POS_OF(word);
 	n = ring_put_header(at, id, context, t_ns, begin_ns + ABI_SINCE_OF(word));
@@ -174,19 +227,26 @@ void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context c
 	return at + n;
 }
 
+static void let_go(struct pool *p, struct ring_open *o)
+{
+	if (o->live)
+		held_remove(o);
+	put_back(p, o);
+}
+
 void ring_commit(struct pool *p, struct ring_open *o, uint32_t size)
 {
 	if (!pool_is_ours(p))
 		return; /* our parent finishes it */
 	/* [A] The event's bytes first, then the word: pairs with [B] in collect/drain/drain.c. */
 	store_release(&o->chunk->word, ABI_WORD(o->since_ns, o->position + size));
-	put_back(p, o);
+	let_go(p, o);
 }
 
 void ring_abandon(struct pool *p, struct ring_open *o)
 {
 	if (pool_is_ours(p))
-		put_back(p, o); /* the bytes written lie beyond the word, so no reader uses them */
+		let_go(p, o); /* the bytes written lie beyond the word, so no reader uses them */
 }
 
 void ring_release(struct pool *p)
@@ -204,7 +264,7 @@ bool ring_write_exclusive(struct pool *p, uint32_t id, ring_context context, con
 			  uint32_t size)
 {
 	struct ring_open o;
-	void *at = ring_open(p, &o, id, context, size);
+	void *at = ring_open_on_stack(p, &o, &o, id, context, size);
 
 	if (!at)
 		return false;

@@ -13,6 +13,16 @@
 bool ring_write_exclusive(struct pool *p, uint32_t id, ring_context context, const void *payload,
 			  uint32_t size);
 
+/*
+ * Gives back the chunk of an event that this thread left: ring/held.h (2).
+ *
+ * @place, @word: as the event found them; RING_WORD_UNKNOWN: it had not read the word yet.
+ * @order: of this use of a chunk that was in no place.
+ */
+void ring_give_back(struct pool *p, struct abi_chunk *c, uint64_t *place, uint64_t word,
+		    uint64_t order);
+#define RING_WORD_UNKNOWN UINT64_MAX
+
 /* Writes header and context of an event at @t_ns; returns their size. */
 static inline uint32_t ring_put_header(char *at, uint32_t id, ring_context context, uint64_t t_ns,
 				       uint64_t last_ns)

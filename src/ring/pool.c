@@ -94,13 +94,38 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 		.owner = owner,
 		/* The sequences read the TSC, and multiply its halves by 32 bits. */
 		.restart_bytes = s.clock.kind == ABI_CLOCK_TSC && s.clock.mult <= UINT32_MAX
-					 ? 1u << s.chunk_shift >> 2
+					 ? (1u << s.chunk_shift >> 2) + 1
 					 : 0,
 		.block_timeout_us = s.block_timeout_us,
 		.flight_recorder = s.flags & ABI_POOL_FLIGHT_RECORDER,
 		.clock = s.clock,
 	};
 	return 0;
+}
+
+/* The vDSO reads a page for it, and no counter. */
+static uint64_t coarse_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void pool_stop_clock(struct pool *p)
+{
+	if (p->coarse_offset_ns)
+		return;
+	/* An offset of 0 would mean that there is none. */
+	store(&p->coarse_offset_ns, (clock_now_ns(&p->clock) - coarse_ns()) | 1);
+	store(&p->restart_bytes, 0);
+}
+
+uint64_t pool_now_ns(const struct pool *p)
+{
+	uint64_t offset_ns = load(&p->coarse_offset_ns);
+
+	return offset_ns ? coarse_ns() + offset_ns : clock_now_ns(&p->clock);
 }
 
 /* Orders wrap after 2^30 closings; only chunks within one pool's span are compared. */
@@ -152,7 +177,7 @@ static int64_t take_chunk(struct pool *p, uint64_t *state)
 static int64_t wait_for_chunk(struct pool *p, uint64_t *state)
 {
 	const struct timespec step = { 0, BLOCK_TIMEOUT_STEP_US * 1000 };
-	uint64_t until_ns = clock_now_ns(&p->clock) + p->block_timeout_us * 1000ull;
+	uint64_t until_ns = pool_now_ns(p) + p->block_timeout_us * 1000ull;
 	uint32_t zero = 0;
 	int saved = errno;
 	int64_t i;
@@ -164,7 +189,7 @@ static int64_t wait_for_chunk(struct pool *p, uint64_t *state)
 	do {
 		syscall(SYS_nanosleep, &step, NULL); /* a signal ends a step, not the wait */
 		i = take_chunk(p, state);
-	} while (i < 0 && clock_now_ns(&p->clock) < until_ns);
+	} while (i < 0 && pool_now_ns(p) < until_ns);
 	if (i < 0)
 		store(&p->shared->exhausted, ABI_POOL_GIVEN_UP);
 	errno = saved;
@@ -186,15 +211,15 @@ static int64_t obtain_chunk(struct pool *p, uint64_t *state)
 	return i;
 }
 
-struct abi_chunk *pool_claim(struct pool *p)
+struct abi_chunk *pool_take(struct pool *p, uint64_t *state)
 {
-	uint64_t s;
-	int64_t i = obtain_chunk(p, &s);
+	int64_t i = obtain_chunk(p, state);
 
-	if (i < 0)
-		return NULL;
-	struct abi_chunk *c = pool_chunk_at(p, (uint32_t)i);
+	return i < 0 ? NULL : pool_chunk_at(p, (uint32_t)i);
+}
 
+void pool_own(struct pool *p, struct abi_chunk *c, uint64_t state)
+{
 	/*
 	 * [C] No party reads a BUSY chunk; the word is reset before it becomes OWNED.  Pairs with
 	 * [D], where the collector reads the state before the word.  The fence: no party sees our
@@ -204,7 +229,16 @@ struct abi_chunk *pool_claim(struct pool *p)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	store(&c->read, sizeof *c);
 	store_release(&c->word, ABI_WORD(0, sizeof *c));
-	store_release(&p->states[i], ABI_STATE(ABI_ORDER_OF(s), p->owner, ABI_OWNED));
+	store_release(pool_state(p, c), ABI_STATE(ABI_ORDER_OF(state), p->owner, ABI_OWNED));
+}
+
+struct abi_chunk *pool_claim(struct pool *p)
+{
+	uint64_t state;
+	struct abi_chunk *c = pool_take(p, &state);
+
+	if (c)
+		pool_own(p, c, state);
 	return c;
 }
 

@@ -35,10 +35,12 @@ struct pool {
 	uint32_t n_slots;
 	uint32_t chunk_shift;
 	uint32_t owner;		   /* our host pid, stored in state words */
-	uint32_t restart_bytes;	   /* the largest event for a restartable sequence; 0: the clock
-				   does not allow one */
+	uint32_t restart_bytes;	   /* an event of fewer bytes may be a restartable sequence; 0: the
+				   clock does not allow one */
 	uint32_t block_timeout_us; /* 0: a writer without a free chunk loses its event at once */
 	bool flight_recorder;
+	/* Events carry the time of CLOCK_MONOTONIC_COARSE, plus this; 0: that of `clock`. */
+	uint64_t coarse_offset_ns;
 	struct abi_clock clock;
 	/* Called before a writer waits.  Waiting is a system call, which the process may have
 	 * forbidden itself.  NULL: it may wait. */
@@ -70,6 +72,17 @@ void pool_format(void *memory, const struct abi_pool *shape);
  * Returns 0; -EPROTO if it is not a pool of this version or does not fit its size.
  */
 int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner);
+
+/*
+ * pool_stop_clock - from here on the view is written without the time stamp counter, which a thread
+ * may have forbidden itself, on the exclusive path.
+ *
+ * Timestamps are up to a tick of the kernel (1 to 10 ms) late.  Before that, and concurrently,
+ * others may write.
+ */
+void pool_stop_clock(struct pool *p);
+/* pool_now_ns - the time for an event. */
+uint64_t pool_now_ns(const struct pool *p);
 
 /*
  * Whether this process attached the view.  If a handler forks in the middle of an event, the child
@@ -117,6 +130,16 @@ static inline uint64_t *pool_state(const struct pool *p, const struct abi_chunk 
  * Its header is reset and it is OWNED; the caller fills in the rest.  NULL if there is none.
  */
 struct abi_chunk *pool_claim(struct pool *p);
+
+/*
+ * pool_take, pool_own - the two halves of pool_claim: make a chunk BUSY for us; reset its header and
+ * make it OWNED.
+ *
+ * @state: the chunk's state before.  Its order stays with the chunk for this use of it.  The first
+ * half touches no memory of the chunk, which may cause a page fault.
+ */
+struct abi_chunk *pool_take(struct pool *p, uint64_t *state);
+void pool_own(struct pool *p, struct abi_chunk *c, uint64_t state);
 
 /* pool_unclaim - return a claimed chunk that was never installed. */
 void pool_unclaim(struct pool *p, struct abi_chunk *c);

@@ -53,6 +53,7 @@ struct ring_open {
 	struct abi_chunk *chunk;
 	struct abi_slot *slot;
 	uint64_t *place; /* the chunk's place in the slot; NULL: in none yet */
+	void *live;	 /* ring_open_on_stack(); NULL: not listed */
 	uint64_t since_ns;
 	uint32_t position;	 /* of the payload */
 	uint32_t payload_offset; /* for the caller */
@@ -67,6 +68,17 @@ struct ring_open {
  */
 void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context context,
 		uint32_t size);
+
+/*
+ * ring_open_on_stack - ring_open() for an event that a signal handler may leave by siglongjmp().
+ *
+ * @live: an object on this stack, in the caller's frame or in one that called it, that exists until
+ * ring_commit() or ring_abandon(), as @o usually does.
+ *
+ * If the event is left, its chunk is given back by a later event of this thread: ring/held.h.
+ */
+void *ring_open_on_stack(struct pool *p, struct ring_open *o, void *live, uint32_t id,
+			 ring_context context, uint32_t size);
 
 /* ring_commit - publish the event with its first @size payload bytes. */
 void ring_commit(struct pool *p, struct ring_open *o, uint32_t size);

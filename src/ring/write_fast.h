@@ -24,7 +24,7 @@ enum ring_outcome { RING_DONE, RING_ABORTED, RING_SLOW };
  */
 static inline bool ring_may_restart(const struct pool *p, uint32_t size)
 {
-	return rseq_offset && size <= p->restart_bytes;
+	return rseq_offset && size < p->restart_bytes;
 }
 
 _Static_assert(offsetof(struct pool, chunks) == 0 && offsetof(struct pool, slots) == 8 &&

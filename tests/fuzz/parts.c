@@ -19,6 +19,7 @@
 #include "ctf/compressed/compressed.h"
 #include "ctf/write/schema.h"
 #include "ctf/write/recover.h"
+#include "elf/program.h"
 #include "elf/sites.h"
 #include "elf/build_id.h"
 #include "patch/patch.h"
@@ -345,9 +346,17 @@ static void try_elf(const uint8_t *bytes, size_t size)
 	struct symbols *symbols = symbols_open();
 	char hex[ELF_BUILD_ID_HEX];
 	struct diag d;
+	struct elf_program program;
 	size_t sum = 0;
+	int fd;
 
 	elf_sites(path, on_site, &sum, &d);
+	fd = elf_program_open(path, &d);
+	if (fd >= 0 && !elf_program_read(&program, fd, &d))
+		sum += program.n_sites + program.n_marks + strlen(program.mark) +
+		       strlen(program.runpath);
+	if (fd >= 0)
+		close(fd);
 	elf_build_id(path, hex);
 	symbols_find(symbols, path, "", 0x40);
 	try_symbols(symbols, path);

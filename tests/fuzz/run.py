@@ -8,6 +8,7 @@ programs below, seeds.py, and the files of an earlier run in DIRECTORY.  Exit: 0
 """
 import os
 import pathlib
+import random
 import shutil
 import struct
 import subprocess
@@ -24,7 +25,7 @@ import seeds
 
 SOURCES = ["src/base/diag.c", "src/base/io.c", "src/base/progress.c", "src/base/text.c"]
 # Writing, filtering and naming: the doors of fuzz.c only read.
-NOT_READING = ("src/ctf/write/", "src/trace/filter/", "src/trace/summary.c", "src/trace/names.c")
+NOT_READING = ("src/ctf/write/", "src/trace/text/", "src/trace/filter/", "src/trace/summary.c", "src/trace/names.c")
 CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}
 \x1e{"type":"trace-class","environment":{"a":"b","c":-1}}
 \x1e{"type":"clock-class","id":"k","frequency":1000,"offset-from-origin":{"seconds":1,"cycles":2}}
@@ -38,13 +39,16 @@ KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/build_id.c", "src/elf
     ["src/kernel/%s.c" % n for n in (
         "convert/class", "tracefs/events", "probe/fetch", "tracefs/format",
         "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "probe/probe",
-        "tracefs/rights", "perf/sampled", "select/candidates", "select/select", "tracefs/graph_limits", "tracefs/syscalls", "tracefs/tracefs",
+        "tracefs/rights", "perf/sampled", "select/candidates", "select/select", "select/sets", "tracefs/graph_limits", "tracefs/remove",
+        "tracefs/syscalls", "tracefs/tracefs",
         "probe/uprobe")]
-PARTS = ("base/*.c", "clock/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "net/message.c", "patch/*.c", "symbol/*.c", "trace/hosts.c",
+PARTS = ("base/*.c", "clock/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "script/syntax/*.c", "net/message.c", "patch/*.c", "symbol/*.c", "trace/hosts.c",
          "trace/symbols/kallsyms.c", "trace/symbols/modules.c")
 CALLS = ["src/analysis/%s.c" % n for n in (
     "pass", "threads", "calls/batch", "calls/edges", "calls/files", "calls/functions", "calls/resolve")]
-DOORS = {"fuzz_calls": ("calls_batch", "calls_file", "calls_plan"), "fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt"), "parts": tuple(seeds.DOORS)}
+DOORS = {"fuzz_calls": ("calls_batch", "calls_file", "calls_plan"), "fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt"), "parts": tuple(seeds.DOORS),
+         "fuzz_script": tuple(seeds.SCRIPT), "fuzz_unit": ("unit",), "fuzz_texts": ("texts",),
+         "fuzz_request": ("request",)}
 FORMAT = b"""name: e
 ID: 99
 format:
@@ -80,6 +84,18 @@ def build(into, name):
         sources = SOURCES + [p for p in found if not p.startswith(NOT_READING) or p == "src/ctf/write/recover.c"]
         if name == "fuzz_calls":
             sources += CALLS + ["src/trace/names.c", "src/symbol/demangle.c", "-liberty"]
+    elif name == "fuzz_script":
+        sources = SOURCES + [str(p.relative_to(ROOT)) for p in sorted((ROOT / "src/script/syntax").glob("*.c"))] + ["-lm"]
+    elif name == "fuzz_texts":
+        sources = SOURCES + ["src/script/%s.c" % n for n in (
+            "syntax/source", "unit/columns", "unit/format", "values/regex", "values/regex_dfa", "values/regex_match")]
+    elif name == "fuzz_request":
+        sources = SOURCES + ["src/ui/server/head.c", "src/ui/server/login.c", "src/ui/sessions/body.c"]
+    elif name == "fuzz_unit":
+        rooms = ("syntax", "unit", "values", "vm", "library")
+        found = [p.relative_to(ROOT) for room in rooms for p in sorted((ROOT / "src/script" / room).glob("*.c"))]
+        sources = SOURCES + [str(p) for p in found if p.name not in ("translate_none.c", "library.c")] + \
+            ["-lm", "-I", "tests", "-I", "tests/unit/script/machine"]
     elif name == "parts":
         sources = [str(p.relative_to(ROOT)) for pattern in PARTS for p in sorted((ROOT / "src").glob(pattern))]
         sources += ["-DDUET_ZSTD", "-lelf", "-ldw", "-liberty", "-lzstd", "-lZydis", "-lZycore"]
@@ -143,6 +159,39 @@ def parts_corpus(where, scratch):
         (where / "patch" / name).write_bytes(seeds.assembled(scratch, name))
 
 
+def script_corpus(where):
+    """The examples too."""
+    for kind, inputs in seeds.SCRIPT.items():
+        (where / kind).mkdir(parents=True, exist_ok=True)
+        for i, made in enumerate(inputs):
+            (where / kind / ("made-%d" % i)).write_bytes(made)
+    for example in sorted((ROOT / "examples/scripts").rglob("*.stp")):
+        (where / "script" / example.name).write_bytes(example.read_bytes())
+
+
+def unit_corpus(where):
+    """Choices of tests/unit/script/machine/random_unit.h: any bytes make a unit."""
+    (where / "unit").mkdir(parents=True, exist_ok=True)
+    for seed in range(20):
+        (where / ("unit/%d" % seed)).write_bytes(random.Random(seed).randbytes(200 << seed % 4))
+
+
+def texts_corpus(where):
+    """A first byte, then a regular expression and a text, a format, columns."""
+    (where / "texts").mkdir(parents=True, exist_ok=True)
+    for i, made in enumerate((b"\x00^a(b|c*)+[^x-z]{2,5}$\x00abccde", b"\x01%-5d %*s %.3x%%%4b\n", b"\x85who, count, x=p99:ns")):
+        (where / ("texts/%d" % i)).write_bytes(made)
+
+
+def request_corpus(where):
+    """A first byte, then a head, a body, a login."""
+    (where / "request").mkdir(parents=True, exist_ok=True)
+    for i, made in enumerate((b"\x00GET /api/picture?rows=1%2c2 HTTP/1.1\r\nHost: [::1]:7\r\nContent-Length: 12\r\n\r\n{}",
+                              b"\x01" rb'{"verb":"start","events":["a\u00e4\ud83d\ude00","b\n"],"overwrite":true,"x":null}',
+                              b"\x02password=correct+horse%20%ff&x=y")):
+        (where / ("request/%d" % i)).write_bytes(made)
+
+
 def calls_corpus(where):
     """Batches with calls, notes of each kind and announcements; a calls file; a plan."""
     for kind in DOORS["fuzz_calls"]:
@@ -195,6 +244,10 @@ def main():
         kernel_corpus(where, pathlib.Path(scratch))
         parts_corpus(where, pathlib.Path(scratch))
         calls_corpus(where)
+        script_corpus(where)
+        unit_corpus(where)
+        texts_corpus(where)
+        request_corpus(where)
         for name, kinds in DOORS.items():
             kinds = [kind for kind in kinds if kind in wanted]
             program = build(pathlib.Path(scratch), name) if kinds else None

@@ -51,6 +51,24 @@ DOORS = {
                   b"_ZN4core3fmt5write17h0123456789abcdefE", b"_RINvMs_C7mycrateNtB4_5Order5placejE"],
 }
 
+SCRIPT = {
+    "script": [b"""#!/usr/bin/duet script
+global a[100], w%[50], c = -3, s = "x" "y"
+@define twice(x) %( (@x * 2) %)
+private function f:string(a:long, b) { return a . "x" }
+probe begin, syscall.{read,write}.return ? if (c > 1) { x = @twice($1) + @1 . $# }
+probe x.y = kernel.function("vfs_*").call, process("x").mark("y")! {
+  foreach ([k-, l] in a[*, "x"] limit 5) println(k, l)
+  foreach (v = k in a @sum-) { break; continue }
+  if (x in a && [k, *] in a) delete a[*, 1]; else while (1) next
+  try { y = $x->y[1]->z$$ . &$q->r } catch (e) { @cast(p, "t", "m")->a[2] = @var("v@f.c") }
+  for (i = 0; i < 3; i++) s <<< @hist_log(x)[3] >>> 0x1f ? !(b =~ "^x") : @defined($$vars)
+}, { $y = @entry(@choose_defined($z, 017)) }
+%( kernel_v >= "2.6" && (arch == "x86*" || CONFIG_X != "y") %? probe never {} %: garbage %)
+"""],
+    "expression": [b"0a = b ? c[1, \"x\"]++ : -d . @sum(e) in f", b"1a.b[3] == 1e9 || !($ctx.vpid & 4 == 'c') && t ~ \"x*\""],
+}
+
 
 def library(scratch):
     """A small one, with functions, a build ID and a section that looks like a site's."""

@@ -24,6 +24,10 @@
  *
  * -DSIGNALS=n: handlers in the first thread, each may interrupt the one before.
  *
+ * -DJUMPS=n: so many events in all are left between their halves, on the exclusive path, and their
+ * writer goes on with its next event: ring/held.h.  That one finds the chunk on its list and gives
+ * it back, unless its word or its place has changed.
+ *
  * -DBUG=n: mutants, each without one check or ordering; ./run lists them with reasons.
  */
 #ifndef BUG
@@ -56,6 +60,9 @@
 #endif
 #ifndef SIGNALS
 #define SIGNALS 0
+#endif
+#ifndef JUMPS
+#define JUMPS 0
 #endif
 #ifndef HANDLER_EVENTS
 #define HANDLER_EVENTS 1
@@ -104,7 +111,7 @@ byte cpu[THREADS];
 byte top; /* the party that runs in the first thread */
 bool armed[WRITERS], aborted[WRITERS], done[WRITERS];
 bool dead[THREADS + 2]; /* by pid: also the collector and its successor */
-byte n_aborts;
+byte n_aborts, n_jumps;
 
 /* The conditions at the end. */
 bool recorded[WRITERS * EVENTS], refused[WRITERS * EVENTS], seen[WRITERS * EVENTS];
@@ -214,9 +221,38 @@ inline find(n)
 	:: else                                                                              \
 	fi
 
+/* held_settle(), ring_give_back() */
+#if JUMPS == 0
+#define SETTLE skip
+#else
+#if BUG == 24
+#define PUBLISH pos[held] = held_p + 1; held_p++
+#else
+#define PUBLISH skip
+#endif
+#define SETTLE                                                                               \
+	if                                                                                   \
+	:: held != NONE ->                                                                   \
+		STEP(PUBLISH;                                                                \
+		     if                                                                      \
+		     :: held_y != NONE && place[held_y] == held && pos[held] == held_p &&    \
+			holder[held_y] == T(me) + 1 -> holder[held_y] = 0                    \
+		     :: held_y == NONE && state[held] == OWNED &&                            \
+			owner[held] == T(me) + 1 && (pos[held] == 0 || BUG == 24) ->         \
+			state[held] = FREE; owner[held] = 0; NEW_ORDER(held)                 \
+		     :: else -> assert(false) /* no other party may touch it */              \
+		     fi;                                                                     \
+		     held = NONE; held_y = NONE)                                             \
+	:: else                                                                              \
+	fi
+#endif
+
 proctype writer(byte me)
 {
 	byte event, c = NONE, n = NONE, p, b, s, o, w, u, k, y = NONE;
+#if JUMPS > 0
+	byte held = NONE, held_y = NONE, held_p;
+#endif
 
 	{
 #if SIGNALS > 0
@@ -299,7 +335,9 @@ look: skip; /* look(), write.c: outside of a sequence, so any step of others may
 		fi;
 		goto try;
 
-exclusive: skip; /* take_any(): y is the place */
+exclusive: skip;
+		SETTLE;
+		/* take_any(): y is the place */
 		STEP(u = cpu[T(me)]; c = NONE; y = NONE; TAKE(u * PLACES));
 #if PLACES > 1
 		if
@@ -345,6 +383,17 @@ exclusive: skip; /* take_any(): y is the place */
 		if :: y != NONE -> STEP(holder[y] = 0) :: else fi;
 #endif
 		STEP(assert(p < CELLS); lo[c * CELLS + p] = me * EVENTS + event + 1);
+#if JUMPS > 0
+		if
+		:: atomic { n_jumps < JUMPS -> n_jumps++; held = c; held_y = y; held_p = p;
+			refused[me * EVENTS + event] = true; goto next }
+#if BUG == 25
+		/* Believed to be over, while it goes on. */
+		:: atomic { n_jumps < JUMPS && y != NONE -> n_jumps++; holder[y] = 0 }
+#endif
+		:: true
+		fi;
+#endif
 		STEP(hi[c * CELLS + p] = me * EVENTS + event + 1);
 		STEP(pos[c] = p + 1; recorded[me * EVENTS + event] = true);
 		/* put_back() */
@@ -366,6 +415,7 @@ exclusive: skip; /* take_any(): y is the place */
 
 next:		atomic { event++; c = NONE; y = NONE; p = 0; b = 0; s = 0; o = 0; w = 0; u = 0 }
 	od;
+	SETTLE; /* by a last event, which is left out */
 	/* pool_unclaim() */
 	if
 	:: n != NONE -> STEP(NEW_ORDER(n); state[n] = FREE; owner[n] = 0)

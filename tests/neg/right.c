@@ -10,4 +10,5 @@ void f(int n)
 	trace_shop_paid(n);
 	trace_mark(shop, order, "id %d by %s", n, "who");
 	trace_mark_level(shop, order, DUET_ERR, "id %d", n);
+	trace_mark(shop, order, "100%%name %%n %d%%", n);
 }

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* A sequence has elements of one size. says: DUET_I_ELEMENT_string|expected parameter declarator */
+/* A sequence has elements of one size. says: field items has the unknown type seq\(str\) */
 #include <duet/duet.h>
 DUET_EVENT(shop, order, (seq(str), items));

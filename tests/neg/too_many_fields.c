@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* 41. says: more_than_40_fields */
+/* 41. says: DUET_EVENT\(shop, order\): an event has at most 40 fields */
 #include <duet/duet.h>
 DUET_EVENT(shop, order, (i8, a), (i8, b), (i8, c), (i8, d), (i8, e), (i8, f), (i8, g), (i8, h),
 	   (i8, i), (i8, j), (i8, k), (i8, l), (i8, m), (i8, n), (i8, o), (i8, p), (i8, q), (i8, r),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* says: redefinition of .*trace_shop_order */
+/* says: event_shop_order_is_declared_twice */
 #include <duet/duet.h>
 DUET_EVENT(shop, order, (i32, id));
 DUET_EVENT(shop, order, (i32, id));

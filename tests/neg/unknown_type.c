@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* says: DUET_I_PARAM_DUET_I_T_i33 */
+/* says: field id has the unknown type i33; known: i8 */
 #include <duet/duet.h>
 DUET_EVENT(shop, order, (i33, id));
 void f(void);

@@ -77,17 +77,36 @@ static void a_star_is_an_argument_of_its_own(void)
 	becomes("s %.*s", " i32 width0 str s", "ws");
 }
 
+static void wide_text_is_a_string(void)
+{
+	becomes("a %ls b %.3ls c %S", " str a str b str c", "S.3SS");
+	becomes("a %.*ls", " i32 width0 str a", "wS");
+	becomes("a %lc b %C", " str a str b", "WW");
+}
+
+static void glibcs_and_newer_conversions(void)
+{
+	becomes("a %b b %#lB c %hhb", " x32 a x64 b x8 c", "ilb");
+	becomes("a %Id b %'Id", " i32 a i32 b", "ii");
+	becomes("a %Zu b %qd c %Lx", " u64 a i64 b x64 c", "lll");
+	becomes("a %m b %d", " i32 a i32 b", "mi");
+	becomes("a %w8d b %w16u c %w32x d %w64d", " i8 a u16 b x32 c i64 d", "bhil");
+	becomes("a %wf8d b %wf16d c %wf32u d %wf64d", " i8 a i64 b u64 c i64 d", "blll");
+}
+
 static void a_percent_sign_is_none(void)
 {
 	becomes("", "", "");
 	becomes("just words", "", "");
 	becomes("100%% sure %d%%", " i32 sure", "i");
+	becomes("a %5% b %-% c %d", " i32 c", "i");
 }
 
 static void unrecordable_formats_are_refused(void)
 {
-	static const char *const formats[] = { "%n", "%m", "%ls",  "%lc",  "%",	 "a %", "%l", "%5",
-					       "%*", "%Z", "%1$d", "%hhn", "%S", "%C",	"%k" };
+	static const char *const formats[] = { "%n",   "%",    "a %",  "%l",   "%5",  "%*",
+					       "%Z",   "%k",   "%1$d", "%hhn", "%Hf", "%Df",
+					       "%DDf", "%w9d", "%wd",  "%wf7d" };
 
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
 		if (!ok(!reads(formats[i])))
@@ -121,7 +140,7 @@ static size_t fields_of_codes(void)
 /* Whatever the format, the words are ones that base/schema.h accepts, one code for each field. */
 static void random_formats_are_read_or_refused(void)
 {
-	static const char letters[] = "%%%%%dsxlhzjtLqcpfegn*.0123 -+#ab_=,$";
+	static const char letters[] = "%%%%%dsxlhzjtLqcpfegnmwSCB*.0123 -+#ab_=,$";
 	unsigned seed = 1;
 	int n_read = 0;
 
@@ -162,6 +181,8 @@ int main(void)
 	run(flags_width_and_precision_change_nothing);
 	run(precision_limits_a_string);
 	run(a_star_is_an_argument_of_its_own);
+	run(wide_text_is_a_string);
+	run(glibcs_and_newer_conversions);
 	run(a_percent_sign_is_none);
 	run(unrecordable_formats_are_refused);
 	run(formats_with_too_many_fields_are_refused);
