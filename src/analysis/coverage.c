@@ -52,14 +52,22 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	p->next = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
 }
 
-int coverage_init(struct coverage *f, const struct pass *r)
+int coverage_update(struct coverage *f, const struct pass *r)
 {
-	*f = (struct coverage){ .plans = calloc(trace_n_classes(r->trace) + (size_t)1,
-						sizeof *f->plans) };
-	if (!f->plans)
+	struct coverage_plan *plans =
+		reallocarray(f->plans, trace_n_classes(r->trace) + (size_t)1, sizeof *plans);
+
+	if (!plans)
 		return -ENOMEM;
+	f->plans = plans;
 	pass_each_class(r, plan_class, f);
 	return 0;
+}
+
+int coverage_init(struct coverage *f, const struct pass *r)
+{
+	*f = (struct coverage){ 0 };
+	return coverage_update(f, r);
 }
 
 void coverage_fini(struct coverage *f)
@@ -72,11 +80,15 @@ void coverage_fini(struct coverage *f)
 
 static int64_t cpu_of(struct coverage *f, const struct trace_event *e)
 {
-	uint32_t i = 0;
+	uint32_t i = f->last;
 
+	if (i < f->n_cpus && f->cpus[i].cpu == e->cpu && f->cpus[i].source == e->stream->source)
+		return i;
+	i = 0;
 	while (i < f->n_cpus &&
 	       (f->cpus[i].cpu != e->cpu || f->cpus[i].source != e->stream->source))
 		i++;
+	f->last = i;
 	if (i < f->n_cpus)
 		return i;
 	if (pass_grow(&f->cpus, &f->n_cpu_rooms, i, sizeof *f->cpus))

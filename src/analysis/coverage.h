@@ -40,7 +40,7 @@ struct coverage {
 	struct coverage_plan *plans; /* by class */
 	struct coverage_thread *threads;
 	struct coverage_cpu *cpus;
-	uint32_t n_threads, n_cpus, n_cpu_rooms;
+	uint32_t n_threads, n_cpus, n_cpu_rooms, last;
 	uint64_t n_switches, n_contradictions;
 	const struct trace_source *scoped; /* the kernel source whose scope was read last */
 	bool is_stated;			   /* the recording states what it follows: */
@@ -50,6 +50,8 @@ struct coverage {
 };
 
 int coverage_init(struct coverage *f, const struct pass *r);
+/* coverage_update - after trace_refresh(): add new classes.  0 or -ENOMEM. */
+int coverage_update(struct coverage *f, const struct pass *r);
 void coverage_fini(struct coverage *f);
 
 /* coverage_on_event, coverage_lost - feed every event and every loss. Returns the index of the CPU
@@ -57,6 +59,12 @@ void coverage_fini(struct coverage *f);
 int64_t coverage_on_event(struct coverage *f, struct pass *r, const struct trace_event *e,
 			  uint32_t thread);
 int64_t coverage_lost(struct coverage *f, const struct trace_event *e);
+
+/* coverage_has_own - whether @thread already had an event that only followed threads have. */
+static inline bool coverage_has_own(const struct coverage *f, uint32_t thread)
+{
+	return f->has_own_kinds && thread < f->n_threads && f->threads[thread].has_own;
+}
 
 /* coverage_finalize - decide, after the last event. */
 void coverage_finalize(struct coverage *f);

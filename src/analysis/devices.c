@@ -19,10 +19,21 @@ static const struct event_table_kind kinds[] = {
 	  { "cpu_id", "physical_id", "core_id", "model_name" } },
 };
 
+int devices_update(struct devices *m, const struct pass *r)
+{
+	struct event_table *plans = event_table_make(r, kinds, sizeof kinds / sizeof *kinds);
+
+	if (!plans)
+		return -ENOMEM;
+	free(m->plans);
+	m->plans = plans;
+	return 0;
+}
+
 int devices_init(struct devices *m, const struct pass *r)
 {
-	*m = (struct devices){ .plans = event_table_make(r, kinds, sizeof kinds / sizeof *kinds) };
-	return m->plans ? 0 : -ENOMEM;
+	*m = (struct devices){ 0 };
+	return devices_update(m, r);
 }
 
 void devices_fini(struct devices *m)

@@ -31,6 +31,8 @@ struct devices {
 };
 
 int devices_init(struct devices *m, const struct pass *r);
+/* devices_update - after trace_refresh(): add new classes.  0 or -ENOMEM. */
+int devices_update(struct devices *m, const struct pass *r);
 void devices_fini(struct devices *m);
 
 /* devices_on_event - feed every event, also those before the range.  Returns 0 or -ENOMEM. */

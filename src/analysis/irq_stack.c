@@ -33,15 +33,24 @@ static const struct event_table_kind kinds[] = {
 	{ "lttng_statedump_interrupt", ROLE_NAME, { "irq", "action" } },
 };
 
-int irq_stack_init(struct irqs *s, const struct pass *r)
+int irq_stack_update(struct irqs *s, const struct pass *r)
 {
-	*s = (struct irqs){ .plans = event_table_make(r, kinds, sizeof kinds / sizeof *kinds) };
-	if (!s->plans)
+	struct event_table *plans = event_table_make(r, kinds, sizeof kinds / sizeof *kinds);
+
+	if (!plans)
 		return -ENOMEM;
+	free(s->plans);
+	s->plans = plans;
 	s->has_hard = event_table_has(r, s->plans, ROLE_HARD_ENTRY);
 	s->has_soft = event_table_has(r, s->plans, ROLE_SOFT_ENTRY);
 	s->has_vectors = event_table_has(r, s->plans, ROLE_VECTOR_ENTRY);
 	return 0;
+}
+
+int irq_stack_init(struct irqs *s, const struct pass *r)
+{
+	*s = (struct irqs){ 0 };
+	return irq_stack_update(s, r);
 }
 
 void irq_stack_fini(struct irqs *s)

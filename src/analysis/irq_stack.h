@@ -55,6 +55,8 @@ struct irq_stack_event {
 };
 
 int irq_stack_init(struct irqs *s, const struct pass *r);
+/* irq_stack_update - after trace_refresh(): add new classes.  0 or -ENOMEM. */
+int irq_stack_update(struct irqs *s, const struct pass *r);
 void irq_stack_fini(struct irqs *s);
 
 /* irq_stack_on_event - feed every event; @cpu is the result of pass_cpu(). Returns 0 or -ENOMEM. */

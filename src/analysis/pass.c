@@ -24,7 +24,18 @@ void pass_fini(struct pass *r)
 	threads_close(r->threads);
 	r->threads = NULL;
 	free(r->cpus);
+	free(r->by_stream);
 	r->cpus = NULL;
+	r->by_stream = NULL;
+}
+
+void pass_move(struct pass *to, struct pass *from)
+{
+	*to = *from;
+	from->threads = NULL;
+	from->cpus = NULL;
+	from->by_stream = NULL;
+	from->n_cpus = from->n_cpu_rooms = from->n_by_stream = 0;
 }
 
 static void count_lost(struct pass *r, const struct trace_event *e)
@@ -47,15 +58,26 @@ static void count_event(struct pass *r, const struct trace_event *e)
 	r->n_of[e->stream->source->domain]++;
 }
 
+/* Damages are counted stream by stream, so not at every event. */
+enum { DAMAGES_EVERY = 256 };
+
 int pass_next(struct pass *r, struct trace_event *e, uint32_t *thread, struct diag *d)
 {
 	int item = trace_next(r->trace, e, d);
-	int64_t number;
 
 	assert(r->threads);
-	r->n_damages = trace_n_damages(r->trace);
-	if (item < 0 || item == TRACE_END || e->time_ns > r->range.to_ns)
-		return item < 0 ? item : TRACE_END;
+	if (item != TRACE_EVENT || r->n_events % DAMAGES_EVERY == 0)
+		r->n_damages = trace_n_damages(r->trace);
+	return item < 0 ? item : pass_take(r, item, e, thread, d);
+}
+
+int pass_take(struct pass *r, int item, const struct trace_event *e, uint32_t *thread,
+	      struct diag *d)
+{
+	int64_t number;
+
+	if (item == TRACE_END || e->time_ns > r->range.to_ns)
+		return TRACE_END;
 	if (item == TRACE_LOST) {
 		count_lost(r, e);
 		return item;
@@ -138,14 +160,25 @@ int64_t pass_cpu(struct pass *r, const struct trace_event *e)
 {
 	uint32_t i = 0;
 
+	/* A stream is that of one CPU, mostly. */
+	if (e->stream->number < r->n_by_stream) {
+		i = r->by_stream[e->stream->number];
+		if (i < r->n_cpus && r->cpus[i].cpu == e->cpu &&
+		    r->cpus[i].source == e->stream->source)
+			return i;
+		i = 0;
+	}
 	while (i < r->n_cpus &&
 	       (r->cpus[i].cpu != e->cpu || r->cpus[i].source != e->stream->source))
 		i++;
-	if (i < r->n_cpus)
-		return i;
-	if (pass_grow(&r->cpus, &r->n_cpu_rooms, i, sizeof *r->cpus))
+	if (i == r->n_cpus) {
+		if (pass_grow(&r->cpus, &r->n_cpu_rooms, i, sizeof *r->cpus))
+			return -ENOMEM;
+		r->cpus[r->n_cpus++] = (struct pass_cpu){ e->stream->source, e->cpu };
+	}
+	if (pass_grow(&r->by_stream, &r->n_by_stream, e->stream->number, sizeof *r->by_stream))
 		return -ENOMEM;
-	r->cpus[r->n_cpus++] = (struct pass_cpu){ e->stream->source, e->cpu };
+	r->by_stream[e->stream->number] = i;
 	return i;
 }
 

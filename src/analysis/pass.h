@@ -32,6 +32,8 @@ struct pass {
 		uint32_t cpu;
 	} * cpus; /* as pass_cpu() numbers them */
 	uint32_t n_cpus, n_cpu_rooms;
+	uint32_t *by_stream; /* the CPU of its last event */
+	uint32_t n_by_stream;
 };
 
 /* Called for each event, with the number of its thread. Returns 0 or -errno, which ends the
@@ -44,6 +46,8 @@ typedef int pass_lost(void *context, struct pass *r, const struct trace_event *e
 /* @range: NULL is everything. Events before the range still name threads. */
 int pass_init(struct pass *r, struct trace *trace, const struct pass_range *range, struct diag *d);
 void pass_fini(struct pass *r);
+/* pass_move - @to becomes what @from was, which then has nothing to free. */
+void pass_move(struct pass *to, struct pass *from);
 
 /* pass_all - read everything, then finalize the threads. Returns 0 or -errno, with the reason in
  * @d. */
@@ -58,6 +62,10 @@ int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *con
  * returned too.
  */
 int pass_next(struct pass *r, struct trace_event *e, uint32_t *thread, struct diag *d);
+
+/* pass_take - the same for an item of the recording that the caller has read; n_damages stays. */
+int pass_take(struct pass *r, int item, const struct trace_event *e, uint32_t *thread,
+	      struct diag *d);
 
 /* An analysis of one recording, read once.  NULL: nothing to do there. */
 struct pass_analysis {
@@ -108,6 +116,8 @@ static inline int64_t pass_number(const struct trace_event *e, const struct ctf_
 {
 	int64_t v;
 
+	if (likely(op && ctf_is_quick(op)))
+		return ctf_quick_number(e->ctf, op);
 	return op && ctf_event_number(e->ctf, op, &v) ? v : otherwise;
 }
 

@@ -66,6 +66,7 @@ struct threads {
 	uint32_t *slots; /* open addressing: number of the newest thread of a key; 0 is empty */
 	uint32_t n_slots;
 	struct cache_entry cache[CACHE_SIZE];
+	uint64_t n_learned; /* events that say something about threads, other than switches */
 };
 
 static void plan_class(struct thread_plan *p, const struct ctf_event_class *c)
@@ -360,13 +361,36 @@ static int learn(struct threads *t, const struct thread_plan *p, const struct tr
 	return 0;
 }
 
+/* The known threads; only added to. */
+static uint64_t state_of(const struct threads *t)
+{
+	return names_changes(t->names) + t->n_learned + 1;
+}
+
+/* The thread of an event that says nothing new; 0: it may. */
+static int64_t known_thread(struct threads *t, const struct trace_event *e,
+			    const struct thread_plan *p)
+{
+	int64_t tid, pid, number;
+
+	if (p->role || !names_is_plain(t->names, e, &tid, &pid) || tid < 0)
+		return 0;
+	number = threads_of(t, e, tid);
+	if (number <= 0 || t->at[number].known != state_of(t) ||
+	    (pid >= 0 && t->at[number].pid != pid))
+		return 0;
+	return number;
+}
+
 int64_t threads_on_event(struct threads *t, const struct trace_event *e)
 {
 	const struct thread_plan *p = &t->plans[trace_class_number(e)];
 	struct thread_identity w;
-	int64_t current;
+	int64_t current = known_thread(t, e, p);
 	int err;
 
+	if (current)
+		return current;
 	names_on_event(t->names, e, &w);
 	current = threads_of(t, e, w.tid);
 	if (current < 0)
@@ -377,7 +401,14 @@ int64_t threads_on_event(struct threads *t, const struct trace_event *e)
 		set_name(&t->at[current], w.name, w.size);
 	}
 	err = p->role ? learn(t, p, e, (uint32_t)current) : 0;
+	t->n_learned += p->role && p->role != ROLE_SWITCH;
+	t->at[current].known = state_of(t);
 	return err ? err : current;
+}
+
+bool threads_learns_from(const struct threads *t, const struct trace_source *s, uint32_t number)
+{
+	return t->plans[number].role != ROLE_NONE || names_learns_from(t->names, s, number);
 }
 
 /* ---------------------------------------------------------------- processes */

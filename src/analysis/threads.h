@@ -35,6 +35,7 @@ struct thread {
 	uint8_t making; /* what its clone in progress creates */
 	uint8_t name_size;
 	char name[THREAD_NAME_MAX]; /* the last name; not NUL-terminated */
+	uint64_t known;		    /* private: nothing was learned since */
 };
 
 struct threads;
@@ -46,6 +47,10 @@ int threads_update(struct threads *t, struct trace *trace, struct diag *d);
 
 /* threads_on_event - learn from @e, an event.  Returns the number of its thread, or -ENOMEM. */
 int64_t threads_on_event(struct threads *t, const struct trace_event *e);
+
+/* threads_learns_from - whether events of class @number of @s say anything about threads; others need
+ * not be given to threads_on_event(). */
+bool threads_learns_from(const struct threads *t, const struct trace_source *s, uint32_t number);
 
 /* threads_of - the number of thread @tid, a field of @e, on @e's host; or -ENOMEM. */
 int64_t threads_of(struct threads *t, const struct trace_event *e, int64_t tid);

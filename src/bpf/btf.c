@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,11 +22,11 @@
 
 static const char path[] = "/sys/kernel/btf/vmlinux";
 
-int btf_take(struct btf *b, uint8_t *bytes, size_t size, struct diag *d)
+static int take(struct btf *b, const uint8_t *bytes, size_t size, struct diag *d)
 {
 	struct btf_header h;
 
-	*b = (struct btf){ .bytes = bytes };
+	b->size = size;
 	if (size >= sizeof h)
 		memcpy(&h, bytes, sizeof h);
 	if (size < sizeof h || h.magic != BTF_MAGIC || h.hdr_len < sizeof h || h.hdr_len > size ||
@@ -42,6 +43,20 @@ int btf_take(struct btf *b, uint8_t *bytes, size_t size, struct diag *d)
 	return 0;
 }
 
+int btf_take(struct btf *b, uint8_t *bytes, size_t size, struct diag *d)
+{
+	*b = (struct btf){ .bytes = bytes };
+	return take(b, bytes, size, d);
+}
+
+/* Since Linux 6.16 the file can be mapped, which saves the time to copy it. */
+static void *map(int fd, size_t size)
+{
+	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	return bytes == MAP_FAILED ? NULL : bytes;
+}
+
 int btf_open(struct btf *b, struct diag *d)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -50,9 +65,14 @@ int btf_open(struct btf *b, struct diag *d)
 	struct stat s;
 
 	*b = (struct btf){ NULL };
+	s.st_size = 0;
 	if (fd < 0)
 		return diag_errno(d, "cannot open %s", path);
-	if (!fstat(fd, &s) && s.st_size > 0 && (bytes = malloc((size_t)s.st_size)))
+	if (!fstat(fd, &s) && s.st_size > 0 && (b->mapped = map(fd, (size_t)s.st_size))) {
+		close(fd);
+		return take(b, b->mapped, (size_t)s.st_size, d);
+	}
+	if (s.st_size > 0 && (bytes = malloc((size_t)s.st_size)))
 		n = io_read(fd, bytes, (size_t)s.st_size);
 	close(fd);
 	if (n < 0) {
@@ -64,12 +84,13 @@ int btf_open(struct btf *b, struct diag *d)
 
 void btf_close(struct btf *b)
 {
+	if (b->mapped)
+		munmap(b->mapped, b->size);
 	free(b->bytes);
 	*b = (struct btf){ NULL };
 }
 
-/* Bytes after the first three words of a type; SIZE_MAX for an unknown kind. */
-static size_t tail_size(uint32_t info)
+size_t btf_tail_size(uint32_t info)
 {
 	static const struct {
 		uint8_t fixed, each;
@@ -103,12 +124,12 @@ static int find(const struct btf *b, uint32_t kind, const char *name, const uint
 	struct btf_type t;
 	int id = 1;
 
-	assert(b->bytes); /* open */
+	assert(b->types); /* open */
 	for (const uint8_t *p = b->types; (size_t)(b->types_end - p) >= sizeof t; id++) {
 		size_t tail;
 
 		memcpy(&t, p, sizeof t);
-		tail = tail_size(t.info);
+		tail = btf_tail_size(t.info);
 		if (tail > (size_t)(b->types_end - p) - sizeof t)
 			break;
 		if (BTF_INFO_KIND(t.info) == kind && is_named(b, t.name_off, name)) {

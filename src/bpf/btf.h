@@ -17,13 +17,15 @@
 #include "base/diag.h"
 
 struct btf {
-	uint8_t *bytes;
+	uint8_t *bytes; /* owned; or */
+	void *mapped;
+	size_t size;
 	const uint8_t *types, *types_end;
 	const char *strings;
 	uint32_t strings_size;
 };
 
-/* btf_open - read the BTF of the running kernel: 5 MB, some milliseconds. 0 or -errno. */
+/* btf_open - read the BTF of the running kernel: 5 MB, mapped, or read in some milliseconds. 0 or -errno. */
 int btf_open(struct btf *b, struct diag *d);
 /* btf_take - the same for @bytes from malloc. @b owns them; on an error they are freed. */
 int btf_take(struct btf *b, uint8_t *bytes, size_t size, struct diag *d);
@@ -35,5 +37,8 @@ int btf_tracepoint(const struct btf *b, const char *name);
 /* btf_member - the byte offset of @member in @structure; -ENOENT. Members of structures inside
  * @structure are not found. */
 int btf_member(const struct btf *b, const char *structure, const char *member);
+
+/* btf_tail_size - bytes of a type behind its first three words; SIZE_MAX for an unknown kind. */
+size_t btf_tail_size(uint32_t info);
 
 #endif

@@ -30,6 +30,8 @@ struct bpf_code {
 void bpf_code_begin(struct bpf_code *c);
 /* Resolves the jumps. 0, or -E2BIG. */
 int bpf_code_end(struct bpf_code *c);
+/* bpf_code_prune - after that: leave out instructions that are never reached. */
+void bpf_code_prune(struct bpf_code *c);
 
 /* A label may be used at once. It must be placed exactly once. */
 int bpf_label(struct bpf_code *c);

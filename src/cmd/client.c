@@ -53,7 +53,8 @@ int cmd_ask(const char *verb, const char *session, struct text *request,
 	if (n == -EAGAIN || n == -EINTR)
 		return cmd_error(verb, "session %s: its collector does not answer (is it stopped?)",
 				 session);
-	if (n == -EPIPE || (n >= 0 && json_line_parse(&answer->line, answer->text, (size_t)n)))
+	if (n == -EPIPE || n == -ECONNRESET ||
+	    (n >= 0 && json_line_parse(&answer->line, answer->text, (size_t)n)))
 		return cmd_error(verb, "session %s ended before it answered", session);
 	if (n < 0)
 		return cmd_error(verb, "session %s: %s", session, strerror(-n));

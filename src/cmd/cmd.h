@@ -19,6 +19,7 @@ enum { CMD_FAILED = 2 };
 int cmd_collect(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_disable(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_enable(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
@@ -31,17 +32,26 @@ int cmd_relay(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_rotate(int argc, char **argv);
+int cmd_script(int argc, char **argv);
 int cmd_send(int argc, char **argv);
 int cmd_start(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_strace(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);
+int cmd_ui(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 
 /* cmd_error - print "duet VERB: ..." and return CMD_FAILED. */
 int cmd_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * cmd_written - a text that was printed but not written is a failure: print why, return CMD_FAILED.
+ * Else return @status.  A reader that went away (head, a pager) is none.
+ */
+int cmd_written(const char *verb, int status);
 
 /* cmd_usage - print @what and a hint to --help.  Returns CMD_FAILED. */
 int cmd_usage(const char *verb, const char *what);
@@ -63,7 +73,7 @@ void cmd_add_string(struct cmd_strings *s, const char *text);
  * not.
  */
 bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text);
-/* cmd_parse_size - parse "64M", "1G", "512K" or bytes.  Returns false after it printed why not. */
+/* cmd_parse_size - parse "64M", "64MB", "64MiB", "1G", "512K" or bytes; K, M and G are powers of 1024.  Returns false after it printed why not. */
 bool cmd_parse_size(const char *verb, const char *text, uint64_t *bytes);
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/common.c - messages, option values, sizes and counts, which several verbs use. */
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -17,23 +18,51 @@
 #include "collect/public.h"
 #include "ctf/write/public.h"
 
+/* Names in messages come from anywhere: no control character reaches the terminal. */
+static void print_escaped(const char *text)
+{
+	for (; *text; text++)
+		if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == 0x7f)
+			fprintf(stderr, "\\x%02x", (unsigned char)*text);
+		else
+			fputc(*text, stderr);
+}
+
 int cmd_error(const char *verb, const char *format, ...)
 {
+	char *text;
 	va_list ap;
+	int n;
 
 	fflush(stdout);
 	progress_hide();
-	fprintf(stderr, "duet %s: ", verb);
 	va_start(ap, format);
-	vfprintf(stderr, format, ap);
+	n = vasprintf(&text, format, ap);
 	va_end(ap);
+	fprintf(stderr, "duet %s: ", verb);
+	print_escaped(n < 0 ? "no memory" : text);
 	fputc('\n', stderr);
+	if (n >= 0)
+		free(text);
 	return CMD_FAILED;
 }
 
 int cmd_usage(const char *verb, const char *what)
 {
 	return cmd_error(verb, "%s: `duet %s --help` shows how it is used", what, verb);
+}
+
+int cmd_written(const char *verb, int status)
+{
+	int err = fflush(stdout) ? errno : 0;
+	struct stat st;
+
+	if (!err && ferror(stdout) && !fstat(STDOUT_FILENO, &st) && !S_ISFIFO(st.st_mode) &&
+	    !S_ISSOCK(st.st_mode))
+		err = EIO; /* an earlier write failed */
+	if (status == CMD_FAILED || !err || err == EPIPE)
+		return status;
+	return cmd_error(verb, "cannot write: %s", strerror(err));
 }
 
 void *cmd_grow(void *at, int n, size_t size)
@@ -53,6 +82,15 @@ void cmd_add_string(struct cmd_strings *s, const char *text)
 	s->at[s->n++] = text;
 }
 
+/* A name given for a number: the message can show a command with it. */
+static bool is_plain_name(const char *text)
+{
+	for (const char *p = text; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
+			return false;
+	return isalpha((unsigned char)*text);
+}
+
 bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text)
 {
 	char *end;
@@ -61,7 +99,10 @@ bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text)
 	errno = 0;
 	pid = strtol(text, &end, 10);
 	if (end == text || *end || errno || pid <= 0 || pid > INT_MAX) {
-		cmd_error(verb, "-p %s: not a process number", text);
+		cmd_error(verb,
+			  is_plain_name(text) ? "-p %s: not a process number: `pidof %s` prints it"
+					      : "-p %s: not a process number",
+			  text, text);
 		return false;
 	}
 	if (kill((pid_t)pid, 0) && errno == ESRCH) {
@@ -81,10 +122,12 @@ bool cmd_parse_size(const char *verb, const char *text, uint64_t *bytes)
 
 	errno = 0;
 	*bytes = strtoull(text, &end, 10);
-	unit = *end ? strchr(units, *end) : NULL;
-	if (unit && !end[1] && *bytes <= UINT64_MAX >> (10 * (unit - units + 1))) {
+	unit = *end ? strchr(units, *end & ~0x20) : NULL;
+	if (unit && *unit && *bytes <= UINT64_MAX >> (10 * (unit - units + 1))) {
 		*bytes <<= 10 * (unit - units + 1);
 		end++;
+		if (!strcmp(end, "B") || !strcmp(end, "iB"))
+			end += strlen(end);
 	}
 	if (end != text && !*end && !errno && *text != '-' && *bytes)
 		return true;
@@ -125,6 +168,10 @@ bool cmd_add_contexts(const char *verb, const char *names, uint64_t *mask)
 
 	uint64_t with = *mask;
 
+	if (!*names) {
+		cmd_error(verb, "an empty name of a context: `duet %s --help` lists them", verb);
+		return false;
+	}
 	if (context_parse(names, &with, &d) || counters_check(with, &d)) {
 		cmd_error(verb, "%s", d.text);
 		return false;
@@ -163,6 +210,13 @@ int cmd_check_command(const char *verb, const char *file)
 {
 	if (command_exists(file))
 		return 0;
+	if (!*file)
+		return cmd_error(verb, "the command is an empty word: name a program");
+	if (!strchr(file, '/') && !access(file, F_OK))
+		return cmd_error(verb,
+				 "%s: not a program that may be executed; if the shell put it in "
+				 "place of a *, quote the pattern: -e '*'",
+				 file);
 	return cmd_error(verb,
 			 access(file, F_OK) ? "%s: no such command (give a path, or check PATH)"
 					    : "%s: not a program that may be executed",

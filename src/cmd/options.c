@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/nearest.h"
+
 enum { HELP_COLUMN = 24, FIRST_VALUE = 256 };
 
 /* The rows that one verb accepts, in the order of the help. */
@@ -69,11 +71,33 @@ static void print_row(const struct accepted *a, int i)
 	puts(line);
 }
 
+/* Of the row's own table: rows of others may have the same name. */
+static const char *heading_before(const struct options *o, const struct option_row *row)
+{
+	for (int i = 0; i < OPTIONS_TABLES && o->tables[i]; i++) {
+		const struct option_table *t = o->tables[i];
+
+		for (int k = 0; row >= t->rows && row < t->rows + t->n && k < t->n_headings; k++)
+			if (!strcmp(t->headings[k].name, row->name))
+				return t->headings[k].text;
+	}
+	return NULL;
+}
+
 static void print_help(const struct options *o, const struct accepted *a)
 {
+	const char *heading, *last = NULL;
+
 	fputs(o->usage, stdout);
-	for (int i = 0; i < a->n; i++)
+	if (o->examples)
+		printf("%s\n", o->examples);
+	for (int i = 0; i < a->n; i++) {
+		heading = heading_before(o, a->rows[i]);
+		if (heading && (!last || strcmp(heading, last) != 0))
+			printf("%s%s:\n", i ? "\n" : "", heading);
+		last = heading ? heading : last;
 		print_row(a, i);
+	}
 	if (o->notes)
 		fputs(o->notes, stdout);
 }
@@ -153,6 +177,61 @@ static int take_value(const struct options *o, const struct option_row *row, cha
 	return CMD_FAILED;
 }
 
+/* Letters that other tools have for it, and what it is here. */
+static const char *foreign_letter(const char *verb, int letter)
+{
+	static const struct {
+		const char *verb;
+		char letter;
+		const char *here;
+	} letters[] = {
+		{ "record", 'F', "samples are asked for by -k profile:HZ" },
+		{ "record", 'g', "-k profile records samples with call stacks" },
+		{ "record", 'a', "--all-kernel records the whole machine" },
+		{ "record", 'P', "--graph FUNCTIONS records calls of functions" },
+		{ "view", 'n', "--limit N ends behind N events" },
+		{ "view", 'i', "the recording is an argument: duet view DIR" },
+		{ "report", 'i', "the recording is an argument: duet report why DIR" },
+	};
+
+	for (unsigned i = 0; i < sizeof letters / sizeof *letters; i++)
+		if (letters[i].letter == letter && !strcmp(letters[i].verb, verb))
+			return letters[i].here;
+	return NULL;
+}
+
+int options_refuse(const char *verb, int c, const struct option *options, char *const *argv)
+{
+	char word[NEAREST_MAX], text[NEAREST_MAX + 64], near_text[NEAREST_MAX + 32];
+	struct nearest near = { .wanted = word };
+	bool is_letter = optopt > 0 && optopt < FIRST_VALUE;
+
+	snprintf(word, sizeof word, "%s", argv[optind - 1]);
+	if (!strncmp(word, "--", 2))
+		word[2 + strcspn(word + 2, "=")] = 0;
+	else if (is_letter)
+		snprintf(word, sizeof word, "-%c", optopt);
+	if (c == ':') {
+		snprintf(text, sizeof text, "%s: an option lacks its value", word);
+		return cmd_usage(verb, text);
+	}
+	for (int i = 0; options[i].name && !is_letter; i++) {
+		char name[NEAREST_MAX];
+
+		snprintf(name, sizeof name, "--%s", options[i].name);
+		nearest_try(&near, name);
+	}
+	/* Of a long option that takes no value, getopt_long leaves the value to return. */
+	snprintf(text, sizeof text,
+		 optopt && !strncmp(word, "--", 2) ? "%s takes no value" : "no such option: %s",
+		 word);
+	if (is_letter && foreign_letter(verb, optopt))
+		return cmd_error(verb, "%s: %s", text, foreign_letter(verb, optopt));
+	if (optopt || !*near.best)
+		return cmd_usage(verb, text);
+	return cmd_error(verb, "%s%s", text, nearest_text(&near, near_text));
+}
+
 int options_parse(const struct options *o, int argc, char **argv)
 {
 	struct accepted accepted;
@@ -163,10 +242,8 @@ int options_parse(const struct options *o, int argc, char **argv)
 	make_arrays(o, &accepted, &arrays);
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, arrays.letters, arrays.options, NULL)) != -1) {
-		if (c == ':')
-			return cmd_usage(o->verb, "an option lacks its value");
-		if (c == '?')
-			return cmd_usage(o->verb, "no such option");
+		if (c == ':' || c == '?')
+			return options_refuse(o->verb, c, arrays.options, argv);
 		if (c == 'h') {
 			print_help(o, &accepted);
 			return 0;

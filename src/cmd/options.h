@@ -8,7 +8,8 @@
  *
  *   (1) of the rows that one verb accepts, no two have the same name or letter
  *   (2) a field that a row sets has the type of the row's kind: the macros below check it
- *   (3) the help lists every option that the verb accepts, in the order of the rows
+ *   (3) the help lists every option that the verb accepts, in the order of the rows; headings stand
+ *       before the rows that they name, examples before all
  *
  * Several verbs can share one table.  A row whose help differs between verbs is written once for
  * each text, with the verbs of that text.
@@ -56,9 +57,16 @@ struct option_row {
 	char letter;	      /* short form; 0: none */
 };
 
+/* A line of the help before the row @name, unless the same text stands above already. */
+struct option_heading {
+	const char *name, *text;
+};
+
 struct option_table {
 	const struct option_row *rows;
 	int n;
+	const struct option_heading *headings; /* in the order of the rows; or NULL */
+	int n_headings;
 };
 
 enum { OPTIONS_MAX = 96, OPTIONS_TABLES = 4, OPTIONS_PARTS = 8, OPTIONS_GO_ON = -1 };
@@ -66,10 +74,11 @@ enum { OPTIONS_MAX = 96, OPTIONS_TABLES = 4, OPTIONS_PARTS = 8, OPTIONS_GO_ON = 
 /* The options of one verb. */
 struct options {
 	const char *verb;
-	unsigned bit;	   /* of this verb in option_row.verbs */
-	const char *usage; /* the help above the options */
-	const char *notes; /* the help below them; or NULL */
-	bool has_command;  /* options end at the first argument, which is a command */
+	unsigned bit;	      /* of this verb in option_row.verbs */
+	const char *usage;    /* the help above the options */
+	const char *examples; /* commands, below that; or NULL */
+	const char *notes;    /* the help below the options; or NULL */
+	bool has_command;     /* options end at the first argument, which is a command */
 	const struct option_table *tables[OPTIONS_TABLES]; /* in the order of the help; or NULL */
 	void *parts[OPTIONS_PARTS]; /* the structures whose fields are set; lent */
 };
@@ -81,6 +90,15 @@ struct options {
  * help, CMD_FAILED after a message.
  */
 int options_parse(const struct options *o, int argc, char **argv);
+
+struct option;
+/*
+ * options_refuse - print which option of @argv getopt_long() did not accept, and the nearest one.
+ *
+ * @c: what getopt_long() returned: '?' or ':'.  @options: its long options.  For verbs with a loop of
+ * their own.  Returns CMD_FAILED.
+ */
+int options_refuse(const char *verb, int c, const struct option *options, char *const *argv);
 
 /* A row's target, for the initialiser of a struct option_row. */
 #define OPTION_FIELD(KIND, PART, type, tag, member)                                                \

@@ -123,6 +123,15 @@ void progress_also(const struct trace *t)
 		progress.total += trace_stream(t, i)->size_bytes;
 }
 
+void progress_line(const char *text)
+{
+	if (tcgetpgrp(STDERR_FILENO) != getpgrp())
+		return;
+	fprintf(stderr, "\r\033[K%s\r", text);
+	fflush(stderr);
+	progress.is_shown = true;
+}
+
 void progress_hide(void)
 {
 	if (!progress.is_shown)

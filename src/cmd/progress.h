@@ -33,6 +33,12 @@ void progress_begin(const char *verb, const struct trace *t);
 void progress_begin_bytes(const char *verb, uint64_t bytes);
 /* progress_also - @t is read after the one before. */
 void progress_also(const struct trace *t);
+/*
+ * progress_line - show @text, less than 80 columns, on the last line of the terminal, instead of the
+ * one before; progress_hide removes it.  Nothing unless standard error is a terminal on which this
+ * process is in the foreground.
+ */
+void progress_line(const char *text);
 /* progress_hide - remove the line; it comes back if reading goes on. */
 void progress_hide(void);
 /* progress_end - remove the line for good. */

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,8 @@ static bool parse_fraction(const char *s, int64_t *ns)
 }
 
 /* Parse "2.5s". */
+enum { NAMES_SHOWN = 5 };
+
 static bool parse_duration(const char *s, int64_t *ns)
 {
 	static const struct {
@@ -118,6 +121,134 @@ void moments_resolve(struct moment *from, struct moment *to, const struct trace 
 	assert(!from->is_of_day && !from->is_behind && !to->is_of_day && !to->is_behind);
 }
 
+/* The time from the first packet to the last; false if there is none. */
+static bool find_span(const struct trace *t, int64_t *begin_ns, int64_t *end_ns)
+{
+	*begin_ns = INT64_MAX;
+	*end_ns = INT64_MIN;
+	for (uint32_t i = 0; i < trace_n_streams(t); i++) {
+		const struct trace_stream_info *st = trace_stream(t, i);
+
+		if (!st->n_packets)
+			continue;
+		*begin_ns = st->begin_ns < *begin_ns ? st->begin_ns : *begin_ns;
+		*end_ns = st->end_ns > *end_ns ? st->end_ns : *end_ns;
+	}
+	return *begin_ns <= *end_ns;
+}
+
+static const char *clock_text(int64_t ns, char text[32])
+{
+	time_t s = (time_t)(ns / 1000000000);
+	struct tm tm;
+	size_t n;
+
+	localtime_r(&s, &tm);
+	n = strftime(text, 32, "%H:%M:%S", &tm);
+	snprintf(text + n, 32 - n, ".%06d", (int)(ns / 1000 % 1000000));
+	return text;
+}
+
+/* "it is from 10:00:01.000000 to 10:00:02.000000". */
+static void add_span(const struct trace *t, char *text, size_t size)
+{
+	char begin[32], end[32];
+	int64_t begin_ns, end_ns;
+
+	if (find_span(t, &begin_ns, &end_ns))
+		snprintf(text, size, "the recording is from %s to %s", clock_text(begin_ns, begin),
+			 clock_text(end_ns, end));
+	else
+		snprintf(text, size, "the recording is empty");
+}
+
+int moments_check(const struct moment *from, const struct moment *to, const struct trace *t,
+		  struct diag *d)
+{
+	int64_t begin_ns, end_ns;
+	char span[128], a[32], b[32];
+
+	if (from->is_given && to->is_given && from->ns > to->ns)
+		return diag_fail(d, -EINVAL, "--from %s is later than --to %s",
+				 clock_text(from->ns, a), clock_text(to->ns, b));
+	if (!find_span(t, &begin_ns, &end_ns) ||
+	    ((!from->is_given || from->ns <= end_ns) && (!to->is_given || to->ns >= begin_ns)))
+		return 0;
+	add_span(t, span, sizeof span);
+	return diag_fail(d, -ENODATA, "--%s %s: nothing was recorded in that time: %s",
+			 from->is_given && from->ns > end_ns ? "from" : "to",
+			 clock_text(from->is_given && from->ns > end_ns ? from->ns : to->ns, a),
+			 span);
+}
+
+void selection_explain_none(const struct trace *t, const struct moment *from,
+			    const struct moment *to, const char *const *patterns, int n_patterns,
+			    const char *filter, struct diag *text)
+{
+	char span[128];
+
+	if (moments_check(from, to, t, text))
+		return;
+	if (filter)
+		diag_fail(text, 0, "-f '%s': no event%s passes it", filter,
+			  from->is_given || to->is_given ? " of that time" : "");
+	else if (n_patterns)
+		diag_fail(text, 0, "-e %s%s: the recording has no such event%s", patterns[0],
+			  n_patterns > 1 ? " and others" : "",
+			  from->is_given || to->is_given ? " in that time" : "");
+	else if (from->is_given || to->is_given) {
+		add_span(t, span, sizeof span);
+		diag_fail(text, 0, "no event lies in that time: %s", span);
+	} else {
+		diag_fail(text, 0, "the recording has no events");
+	}
+}
+
+static bool unmark(const struct trace *t, const char *pattern, bool *is_wanted)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
+		const struct trace_source *s = trace_source(t, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
+			if (pass_is_like(pattern, s, c->name)) {
+				is_wanted[c->number] = false;
+				found = true;
+			}
+	}
+	return found;
+}
+
+const char *selection_mark_all(const struct trace *t, const char *const *patterns, int n,
+			       bool *is_wanted)
+{
+	const char *missing = NULL;
+
+	if (n && *patterns[0] == '!')
+		selection_mark_default(t, is_wanted);
+	for (int i = 0; i < n; i++) {
+		bool found = *patterns[i] == '!' ? unmark(t, patterns[i] + 1, is_wanted)
+						 : selection_mark(t, patterns[i], is_wanted);
+
+		if (!found && !missing)
+			missing = patterns[i];
+	}
+	return missing;
+}
+
+int selection_add(const char **patterns, int n, int most, char *list)
+{
+	for (char *p; (p = strsep(&list, ","));) {
+		if (!*p || !strcmp(p, "!"))
+			return -EINVAL;
+		if (n == most)
+			return -E2BIG;
+		patterns[n++] = p;
+	}
+	return n;
+}
+
 bool selection_mark(const struct trace *t, const char *pattern, bool *is_wanted)
 {
 	bool found = false;
@@ -132,25 +263,41 @@ bool selection_mark(const struct trace *t, const char *pattern, bool *is_wanted)
 	return found;
 }
 
+/* ": it has shop:order, sched_switch and 12 more". */
+static void list_names(const struct trace *t, char *text, size_t size)
+{
+	size_t n = 0;
+	int shown = 0, more = 0;
+
+	for (uint32_t i = 0; i < trace_n_sources(t); i++)
+		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c;
+		     c = c->next) {
+			if (trace_is_state_event(c->name) || trace_is_batch(c->name) ||
+			    !strncmp(c->name, "duet:", 5))
+				continue;
+			if (shown == NAMES_SHOWN || n + strlen(c->name) + 32 >= size) {
+				more++;
+				continue;
+			}
+			n += (size_t)snprintf(text + n, size - n, "%s%s",
+					      shown++ ? ", " : ": it has ", c->name);
+		}
+	if (more)
+		snprintf(text + n, size - n, " and %d more", more);
+	else if (!shown)
+		snprintf(text, size, ": it has no events");
+}
+
 int selection_refuse(const struct trace *t, const char *pattern, struct diag *d)
 {
-	struct nearest near = { .wanted = pattern };
-	char text[NEAREST_MAX + 32];
+	struct nearest near = { .wanted = pattern + (*pattern == '!') };
+	char text[NEAREST_MAX + 32], held[256] = "";
 
 	nearest_try_events(&near, t);
+	if (!*near.best)
+		list_names(t, held, sizeof held);
 	return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so%s", pattern,
-			 nearest_text(&near, text));
-}
-
-bool selection_is_state_event(const char *event)
-{
-	return !strncmp(event, "lttng_statedump_", 16) ||
-	       !strncmp(event, "lttng_ust_statedump:", 20);
-}
-
-bool selection_is_batch(const char *event)
-{
-	return !strcmp(event, "duet_calls:batch");
+			 *near.best ? nearest_text(&near, text) : held);
 }
 
 void selection_mark_default(const struct trace *t, bool *is_wanted)
@@ -159,5 +306,5 @@ void selection_mark_default(const struct trace *t, bool *is_wanted)
 		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c;
 		     c = c->next)
 			is_wanted[c->number] =
-				!selection_is_state_event(c->name) && !selection_is_batch(c->name);
+				!trace_is_state_event(c->name) && !trace_is_batch(c->name);
 }

@@ -50,9 +50,11 @@
 struct collector_pass {
 	bool is_open; /* in progress: collector_work continues it */
 	bool includes_open_chunks;
+	bool is_periodic; /* includes the work of every second */
 	uint64_t begin_ns;
 	uint64_t written_ns; /* at its end the files hold everything up to here; 0: unknown */
 	uint64_t open_chunks_read_ns; /* when open chunks were last read */
+	uint64_t periodic_ns;	      /* when the work of every second was last done */
 };
 
 /* When the driver calls next; for collector_watch see triggers.period_ms.  Written by events.c. */
@@ -98,8 +100,12 @@ struct collector {
 	struct enable_batch enable_batch;
 	struct streams *streams;
 	struct snapshot_maker snapshot;
-	struct maps *maps;	  /* NULL: not recorded */
-	struct kernel *kernel;	  /* NULL: not recorded */
+	struct maps *maps; /* NULL: not recorded */
+	struct {
+		uint64_t looked_ns, next_ns;   /* session time */
+	} mappings;			       /* of programs that need not join: events.c */
+	struct kernel *kernel;		       /* NULL: not recorded */
+	struct kernel_opening *kernel_opening; /* between the steps of collector_open; or NULL */
 	bool kernel_wakes_driver; /* when its buffers fill; the driver then calls collector_pass */
 	struct reaping reaping;
 	struct calls calls;
@@ -155,6 +161,8 @@ int collector_resume(struct collector *c, struct diag *d);
 void collector_pass(struct collector *c);
 /* collector_watch - check the conditions of triggers. */
 void collector_watch(struct collector *c);
+/* collector_report - call the option on_second with the counts so far. */
+void collector_report(struct collector *c);
 /*
  * collector_accept - accept one connection from session.listen_fd, if any.
  *
@@ -183,7 +191,7 @@ void collector_signal(struct collector *c, int signal, bool command);
 /* collector_ended - the command has ended. */
 void collector_ended(struct collector *c);
 /*
- * collector_has_work - a pass or a snapshot is in progress.
+ * collector_has_work - a pass or a snapshot is in progress, or pools grow after the first join.
  *
  * collector_work - continue it for some milliseconds.
  */
@@ -208,11 +216,17 @@ static inline uint64_t collector_now_ns(const struct collector *c)
 
 /* Keeps the first problem for the result. */
 void collector_note(struct collector *c, const struct diag *d);
+/* Compares a page that is read for the last time with what the rules ask for. */
+void collector_see_page(void *collector, const struct program *a);
+/* Notes why it could not deliver @n events. */
+void collector_see_losses(void *collector, const struct program *a, uint64_t n);
 /* Records the names of all programs of the session, for a trace that begins now. */
 void collector_note_programs(struct collector *c);
 /* Records all clocks, and how far the files are: see files_add_clock. */
 void collector_record_clocks(struct collector *c, uint64_t written_ns);
 /* Records symbols of kernel modules loaded meanwhile. */
 void collector_record_modules(struct collector *c);
+/* collector_look_at_mappings - record the mappings of programs that are new or have others. */
+void collector_look_at_mappings(struct collector *c, uint64_t now_ns);
 
 #endif

@@ -3,8 +3,8 @@
  * collect/command.c - fork the command, hold it before its exec, and release it when recording
  * runs.
  *
- * Two pipes: `go` releases the child; `report` returns the errno of a failed exec, and reports EOF
- * on success because it is close-on-exec.
+ * Two pipes: `go` releases the child; `report` returns a byte when the child waits, and then the
+ * errno of a failed exec, or EOF on success because it is close-on-exec.
  */
 #include "collect/command.h"
 
@@ -14,12 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "abi/control.h"
 #include "base/io.h"
+
+enum { SLEEP_TRIES = 1000, SLEEP_TRY_US = 50 };
 
 /*
  * The command belongs to our session in addition to those it already belongs to:
@@ -55,30 +58,79 @@ static void set_environment(const struct command_options *o)
 	free(list);
 }
 
+/* The file that execvp() will run, as far as a look at it shows; NULL: it is left to execvp(). */
+static char *find_file(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	struct stat st;
+	char *file;
+
+	if (!path || !*name || strchr(name, '/'))
+		return NULL;
+	for (;; path = end + 1) {
+		end = strchrnul(path, ':');
+		if (asprintf(&file, "%.*s%s%s", (int)(end - path), path, end > path ? "/" : "",
+			     name) < 0)
+			return NULL;
+		if (!access(file, X_OK) && !stat(file, &st) && S_ISREG(st.st_mode))
+			return file;
+		free(file);
+		if (!*end)
+			return NULL;
+	}
+}
+
+/* All preparations precede the wait: nothing is recorded yet, so the first system call in the
+ * recording is the command's own, execve. */
 static _Noreturn void run_child(const struct command_options *o, int wait_fd, int report_fd)
 {
-	char go;
+	char *file, go;
 	int e;
 
-	if (read(wait_fd, &go, 1) != 1)
-		_exit(127); /* abandoned */
 	set_environment(o);
 	setrlimit(RLIMIT_NOFILE, o->files);
 	sigaction(SIGXFSZ, o->file_size, NULL);
-	sigprocmask(SIG_SETMASK, o->mask, NULL);
+	sigaction(SIGPIPE, o->pipe, NULL);
 	umask(o->umask);
-	execvp(o->argv[0], o->argv);
+	file = find_file(o->argv[0]);
+	sigprocmask(SIG_SETMASK, o->mask, NULL);
+	if (write(report_fd, "", 1) != 1 || read(wait_fd, &go, 1) != 1)
+		_exit(127); /* abandoned */
+	if (file)
+		execv(file, o->argv);
+	execvp(o->argv[0], o->argv); /* a script without #!, or a file that was changed meanwhile */
 	e = errno;
 	(void)!write(report_fd, &e, sizeof e);
 	_exit(127);
 }
 
+/*
+ * After its byte the child has but to fall asleep in read(): until then it would be recorded.  On a
+ * machine under load that may take long, so it is not waited for without end.
+ */
+static void wait_until_asleep(pid_t pid)
+{
+	char path[32], text[256], *name_end;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	for (int i = 0; i < SLEEP_TRIES; i++) {
+		if (io_read_file(path, text, sizeof text) <= 0)
+			return;
+		name_end = strrchr(text, ')');
+		if (!name_end || name_end[1] != ' ' || name_end[2] != 'R')
+			return;
+		usleep(SLEEP_TRY_US);
+	}
+}
+
 int command_prepare(struct command *c, const struct command_options *o, struct diag *d)
 {
 	int go[2] = { -1, -1 }, report[2] = { -1, -1 };
+	char ready;
 
 	*c = (struct command){ .pid = -1, .go = -1, .report = -1 };
-	if (pipe2(go, O_CLOEXEC) || pipe2(report, O_CLOEXEC))
+	/* A socket: if a signal ends the child first, send() does not raise SIGPIPE. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) || pipe2(report, O_CLOEXEC))
 		return diag_errno(d, "cannot make a pipe");
 	c->pid = fork();
 	if (c->pid < 0)
@@ -92,6 +144,9 @@ int command_prepare(struct command *c, const struct command_options *o, struct d
 	close(report[1]);
 	c->go = go[1];
 	c->report = report[0];
+	if (io_read(c->report, &ready, 1) ==
+	    1) /* else it has ended: command_release() reports that */
+		wait_until_asleep(c->pid);
 	return 0;
 }
 
@@ -101,9 +156,9 @@ int command_release(struct command *c, struct diag *d)
 	ssize_t n;
 
 	assert(c->go >= 0);
-	if (write(c->go, "", 1) != 1)
-		return diag_errno(d, "the command is gone before it began");
-	close(c->go);
+	if (send(c->go, "", 1, MSG_NOSIGNAL) != 1 && errno != EPIPE && errno != ECONNRESET)
+		return diag_errno(d, "cannot let the command begin");
+	close(c->go); /* a signal ended it if the other end is closed: as if just after exec */
 	c->go = -1;
 	n = io_read(c->report, &e, sizeof e); /* EOF after a successful exec */
 	close(c->report);

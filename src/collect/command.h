@@ -30,13 +30,15 @@ struct command_options {
 	const char *preload;		   /* prepended to LD_PRELOAD, or NULL */
 	const sigset_t *mask;		   /* its signal mask */
 	const struct rlimit *files;	   /* its RLIMIT_NOFILE */
-	const struct sigaction *file_size; /* its disposition of SIGXFSZ */
+	const struct sigaction *file_size; /* its disposition of SIGXFSZ, */
+	const struct sigaction *pipe;	   /* of SIGPIPE */
 	mode_t umask;
 };
 
-/* command_prepare - fork; the child waits before its exec. */
+/* command_prepare - fork, and return when the child waits before its exec. */
 int command_prepare(struct command *c, const struct command_options *o, struct diag *d);
-/* command_release - let it exec.  If that fails: -ENOENT and others, after its end. */
+/* command_release - let it exec.  If that fails: -ENOENT and others, after its end.  0 too if a
+ * signal has ended it: command_has_ended() reports that. */
 int command_release(struct command *c, struct diag *d);
 /* command_has_ended - reap it if it has ended. */
 bool command_has_ended(struct command *c);

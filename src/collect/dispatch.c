@@ -122,7 +122,8 @@ static bool flush(const struct request *a)
 		refuse(a, d.text);
 	} else {
 		begin_answer(&t);
-		json_line_add_number(&t, "app_bytes", streams_bytes(c->streams));
+		json_line_add_number(&t, "app_bytes",
+				     ctf_ledger_read(&c->handover->apps.ledger).bytes);
 		send_answer(a, &t);
 	}
 	return false;
@@ -174,7 +175,7 @@ static bool rotate(const struct request *a)
 
 /* ---------------------------------------------------------------- status */
 
-static void report_kernel(struct text *t, const struct kernel *k)
+static void report_kernel(struct text *t, const struct kernel *k, const struct ctf_ledger *written)
 {
 	struct kernel_counts c;
 	const char *why;
@@ -185,8 +186,8 @@ static void report_kernel(struct text *t, const struct kernel *k)
 	json_line_add_text(t, "kernel_recorder", kernel_recorder(k, &why));
 	json_line_add_text(t, "kernel_no_bpf", why);
 	kernel_counts(k, &c);
-	json_line_add_number(t, "kernel_events", c.events);
-	json_line_add_number(t, "kernel_bytes", c.bytes);
+	json_line_add_number(t, "kernel_events", ctf_ledger_read(written).events);
+	json_line_add_number(t, "kernel_bytes", ctf_ledger_read(written).bytes);
 	json_line_add_number(t, "kernel_lost", c.lost);
 }
 
@@ -261,7 +262,8 @@ static void report_session(const struct request *a)
 		(uint64_t)(supervision->supervisor ? supervision->supervisor : getpid()));
 	json_line_add_number(&t, "duration_ns", collector_now_ns(c) - c->begin_ns);
 	json_line_add_number(&t, "programs", s->n_joined);
-	json_line_add_number(&t, "app_bytes", streams_bytes(c->streams));
+	json_line_add_number(&t, "app_events", ctf_ledger_read(&c->handover->apps.ledger).events);
+	json_line_add_number(&t, "app_bytes", ctf_ledger_read(&c->handover->apps.ledger).bytes);
 	json_line_add_number(&t, "lost_outside",
 			     c->handover->lost_outside + programs_lost(s->dir, &s->file));
 	json_line_add_number(&t, "channels", s->n_channels);
@@ -272,7 +274,7 @@ static void report_session(const struct request *a)
 	report_refused(&t, c->refused);
 	report_trace_chunks(&t, c);
 	report_link(&t, c->o);
-	report_kernel(&t, c->kernel);
+	report_kernel(&t, c->kernel, &c->handover->kernel.ledger);
 	send_answer(a, &t);
 }
 

@@ -22,7 +22,8 @@
 #include "collect/trigger/lifecycle.h"
 
 enum {
-	PARTIAL_NS = 1000000000, /* longest time that the data of an open chunk may stay unread */
+	SECOND_NS = 1000000000,
+	STALL_NS = 20000000, /* of a virtual CPU, between an event's clock and its commit */
 	MS = 1000000,
 	REAP_MOST = 64,	     /* programs checked each second; there may be thousands */
 	SLICE_NS = 10000000, /* of a pass, before connections are served */
@@ -80,22 +81,55 @@ static void keep_ended_calls(struct collector *c)
 		collector_note(c, &d);
 }
 
+/* The longest time that the data of an open chunk may stay unread. */
+static uint64_t partial_ns(const struct collector *c)
+{
+	return c->o->unwritten_ns ? c->o->unwritten_ns : SECOND_NS;
+}
+
+static void follow_mappings(void *arg, pid_t tid)
+{
+	struct collector *c = arg;
+
+	maps_follow(c->maps, tid, c->mappings.looked_ns);
+}
+
+/*
+ * Programs whose system calls are recorded need not join, so their mappings are looked for.  A short
+ * command is gone within the second that the periodic work waits: the first looks come after 2 ms
+ * (start.c) and then whenever half as much time has passed again.
+ */
+void collector_look_at_mappings(struct collector *c, uint64_t now_ns)
+{
+	c->mappings.looked_ns = now_ns;
+	c->mappings.next_ns = now_ns + (now_ns - c->begin_ns) / 2;
+	if (c->kernel && kernel_records_calls(c->kernel))
+		kernel_each_recorded(c->kernel, follow_mappings, c);
+	maps_again(c->maps, now_ns);
+}
+
+static bool looks_often(const struct collector *c)
+{
+	return c->kernel && kernel_records_calls(c->kernel) &&
+	       c->mappings.looked_ns < c->begin_ns + SECOND_NS;
+}
+
 /* Runs once a second. */
-static void run_periodic_work(struct collector *c, uint64_t now_ns, uint64_t written_ns)
+static void run_periodic_work(struct collector *c, uint64_t now_ns)
 {
 	streams_reclaim(c->streams);
-	collector_record_clocks(c, written_ns);
-	maps_again(c->maps, now_ns);
+	collector_look_at_mappings(c, now_ns);
 	collector_record_modules(c);
 	trigger_actions_poll(&c->triggers.runner);
-	c->handover->lost_outside +=
-		programs_reap(c->session.dir, &c->session.file, &c->reaping, REAP_MOST);
+	c->handover->lost_outside += programs_reap(
+		c->session.dir, &c->session.file, &c->reaping, REAP_MOST,
+		&(const struct program_reader){ collector_see_page, collector_see_losses, c });
 	keep_ended_calls(c);
 	archiver_poll(c->rotation.archiver);
 	check_session_slots(c);
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program and no `duet stop` can find it any more */
-	c->pass.open_chunks_read_ns = now_ns;
+	c->pass.periodic_ns = now_ns;
 }
 
 /* Whether everything recorded before @until_ns is written. */
@@ -117,9 +151,10 @@ static bool poll_kernel(struct collector *c, uint64_t until_ns)
  */
 static uint32_t next_pass_ms(struct collector *c)
 {
-	uint64_t now_ns = collector_now_ns(c), passed_ns = now_ns - c->pass.open_chunks_read_ns;
-	uint32_t ms = passed_ns < PARTIAL_NS ? (uint32_t)((PARTIAL_NS - passed_ns) / MS) + 1
-					     : POLL_LEAST_MS,
+	uint64_t now_ns = collector_now_ns(c), passed_ns = now_ns - c->pass.open_chunks_read_ns,
+		 most_ns = partial_ns(c);
+	uint32_t ms = passed_ns < most_ns ? (uint32_t)((most_ns - passed_ns) / MS) + 1
+					  : POLL_LEAST_MS,
 		 other_ms;
 
 	assert(c->streams);
@@ -127,6 +162,12 @@ static uint32_t next_pass_ms(struct collector *c)
 			   ? streams_poll_interval(c->streams, now_ns)
 			   : UINT32_MAX;
 	ms = ms < other_ms ? ms : other_ms;
+	if (looks_often(c)) {
+		other_ms = c->mappings.next_ns > now_ns
+				   ? (uint32_t)((c->mappings.next_ns - now_ns) / MS) + 1
+				   : 1;
+		ms = ms < other_ms ? ms : other_ms;
+	}
 	other_ms = rotate_due_ms(c, now_ns);
 	ms = ms < other_ms ? ms : other_ms;
 	/* Triggers poll files and losses, and some kernels do not report full buffers. */
@@ -154,8 +195,18 @@ static void continue_pass(struct collector *c)
 		return;
 	if (!poll_kernel(c, p->written_ns) || streams_unwritten(c->streams))
 		p->written_ns = 0;
-	if (p->includes_open_chunks)
-		run_periodic_work(c, p->begin_ns, p->written_ns);
+	if (p->includes_open_chunks) {
+		/* A writer may stall between its event's clock and its commit: a reader that follows
+		 * would miss that event, so less is claimed. */
+		if (p->written_ns > STALL_NS)
+			p->written_ns -= STALL_NS;
+		collector_record_clocks(c, p->written_ns);
+		p->open_chunks_read_ns = p->begin_ns;
+	}
+	if (p->is_periodic)
+		run_periodic_work(c, p->begin_ns);
+	else if (looks_often(c) && p->begin_ns >= c->mappings.next_ns)
+		collector_look_at_mappings(c, p->begin_ns);
 	rotate_if_due(c);
 	c->schedule.pass_ms = next_pass_ms(c);
 }
@@ -168,13 +219,12 @@ static void begin_pass(struct collector *c)
 
 	assert(!c->pass.is_open);
 	p->begin_ns = now_ns;
-	p->includes_open_chunks = now_ns - p->open_chunks_read_ns >= PARTIAL_NS;
+	p->includes_open_chunks = now_ns - p->open_chunks_read_ns >= partial_ns(c);
+	p->is_periodic = p->includes_open_chunks && now_ns - p->periodic_ns >= SECOND_NS;
 	p->written_ns = p->includes_open_chunks ? streams_complete_ns(c->streams, now_ns)
 						: 0; /* before the scan */
-	session_adjust_memory(
-		&c->session,
-		p->includes_open_chunks); /* first: it counts what writers fill between two
-					    * passes */
+	/* First: it counts what writers fill between two passes. */
+	session_adjust_memory(&c->session, p->is_periodic);
 	if (streams_scan(c->streams, p->includes_open_chunks, &d)) {
 		collector_note(c, &d);
 		p->written_ns = 0;
@@ -195,6 +245,25 @@ void collector_pass(struct collector *c)
 void collector_watch(struct collector *c)
 {
 	trigger_watch_step(&c->triggers);
+}
+
+void collector_report(struct collector *c)
+{
+	const struct ctf_sum apps = ctf_ledger_read(&c->handover->apps.ledger),
+			     kernel = ctf_ledger_read(&c->handover->kernel.ledger);
+	struct recorder_counts n = { .events = apps.events + kernel.events,
+				     .bytes = apps.bytes + kernel.bytes,
+				     .lost = c->handover->lost_outside,
+				     .duration_ns = collector_now_ns(c) - c->begin_ns };
+	struct kernel_counts k;
+
+	for (uint32_t i = 0; c->streams && i < c->session.n_channels; i++)
+		n.lost += streams_lost(c->streams, i);
+	if (c->kernel) {
+		kernel_counts(c->kernel, &k);
+		n.lost += k.lost;
+	}
+	c->o->on_second(c->o->on_second_arg, &n);
 }
 
 /* ---------------------------------------------------------------- programs and requests */
@@ -281,13 +350,16 @@ void collector_ended(struct collector *c)
 
 bool collector_has_work(const struct collector *c)
 {
-	return c->pass.is_open || snapshot_is_open(&c->snapshot);
+	return c->pass.is_open || snapshot_is_open(&c->snapshot) ||
+	       (c->session.is_growing && !c->stop);
 }
 
 void collector_work(struct collector *c)
 {
 	if (c->pass.is_open)
 		continue_pass(c);
+	if (c->session.is_growing && !c->stop)
+		session_grow_memory(&c->session);
 	if (snapshot_is_open(&c->snapshot)) {
 		snapshot_step(&c->snapshot);
 		trigger_watch_go_on(&c->triggers);

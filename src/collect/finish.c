@@ -6,7 +6,9 @@
  * releases what a failed collector_open left.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/atomic.h"
 #include "collect/session/programs.h"
@@ -29,6 +31,54 @@ static void keep_calls(struct collector *c)
 		collector_note(c, &d);
 }
 
+void collector_see_page(void *collector, const struct program *a)
+{
+	struct collector *c = collector;
+
+	seen_page(&c->handover->seen, &c->session.file, a);
+}
+
+void collector_see_losses(void *collector, const struct program *a, uint64_t n)
+{
+	struct losses *l = &((struct collector *)collector)->handover->losses;
+	uint32_t reason = a->page.loss < ABI_LOSSES ? a->page.loss : ABI_LOSS_UNKNOWN;
+
+	if (!*l->program)
+		snprintf(l->program, sizeof l->program, "%.*s", (int)sizeof a->page.program - 1,
+			 a->page.program);
+	l->outside[reason] += n;
+}
+
+static void explain_losses(struct collector *c)
+{
+	struct losses *l = &c->result.losses;
+
+	memcpy(l->outside, c->handover->losses.outside, sizeof l->outside);
+	memcpy(l->program, c->handover->losses.program, sizeof l->program);
+	for (uint32_t i = 0; i < c->session.n_channels; i++) {
+		const struct pool *p = &c->session.pools[i];
+
+		l->channels[i] =
+			(struct losses_channel){ .limit_bytes =
+							 (uint64_t)p->n_chunks * p->chunk_size,
+						 .too_large = streams_too_large(c->streams, i),
+						 .chunk_bytes = p->chunk_size,
+						 .wait_us = p->block_timeout_us,
+						 .was_short = c->session.supplies[i].was_short,
+						 .overwrites = p->flight_recorder };
+	}
+}
+
+/* What the recording asked for and did not find.  Programs of tenants have pages and pools of their
+ * own, which are not here: then nothing is concluded from ours. */
+static void conclude(struct collector *c)
+{
+	if (!c->o->all_users && !c->o->containers && !c->o->tenant)
+		seen_conclude(&c->handover->seen, &c->session, &c->result.findings);
+	if (c->o->command)
+		findings_add_running(&c->result.findings, c->o->session, c->o->command[0]);
+}
+
 static int finish_apps(struct collector *c, struct diag *d)
 {
 	struct recorder_result *result = &c->result;
@@ -37,16 +87,23 @@ static int finish_apps(struct collector *c, struct diag *d)
 	calls_flush(&c->calls);
 	calls_release(&c->calls);
 	session_withdraw(&c->session);
-	c->handover->lost_outside += programs_release(c->session.dir, &c->session.file);
+	c->handover->lost_outside += programs_release(
+		c->session.dir, &c->session.file,
+		&(const struct program_reader){ collector_see_page, collector_see_losses, c });
+	conclude(c);
 	keep_calls(c);
 	if (!c->streams)
 		return 0; /* it could not be resumed; that error was reported already */
 	err = streams_flush(c->streams, d);
+	c->handover->before_copy = ctf_ledger_read(&c->handover->apps.ledger);
+	store_release(&c->handover->is_copying, streams_any_overwrite(c->streams));
 	overwrite_err = streams_write_overwrite(c->streams, err ? NULL : d);
 	err = err ? err : overwrite_err;
 	finish_err = streams_finish(c->streams, c->handover->lost_outside, err ? NULL : d);
 	result->app_unwritten = streams_unwritten(c->streams);
-	result->app_bytes = streams_bytes(c->streams);
+	result->app_events = ctf_ledger_read(&c->handover->apps.ledger).events;
+	result->app_bytes = ctf_ledger_read(&c->handover->apps.ledger).bytes;
+	explain_losses(c);
 	result->app_lost = c->handover->lost_outside;
 	for (uint32_t i = 0; i < c->session.n_channels; i++) {
 		result->channel_lost[i] = streams_lost(c->streams, i);
@@ -66,9 +123,11 @@ static int finish_kernel(struct collector *c, struct diag *d)
 	else if (reported.text[0])
 		collector_note(c, &reported);
 	kernel_counts(c->kernel, &n);
-	c->result.kernel_events = n.events;
-	c->result.kernel_bytes = n.bytes;
+	c->result.kernel_events = ctf_ledger_read(&c->handover->kernel.ledger).events;
+	c->result.kernel_bytes = ctf_ledger_read(&c->handover->kernel.ledger).bytes;
 	c->result.kernel_lost = n.lost;
+	c->result.losses.kernel_elsewhere = n.lost_elsewhere;
+	c->result.losses.kernel_buffer_kib = kernel_buffer_kib(&c->o->kernel);
 	return err;
 }
 
@@ -77,7 +136,7 @@ static int end_recording(struct collector *c, struct diag *d)
 	int err, kernel_err = 0;
 
 	c->result.duration_ns = collector_now_ns(c) - c->begin_ns;
-	maps_again(c->maps, collector_now_ns(c));
+	collector_look_at_mappings(c, collector_now_ns(c));
 	collector_record_modules(c);
 	if (c->kernel)
 		kernel_err = finish_kernel(c, d);
@@ -110,6 +169,7 @@ static int finish_begun(struct collector *c, struct diag *d)
 
 static void close_all(struct collector *c)
 {
+	kernel_open_abandon(c->kernel_opening);
 	kernel_close(c->kernel);
 	streams_close(c->streams);
 	calls_close(&c->calls);
@@ -135,7 +195,7 @@ int collector_finish(struct collector *c, struct diag *d)
 		err = finish_begun(c, d);
 	} else if (c->session.dir >= 0) {
 		session_withdraw(&c->session);
-		programs_release(c->session.dir, &c->session.file);
+		programs_release(c->session.dir, &c->session.file, NULL);
 	}
 	c->result.n_collectors = c->handover->supervision.n;
 	close_all(c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/loop.c - epoll, a signalfd and two timers that drive a collector.
+ * collect/loop.c - epoll, a signalfd and three timers that drive a collector.
  *
  * Timers are checked in every turn, so that a flood of events cannot delay them.  A turn reads a
  * bounded number of messages.
@@ -10,18 +10,20 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock/clock.h"
 
-enum { MOST_MS = 1000, MS = 1000000 };
+enum { MOST_MS = 1000, SECOND_MS = 1000, MS = 1000000 };
 enum {
 	READ_MOST = 64,
 	READ_NS = 10 * MS
 }; /* limits of one turn, so that timers, signals and new connections are served too */
-enum { ON_SIGNAL = SESSION_CONNECTIONS, ON_KERNEL, ON_LISTEN, N_WATCHED };
+enum { ON_SIGNAL = SESSION_CONNECTIONS, ON_KERNEL, ON_LISTEN, ON_PID, N_WATCHED };
 
 /* A periodic timer, checked in each turn. */
 struct timer {
@@ -34,7 +36,9 @@ struct loop {
 	struct command *command;
 	bool keep;
 	int epoll, signals;
-	struct timer pass, watch;
+	int *pids; /* descriptors of the processes that it ends with */
+	int n_pids, n_alive;
+	struct timer pass, watch, second;
 };
 
 static int watch(struct loop *l, int fd, uint32_t what, uint32_t events, struct diag *d)
@@ -80,6 +84,30 @@ static void watch_kernel(struct loop *l)
 				 !kernel_wake(c->kernel, l->epoll, ON_KERNEL);
 }
 
+/* A process that cannot be watched is one that has ended; a thread, before Linux 6.9, is one that
+ * never does. */
+static int watch_pids(struct loop *l, struct diag *d)
+{
+	const struct recorder_options *o = l->collector->o;
+	int err = 0;
+
+	if (!o->ends_with_pids || !o->n_pids)
+		return 0;
+	l->pids = calloc((size_t)o->n_pids, sizeof *l->pids);
+	if (!l->pids)
+		return diag_fail(d, -ENOMEM, "no memory for the collector's loop");
+	for (int i = 0; i < o->n_pids && !err; i++) {
+		int fd = (int)syscall(SYS_pidfd_open, o->pids[i], 0);
+
+		if (fd >= 0)
+			l->pids[l->n_pids++] = fd;
+		l->n_alive += fd >= 0 || errno != ESRCH;
+		err = fd < 0 ? 0 : watch(l, fd, ON_PID, EPOLLIN | EPOLLONESHOT, d);
+	}
+	l->collector->stop |= !err && !l->n_alive;
+	return err;
+}
+
 static int open_loop(struct loop *l, bool keep, struct diag *d)
 {
 	sigset_t mask;
@@ -104,6 +132,8 @@ static int open_loop(struct loop *l, bool keep, struct diag *d)
 	if (!err && l->collector->session.client_fd >= 0)
 		err = watch(l, l->collector->session.client_fd, ON_LISTEN, EPOLLIN, d);
 	if (!err)
+		err = watch_pids(l, d);
+	if (!err)
 		watch_kernel(l);
 	return err;
 }
@@ -114,6 +144,9 @@ static void close_loop(struct loop *l)
 		close(l->epoll);
 	if (l->signals >= 0)
 		close(l->signals);
+	for (int i = 0; i < l->n_pids; i++)
+		close(l->pids[i]);
+	free(l->pids);
 }
 
 static void check_command(struct loop *l)
@@ -128,6 +161,8 @@ static void on_time(struct loop *l)
 
 	if (is_due(&l->watch, now_ns))
 		collector_watch(l->collector);
+	if (is_due(&l->second, now_ns))
+		collector_report(l->collector);
 	if (!is_due(&l->pass, now_ns))
 		return;
 	collector_pass(l->collector);
@@ -202,6 +237,10 @@ static void dispatch(struct loop *l, uint32_t what)
 		collector_pass(l->collector);
 	else if (what == ON_LISTEN)
 		on_listen(l);
+	else if (what == ON_PID && !--l->n_alive)
+		collector_ended(l->collector);
+	else if (what == ON_PID)
+		return;
 	else
 		collector_readable(l->collector, (int)what);
 }
@@ -212,6 +251,7 @@ static void set_timers(struct loop *l)
 
 	set_period(&l->pass, l->collector->schedule.pass_ms, now_ns);
 	set_period(&l->watch, l->collector->triggers.period_ms, now_ns);
+	set_period(&l->second, l->collector->o->on_second ? SECOND_MS : 0, now_ns);
 }
 
 static int timeout_ms(const struct loop *l)
@@ -220,7 +260,8 @@ static int timeout_ms(const struct loop *l)
 
 	if (collector_has_work(l->collector) || collector_next(l->collector) >= 0)
 		return 0;
-	return left_ms(&l->watch, now_ns, left_ms(&l->pass, now_ns, MOST_MS));
+	return left_ms(&l->second, now_ns,
+		       left_ms(&l->watch, now_ns, left_ms(&l->pass, now_ns, MOST_MS)));
 }
 
 static int run(struct loop *l, struct diag *d)

@@ -35,7 +35,7 @@ struct recorder {
 	struct archiver archiver;
 	sigset_t old_mask;
 	bool mask_changed;
-	struct sigaction old_file_size;
+	struct sigaction old_file_size, old_pipe;
 	struct rlimit old_files;
 	bool owns_directory; /* it was empty */
 	bool made_directory; /* it did not exist */
@@ -45,8 +45,9 @@ struct recorder {
 
 /*
  * Each stream has a file and an index: large machines need more than the default 1024 descriptors.
- * A file beyond `ulimit -f` must act like a full disk and not kill us.  The command gets our old
- * limits back.
+ * A file beyond `ulimit -f` must act like a full disk and not kill us, and neither must a message
+ * without a reader (`duet collect 2>&1 | head -1`): the next worker would write it again.
+ * The command gets our old limits back.
  */
 static void raise_limits(struct recorder *r)
 {
@@ -54,6 +55,7 @@ static void raise_limits(struct recorder *r)
 	struct rlimit most;
 
 	sigaction(SIGXFSZ, &ignore, &r->old_file_size);
+	sigaction(SIGPIPE, &ignore, &r->old_pipe);
 	getrlimit(RLIMIT_NOFILE, &r->old_files);
 	most = (struct rlimit){ r->old_files.rlim_max, r->old_files.rlim_max };
 	setrlimit(RLIMIT_NOFILE, &most);
@@ -80,6 +82,7 @@ static void put_process_back(struct recorder *r)
 		sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
 	setrlimit(RLIMIT_NOFILE, &r->old_files);
 	sigaction(SIGXFSZ, &r->old_file_size, NULL);
+	sigaction(SIGPIPE, &r->old_pipe, NULL);
 }
 
 /* ---------------------------------------------------------------- the directory */
@@ -88,9 +91,16 @@ static void put_process_back(struct recorder *r)
 static int make_directory(const char *path, struct diag *d)
 {
 	int err = io_make_dirs(path);
+	struct stat st;
 
+	if (err == -EACCES || err == -EROFS)
+		return diag_fail(d, err, "cannot make %s: %s: give a directory of yours with -o",
+				 path, strerror(-err));
 	if (err)
 		return diag_fail(d, err, "cannot make %s: %s", path, strerror(-err));
+	if (!stat(path, &st) && !S_ISDIR(st.st_mode))
+		return diag_fail(d, -ENOTDIR,
+				 "%s is not a directory: give a new or an empty one with -o", path);
 	return files_are_none(path)
 		       ? 0
 		       : diag_fail(d, -ENOTEMPTY,
@@ -222,6 +232,7 @@ static int start(struct recorder *r, struct diag *d)
 				     .mask = &r->old_mask,
 				     .files = &r->old_files,
 				     .file_size = &r->old_file_size,
+				     .pipe = &r->old_pipe,
 				     .umask = r->o.command_umask };
 	int err = r->o.command ? command_prepare(&r->command, &c, d) : 0;
 
@@ -293,6 +304,8 @@ int recorder_run(struct recorder *r, struct diag *d)
 	err = start(r, d);
 	if (!err && r->tenant_supervisor)
 		tenant_supervisor_start(r->tenant_supervisor);
+	if (!err && r->o.kernel_records)
+		*r->o.kernel_records = r->collector.kernel != NULL;
 	if (!err && r->o.on_ready)
 		err = r->o.on_ready(r->o.on_ready_arg, d);
 	if (!err)
@@ -319,6 +332,8 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 	err = collector_finish(&r->collector, d);
 	archiver_end(&r->archiver);
 	r->collector.result.archiver = r->handover->archiver;
+	if (r->collector.result.trace_chunks)
+		trace_chunks_kept(r->collector.output.recording, &r->collector.result.kept);
 	tenant_supervisor_end(r->tenant_supervisor, &r->collector.result);
 	r->collector.result.status = r->command.status;
 	put_process_back(r);

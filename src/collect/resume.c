@@ -29,6 +29,7 @@ struct recovering {
 	uint32_t number; /* of the trace, as in abi_slot.reported */
 	int dir;
 	uint32_t n_packets; /* files with at least one */
+	uint64_t bytes;	    /* of all packets */
 };
 
 /* Whether the last packet of a file holds exactly the bytes [read, pending) of chunk @c. */
@@ -115,6 +116,7 @@ static void recover_stream(void *arg, const struct ctf_recovered *s)
 		return;
 	}
 	g->n_packets += s->bytes > 0;
+	g->bytes += s->offset + s->bytes;
 	if (s->bytes && !strcmp(s->name, PROCNAMES_STREAM))
 		drain_add_reported(&g->handover->reported, g->number, s->discarded);
 	if (!p || !s->bytes)
@@ -140,6 +142,7 @@ static void count_packets(void *arg, const struct ctf_recovered *s)
 	struct recovering *g = arg;
 
 	g->n_packets += s->bytes > 0;
+	g->bytes += s->offset + s->bytes;
 }
 
 /*
@@ -147,11 +150,13 @@ static void count_packets(void *arg, const struct ctf_recovered *s)
  * had just created it, and its metadata may be empty.  Returns 1 if it stays.
  */
 static int recover_trace(struct recovering *g, const char *path,
-			 void (*each)(void *arg, const struct ctf_recovered *s), struct diag *d)
+			 void (*each)(void *arg, const struct ctf_recovered *s),
+			 struct counts *counts, uint32_t number, struct diag *d)
 {
 	int err;
 
 	g->n_packets = 0;
+	g->bytes = 0;
 	g->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (g->dir < 0)
 		return errno == ENOENT ? 0 : diag_errno(d, "cannot open %s", path);
@@ -159,6 +164,8 @@ static int recover_trace(struct recovering *g, const char *path,
 	close(g->dir);
 	if (err && err != -ENOENT) /* it did not even have an index yet */
 		return err;
+	if (!err)
+		counts_settle(counts, number, g->bytes);
 	if (!g->n_packets)
 		files_remove_trace(path);
 	return g->n_packets > 0;
@@ -171,7 +178,8 @@ static int recover_applications(struct recovering *g, const char *path, uint32_t
 	int err = files_application_path(trace, sizeof trace, path, g->session->tenant, incarnation,
 					 d);
 
-	return err ? err : recover_trace(g, trace, recover_stream, d);
+	return err ? err
+		   : recover_trace(g, trace, recover_stream, &g->handover->apps, g->number, d);
 }
 
 static int recover_kernel(struct recovering *g, const char *path, uint32_t incarnation,
@@ -180,7 +188,16 @@ static int recover_kernel(struct recovering *g, const char *path, uint32_t incar
 	char trace[PATH_MAX];
 	int err = files_kernel_path(trace, sizeof trace, path, incarnation, d);
 
-	return err ? err : recover_trace(g, trace, count_packets, d);
+	return err ? err
+		   : recover_trace(g, trace, count_packets, &g->handover->kernel, g->number, d);
+}
+
+/* The copies of pools in overwrite mode are removed, with what follows them: they are made again. */
+static void forget_copies(struct handover *k)
+{
+	if (load_acquire(&k->is_copying))
+		ctf_ledger_set(&k->apps.ledger, k->before_copy);
+	store_release(&k->is_copying, false);
 }
 
 static void forget_all_pending(struct session *s)
@@ -200,6 +217,7 @@ int resume_files(struct session *s, struct handover *handover, const char *path,
 	int applications = 0, kernel = 0;
 
 	assert(incarnation > 1);
+	forget_copies(handover);
 	for (g.number = incarnation - 1; g.number && !applications; g.number--)
 		applications = recover_applications(&g, path, g.number, d);
 	for (g.number = incarnation - 1; g.number && !kernel && applications >= 0; g.number--)
@@ -222,9 +240,15 @@ static int recover_trace_chunk(struct recovering *g, const char *path, uint64_t 
 	kernel = applications < 0 ? applications : recover_kernel(g, trace_chunk, 1, d);
 	if (kernel < 0)
 		return kernel;
-	if (applications || kernel)
-		return trace_chunks_finish(path, g->number, g->handover->trace_chunk_begin_ns,
-					   now_ns, d);
+	if (applications || kernel) {
+		const struct trace_chunk_content content = {
+			.begin_ns = g->handover->trace_chunk_begin_ns,
+			.end_ns = now_ns,
+			.sum = handover_content(g->handover, g->number)
+		};
+
+		return trace_chunks_finish(path, g->number, &content, d);
+	}
 	files_remove_trace(trace_chunk);
 	return 0;
 }
@@ -242,6 +266,7 @@ int resume_trace_chunks(struct session *s, struct handover *handover, const char
 				.number = handover->trace_chunk };
 	int err = 0;
 
+	forget_copies(handover);
 	while (g.number && !trace_chunks_is_finished(path, g.number))
 		g.number--;
 	while (g.number++ < handover->trace_chunk && !err)

@@ -30,11 +30,8 @@ static uint64_t realtime_ns(void)
 
 static uint64_t recording_bytes(const struct collector *c)
 {
-	struct kernel_counts k = { 0 };
-
-	if (c->kernel)
-		kernel_counts(c->kernel, &k);
-	return streams_bytes(c->streams) + k.bytes;
+	return ctf_ledger_read(&c->handover->apps.ledger).bytes +
+	       ctf_ledger_read(&c->handover->kernel.ledger).bytes;
 }
 
 /* Creates the next directory; its number was never used before, even by a killed collector. */
@@ -134,7 +131,7 @@ int rotate_resume(struct collector *c, struct diag *d)
 		fclose(c->output.trace_chunk_clock); /* of the first trace chunk, inherited from the
 					       * supervisor */
 	begin_clock_and_maps(c);
-	c->rotation.bytes_before = 0; /* like the new streams */
+	c->rotation.bytes_before = recording_bytes(c);
 	return 0;
 }
 
@@ -152,6 +149,8 @@ static int finish_old(struct collector *c, struct streams *next, const char *pla
 		err = files_kernel_path(kernel, sizeof kernel, place, 1, d);
 	if (!err && c->kernel)
 		err = kernel_rotate(c->kernel, kernel, d);
+	if (!err && c->kernel)
+		counts_begin(&c->handover->kernel, c->handover->trace_chunk);
 	if (!err && streams_finish_cpus(c->streams, &note))
 		collector_note(c, &note); /* the next trace chunk reports the losses */
 	return err;
@@ -176,13 +175,16 @@ static void switch_to_next(struct collector *c, struct streams *next, const char
 	c->rotation.unmarked = old;
 	c->rotation.unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
 	enter_trace_chunk(c, place);
+	counts_begin(&c->handover->apps, c->rotation.trace_chunk);
 }
 
 static int mark_finished(struct collector *c, struct diag *d)
 {
-	int err = trace_chunks_finish(c->output.recording, c->rotation.unmarked,
-				      c->rotation.unmarked_begin_ns,
-				      c->handover->trace_chunk_begin_ns, d);
+	const struct trace_chunk_content content = { .begin_ns = c->rotation.unmarked_begin_ns,
+						     .end_ns = c->handover->trace_chunk_begin_ns,
+						     .sum = handover_content(
+							     c->handover, c->rotation.unmarked) };
+	int err = trace_chunks_finish(c->output.recording, c->rotation.unmarked, &content, d);
 
 	assert(c->rotation.unmarked > 0);
 	if (!err) {
@@ -209,6 +211,7 @@ static void begin_new(struct collector *c)
 static int rotate(struct collector *c, struct diag *d)
 {
 	struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
+					.ledger = &c->handover->apps.ledger,
 					.resume = true };
 	struct streams *next = NULL;
 	char place[PATH_MAX];

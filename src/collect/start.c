@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "clock/clock.h"
 #include "collect/session/programs.h"
 #include "collect/collector.h"
 #include "collect/drain/files.h"
@@ -23,7 +24,7 @@
 #include "collect/trigger/lifecycle.h"
 #include "kernel/statedump/kallsyms.h"
 
-enum { FIRST_PERIOD_MS = 20 };
+enum { FIRST_PERIOD_MS = 20, FIRST_LOOK_MS = 2 };
 
 /* ---------------------------------------------------------------- opening */
 
@@ -51,10 +52,39 @@ static void on_entered(void *arg, pid_t pid)
 		programs_follow(c->session.dir, pid, &c->session.file, true);
 }
 
+static struct kernel_options kernel_options_of(struct collector *c)
+{
+	struct kernel_options k = c->o->kernel;
+
+	k.clock = &c->session.clock;
+	k.clock_offset_ns = c->output.clock_offset_ns;
+	k.n_cgroups = k.whole_machine ? 0 : k.n_cgroups;
+	k.overwrite = c->o->flight_recorder;
+	k.quota = c->o->quota;
+	k.ledger = &c->handover->kernel.ledger;
+	k.entered = on_entered;
+	k.on_sampled = on_sampled;
+	k.mapped = on_mapped;
+	k.callback_arg = c;
+	return k;
+}
+
+/* The kernel's half is prepared while the session is opened, whose clock has yet to be measured. */
+static void begin_kernel(struct collector *c)
+{
+	struct kernel_options k = kernel_options_of(c);
+	struct abi_clock clock;
+
+	clock_choose(&clock, c->o->clock_kind);
+	k.clock = c->o->clock ? &c->o->clock->map : &clock;
+	c->kernel_opening = kernel_open_begin(&k);
+}
+
 static int open_kernel(struct collector *c)
 {
 	char path[512];
-	struct kernel_options k = c->o->kernel;
+	struct kernel_options k = kernel_options_of(c);
+	struct kernel_opening *opening = c->kernel_opening;
 	struct diag d = { "" };
 	const char *why;
 	int err;
@@ -62,16 +92,9 @@ static int open_kernel(struct collector *c)
 	if (snprintf(path, sizeof path, "%s/kernel", c->output.traces) >= (int)sizeof path)
 		return diag_fail(&c->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
 	k.path = path;
-	k.clock = &c->session.clock;
-	k.clock_offset_ns = c->output.clock_offset_ns;
-	k.n_cgroups = k.whole_machine ? 0 : k.n_cgroups;
-	k.overwrite = c->o->flight_recorder;
-	k.quota = c->o->quota;
-	k.entered = on_entered;
-	k.on_sampled = on_sampled;
-	k.mapped = on_mapped;
-	k.callback_arg = c;
-	err = kernel_open(&c->kernel, &k, &c->result.kernel_reason);
+	c->kernel_opening = NULL;
+	counts_begin(&c->handover->kernel, c->rotation.trace_chunk ? c->rotation.trace_chunk : 1);
+	err = kernel_open_end(opening, &c->kernel, &k, &c->result.kernel_reason);
 	if (!err && c->result.kernel_reason.text[0]) { /* it was reported by another way */
 		collector_note(c, &c->result.kernel_reason);
 		c->result.kernel_reason.text[0] = 0;
@@ -113,7 +136,7 @@ static void check_filters(void *arg, pid_t pid)
 	struct diag d = { "" };
 
 	if (filters_check(&c->filters, &c->session, pid, 0, &d))
-		collector_note(c, &d);
+		findings_add(&c->handover->seen.noted, FINDING_FILTER, d.text, "%s", d.text);
 }
 
 static int open_session(struct collector *c, struct diag *d)
@@ -155,11 +178,14 @@ static int open_streams(struct collector *c, uint32_t incarnation, struct diag *
 {
 	const struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
 					      .resume = incarnation > 1,
+					      .ledger = &c->handover->apps.ledger,
 					      .lost_before =
 						      ABI_REPORTED_LOST(c->handover->reported) };
+	uint32_t number = c->rotation.trace_chunk ? c->rotation.trace_chunk : incarnation;
 	int err = files_open_application(&c->streams, &c->session, c->output.traces,
 					 c->rotation.trace_chunk ? 1 : incarnation, &more, d);
 
+	counts_begin(&c->handover->apps, number);
 	c->snapshot.names = c->streams;
 	if (!err)
 		streams_limit(c->streams, c->o->quota);
@@ -229,6 +255,8 @@ int collector_open(struct collector *c, struct diag *d)
 	c->enable_batch.session = &c->session;
 	c->enable_batch.filters = &c->filters;
 	err = default_events_open(&c->default_events, o, &c->session, &c->filters, d);
+	if (!err && o->wants_kernel)
+		begin_kernel(c);
 	if (!err)
 		err = open_session(c, d);
 	if (err)
@@ -298,6 +326,13 @@ static int enable_default_events(struct collector *c, struct diag *d)
 	return err;
 }
 
+/* A program that runs now removes its page itself when it ends. */
+static int see_program(void *arg, struct program *a)
+{
+	collector_see_page(arg, a);
+	return 0;
+}
+
 int collector_start(struct collector *c, pid_t command, struct diag *d)
 {
 	int err = start_kernel(c, command, d);
@@ -312,12 +347,15 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 		err = session_announce(&c->session, d);
 	if (err)
 		return err;
-	c->begin_ns = c->pass.open_chunks_read_ns = collector_now_ns(c);
+	c->begin_ns = c->pass.open_chunks_read_ns = c->pass.periodic_ns = collector_now_ns(c);
+	if (c->kernel && kernel_records_calls(c->kernel))
+		c->schedule.pass_ms = FIRST_LOOK_MS; /* collector_look_at_mappings() */
 	c->triggers.has_started = true;
 	if (c->o->main_handover)
 		err = catch_up_run(c, d); /* once more, now that requests can reach this
 					   * collector */
 	calls_attach(&c->calls);
+	programs_each(c->session.dir, 0, see_program, c);
 	check_filters(c, 0);
 	collector_record_clocks(c, 0);
 	return err ? err : trigger_watch_start(&c->triggers, d);
@@ -352,6 +390,9 @@ static int resume_kernel(struct collector *c, uint32_t incarnation, struct diag 
 		return 0;
 	err = files_kernel_path(path, sizeof path, c->output.traces,
 				c->rotation.trace_chunk ? 1 : incarnation, d);
+	if (!err)
+		counts_begin(&c->handover->kernel,
+			     c->rotation.trace_chunk ? c->rotation.trace_chunk : incarnation);
 	if (!err)
 		err = kernel_resume(c->kernel, path, d);
 	return !err && c->rotation.trace_chunk ? kernel_state(c->kernel, d) : err;

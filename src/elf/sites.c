@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elf/program.h"
 #define DUET_I_LAYOUT_ONLY
 #include "duet/site.h"
 
@@ -133,10 +133,10 @@ int elf_sites(const char *path, void (*visit)(void *arg, const struct elf_site *
 	      struct diag *d)
 {
 	struct file f = { 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC), n = 0;
+	int fd = elf_program_open(path, d), n = 0;
 
 	if (fd < 0)
-		return diag_errno(d, "cannot open %s", path);
+		return fd;
 	elf_version(EV_CURRENT);
 	f.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!f.elf || elf_kind(f.elf) != ELF_K_ELF || gelf_getclass(f.elf) != ELFCLASS64) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter/compile.c - parse an expression by precedence climbing and emit byte code in one pass.
+ * filter/compile.c - byte code from the tree of a filter, in one walk.
  *
  * Operands are emitted before operators.  Constants are computed at compile time, and moved to the
  * right side of comparisons, where linking expects them.  Two adjacent pieces of code may change
@@ -12,9 +12,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "filter/compile_lex.h"
 #include "filter/number.h"
 #include "filter/step.h"
+#include "filter/compile_tree.h"
 
 enum kind { KIND_ANY, KIND_NUMBER, KIND_INT, KIND_REAL, KIND_TEXT };
 
@@ -23,26 +23,23 @@ struct operand {
 	bool is_constant;
 	bool is_truth;		   /* 0 or 1 */
 	uint32_t begin;		   /* offset of its code, which is the end of the code so far */
-	const char *at;		   /* in the expression */
+	struct script_place place; /* where it begins */
 	struct filter_value value; /* constant numbers */
 };
 
 struct compiler {
-	struct lexer lexer;
+	struct diag *d;
 	uint32_t code_size, data_size;
 	uint8_t code[ABI_FILTER_BYTES_MAX + 16];
 	char data[ABI_FILTER_BYTES_MAX];
-	uint32_t nesting;
 };
 
-enum { NESTING_MAX = 64 };
+static int compile(struct compiler *c, const struct script_expr *e, struct operand *o);
 
-static int compile_or(struct compiler *c, struct operand *o);
-
-static int too_large(struct compiler *c)
+static int too_large(struct diag *d)
 {
 	return diag_fail(
-		c->lexer.d, -E2BIG,
+		d, -E2BIG,
 		"filter: the expression is too long or too deep: at most %d bytes of code, %d "
 		"operations, %d nested values\n  split it, or use fewer parentheses",
 		ABI_FILTER_BYTES_MAX, ABI_FILTER_STEPS_MAX, ABI_FILTER_DEPTH_MAX);
@@ -52,7 +49,7 @@ static int emit(struct compiler *c, enum abi_filter_op op, const void *operand, 
 {
 	assert(c->code_size <= ABI_FILTER_BYTES_MAX && size == operand_bytes((uint8_t)op));
 	if (c->code_size + 1 + size > ABI_FILTER_BYTES_MAX)
-		return too_large(c);
+		return too_large(c->d);
 	c->code[c->code_size] = (uint8_t)op;
 	if (size)
 		memcpy(c->code + c->code_size + 1, operand, size);
@@ -67,7 +64,7 @@ static int add_data(struct compiler *c, const char *bytes, size_t size, uint16_t
 
 	if (!found) {
 		if (size > sizeof c->data - c->data_size)
-			return too_large(c);
+			return too_large(c->d);
 		memcpy(c->data + c->data_size, bytes, size);
 		found = c->data + c->data_size;
 		c->data_size += (uint32_t)size;
@@ -98,122 +95,78 @@ static int set_constant(struct compiler *c, struct operand *o, enum kind kind,
 	return kind == KIND_REAL ? emit(c, ABI_FILTER_REAL, &v.real, 8) : emit_int(c, v);
 }
 
-static int emit_name(struct compiler *c, enum abi_filter_op op)
+static int emit_name(struct compiler *c, enum abi_filter_op op, const struct script_expr *e)
 {
 	uint8_t operand[3];
 	uint16_t at;
-	int err = add_data(c, c->lexer.bytes, c->lexer.size, &at);
+	int err;
 
+	if (e->size > ABI_FILTER_NAME_MAX)
+		return filter_fail(c->d, e->place, "this name is longer than %d characters",
+				   ABI_FILTER_NAME_MAX);
+	err = add_data(c, e->text, e->size, &at);
 	if (err)
 		return err;
 	memcpy(operand, &at, sizeof at);
-	operand[2] = (uint8_t)c->lexer.size;
+	operand[2] = (uint8_t)e->size;
 	return emit(c, op, operand, sizeof operand);
 }
 
-static int emit_text(struct compiler *c)
+static int emit_text(struct compiler *c, const struct script_expr *e)
 {
-	uint16_t operand[2] = { 0, (uint16_t)c->lexer.size };
-	int err = add_data(c, c->lexer.bytes, c->lexer.size, &operand[0]);
+	uint16_t operand[2] = { 0, (uint16_t)e->size };
+	int err = add_data(c, e->text, e->size, &operand[0]);
 
 	return err ? err : emit(c, ABI_FILTER_TEXT, operand, sizeof operand);
+}
+
+/* An expression whose value is 0 or 1. */
+static void set_truth(struct operand *o)
+{
+	*o = (struct operand){
+		.kind = KIND_INT, .is_truth = true, .begin = o->begin, .place = o->place
+	};
 }
 
 /* Makes a condition's value for && and || and the end. */
 static int make_truth(struct compiler *c, struct operand *o)
 {
 	if (o->kind == KIND_TEXT)
-		return lex_fail(&c->lexer, o->at,
-				"a text is no condition; compare it, as in name == \"x\"");
+		return filter_fail(c->d, o->place,
+				   "a text is no condition; compare it, as in name == \"x\"");
 	if (o->is_truth)
 		return 0;
-	*o = (struct operand){ .kind = KIND_INT, .is_truth = true, .begin = o->begin, .at = o->at };
+	set_truth(o);
 	return emit(c, ABI_FILTER_TRUTH, NULL, 0);
 }
 
-static int compile_parentheses(struct compiler *c, struct operand *o)
+static int compile_literal(struct compiler *c, const struct script_expr *e, struct operand *o)
 {
-	const char *at = c->lexer.at;
-	int err = lex_next(&c->lexer);
-
-	if (!err)
-		err = compile_or(c, o);
-	if (err)
-		return err;
-	if (c->lexer.token != TOKEN_CLOSE)
-		return c->lexer.token == TOKEN_END ? lex_fail(&c->lexer, at, "this ( is not closed")
-						   : lex_fail(&c->lexer, c->lexer.at,
-							      "an operator or ) is expected here");
-	return lex_next(&c->lexer);
-}
-
-static int compile_constant(struct compiler *c, struct operand *o)
-{
-	struct lexer *l = &c->lexer;
-
-	switch (l->token) {
-	case TOKEN_INT:
-		return set_constant(c, o, KIND_INT, number_unsigned(l->value));
-	case TOKEN_REAL:
-		return set_constant(c, o, KIND_REAL, (struct filter_value){ .real = l->real });
+	switch (e->kind) {
+	case EXPR_NUMBER:
+		return set_constant(c, o, KIND_INT, number_unsigned((uint64_t)e->number));
+	case EXPR_REAL:
+		return set_constant(c, o, KIND_REAL, (struct filter_value){ .real = e->real });
 	default:
 		o->kind = KIND_TEXT;
 		o->is_constant = true;
-		return emit_text(c);
+		return emit_text(c, e);
 	}
 }
-
-static int compile_primary(struct compiler *c, struct operand *o)
-{
-	struct lexer *l = &c->lexer;
-	int err;
-
-	switch (l->token) {
-	case TOKEN_OPEN:
-		return compile_parentheses(c, o);
-	case TOKEN_INT:
-	case TOKEN_REAL:
-	case TOKEN_TEXT:
-		err = compile_constant(c, o);
-		break;
-	case TOKEN_FIELD:
-	case TOKEN_CONTEXT:
-		err = emit_name(c, l->token == TOKEN_FIELD ? ABI_FILTER_FIELD : ABI_FILTER_CONTEXT);
-		break;
-	case TOKEN_END:
-		return l->at == l->text
-			       ? lex_fail(l, l->at,
-					  "the expression is empty; write one, as in size > 4096")
-			       : lex_fail(l, l->at, "a field, a number or a text is missing here");
-	default:
-		return lex_fail(l, l->at, "a field, a number, a text or ( is expected here");
-	}
-	return err ? err : lex_next(l);
-}
-
-static int compile_unary(struct compiler *c, struct operand *o);
 
 static int compile_not(struct compiler *c, struct operand *o)
 {
-	int err = compile_unary(c, o);
-
-	if (err)
-		return err;
 	if (o->kind == KIND_TEXT)
-		return lex_fail(&c->lexer, o->at,
-				"a text is no condition; compare it, as in name != \"x\"");
-	*o = (struct operand){ .kind = KIND_INT, .is_truth = true, .begin = o->begin, .at = o->at };
+		return filter_fail(c->d, o->place,
+				   "a text is no condition; compare it, as in name != \"x\"");
+	set_truth(o);
 	return emit(c, ABI_FILTER_NOT, NULL, 0);
 }
 
 static int compile_minus(struct compiler *c, struct operand *o)
 {
-	int err = compile_unary(c, o);
-
-	if (err)
-		return err;
 	if (o->kind == KIND_TEXT)
-		return lex_fail(&c->lexer, o->at, "a text cannot be computed with");
+		return filter_fail(c->d, o->place, "a text cannot be computed with");
 	if (o->is_constant)
 		return o->kind == KIND_REAL
 			       ? set_constant(c, o, KIND_REAL,
@@ -226,56 +179,38 @@ static int compile_minus(struct compiler *c, struct operand *o)
 	return emit(c, ABI_FILTER_NEGATE, NULL, 0);
 }
 
-static int compile_unary(struct compiler *c, struct operand *o)
+static int compile_unary(struct compiler *c, const struct script_expr *e, struct operand *o)
 {
-	struct lexer *l = &c->lexer;
-	const char *at = l->at;
-	bool is_not = l->token == TOKEN_NOT;
-	int err;
+	int err = compile(c, e->kids[0], o);
 
-	*o = (struct operand){ .begin = c->code_size, .at = at };
-	if (++c->nesting > NESTING_MAX)
-		return too_large(c);
-	if (is_not || (l->token == TOKEN_OPERATOR && l->op == ABI_FILTER_SUB)) {
-		err = lex_next(l);
-		if (!err)
-			err = is_not ? compile_not(c, o) : compile_minus(c, o);
-	} else {
-		err = compile_primary(c, o);
-	}
-	o->at = at;
-	c->nesting--;
+	if (!err)
+		err = e->op == SCRIPT_NOT ? compile_not(c, o) : compile_minus(c, o);
+	o->place = e->place;
 	return err;
 }
 
-/* The precedence of a binary operator; 0: none.  Unlike in C, & ^ | bind tighter than
- * comparisons. */
-static int strength(const struct lexer *l)
-{
-	if (l->token != TOKEN_OPERATOR)
-		return 0;
-	switch (l->op) {
-	case ABI_FILTER_OR:
-		return 2;
-	case ABI_FILTER_XOR:
-		return 3;
-	case ABI_FILTER_AND:
-		return 4;
-	case ABI_FILTER_SHIFT_LEFT:
-	case ABI_FILTER_SHIFT_RIGHT:
-		return 5;
-	case ABI_FILTER_ADD:
-	case ABI_FILTER_SUB:
-		return 6;
-	case ABI_FILTER_MUL:
-	case ABI_FILTER_DIV:
-	case ABI_FILTER_MOD:
-		return 7;
-	default:
-		return 1;
-	}
-}
-enum { STRENGTH_COMPARISON = 1, STRENGTH_MAX = 7 };
+static const uint8_t operators[] = {
+	[SCRIPT_ADD] = ABI_FILTER_ADD,
+	[SCRIPT_SUB] = ABI_FILTER_SUB,
+	[SCRIPT_MUL] = ABI_FILTER_MUL,
+	[SCRIPT_DIV] = ABI_FILTER_DIV,
+	[SCRIPT_MOD] = ABI_FILTER_MOD,
+	[SCRIPT_SHL] = ABI_FILTER_SHIFT_LEFT,
+	[SCRIPT_SHR] = ABI_FILTER_SHIFT_RIGHT,
+	[SCRIPT_AND] = ABI_FILTER_AND,
+	[SCRIPT_XOR] = ABI_FILTER_XOR,
+	[SCRIPT_OR] = ABI_FILTER_OR,
+	[SCRIPT_EQ] = ABI_FILTER_EQ,
+	[SCRIPT_NE] = ABI_FILTER_NE,
+	[SCRIPT_LT] = ABI_FILTER_LT,
+	[SCRIPT_LE] = ABI_FILTER_LE,
+	[SCRIPT_GT] = ABI_FILTER_GT,
+	[SCRIPT_GE] = ABI_FILTER_GE,
+	[SCRIPT_AND_THEN] = ABI_FILTER_AND_THEN,
+	[SCRIPT_OR_ELSE] = ABI_FILTER_OR_ELSE,
+	[SCRIPT_LIKE] = ABI_FILTER_MATCH,
+	[SCRIPT_UNLIKE] = ABI_FILTER_NOT_MATCH,
+};
 
 static enum abi_filter_op mirrored(enum abi_filter_op op)
 {
@@ -316,11 +251,11 @@ static int check_comparison(struct compiler *c, enum abi_filter_op op, const str
 	bool is_match = op == ABI_FILTER_MATCH || op == ABI_FILTER_NOT_MATCH;
 
 	if (is_match && (b->kind != KIND_TEXT || !b->is_constant))
-		return lex_fail(&c->lexer, b->at,
-				"a pattern is a text in quotes, as in name ~ \"tmp*\"");
+		return filter_fail(c->d, b->place,
+				   "a pattern is a text in quotes, as in name ~ \"tmp*\"");
 	if ((a->kind == KIND_TEXT && is_surely_number(b)) ||
 	    (b->kind == KIND_TEXT && is_surely_number(a)))
-		return lex_fail(&c->lexer, b->at, "a text is compared with a number");
+		return filter_fail(c->d, b->place, "a text is compared with a number");
 	return 0;
 }
 
@@ -331,15 +266,11 @@ static int finish_comparison(struct compiler *c, enum abi_filter_op op, struct o
 
 	if (err)
 		return err;
-	if (strength(&c->lexer) == STRENGTH_COMPARISON)
-		return lex_fail(
-			&c->lexer, c->lexer.at,
-			"comparisons do not chain; write a < b && b < c, or use parentheses");
 	if (a->is_constant && !b->is_constant) {
 		swap_code(c, a, b);
 		op = mirrored(op);
 	}
-	*a = (struct operand){ .kind = KIND_INT, .is_truth = true, .begin = a->begin, .at = a->at };
+	set_truth(a);
 	return emit(c, op, NULL, 0);
 }
 
@@ -356,7 +287,7 @@ static int fold(struct compiler *c, enum abi_filter_op op, struct operand *a,
 }
 
 static int finish_arithmetic(struct compiler *c, enum abi_filter_op op, struct operand *a,
-			     const struct operand *b, const char *at)
+			     const struct operand *b, struct script_place at)
 {
 	bool is_for_reals = op == ABI_FILTER_ADD || op == ABI_FILTER_SUB || op == ABI_FILTER_MUL ||
 			    op == ABI_FILTER_DIV;
@@ -364,97 +295,83 @@ static int finish_arithmetic(struct compiler *c, enum abi_filter_op op, struct o
 	enum kind kind = a->kind == KIND_INT && b->kind == KIND_INT ? KIND_INT : KIND_NUMBER;
 
 	if (a->kind == KIND_TEXT || b->kind == KIND_TEXT)
-		return lex_fail(&c->lexer, a->kind == KIND_TEXT ? a->at : b->at,
-				"a text cannot be computed with");
+		return filter_fail(c->d, a->kind == KIND_TEXT ? a->place : b->place,
+				   "a text cannot be computed with");
 	if (is_real && !is_for_reals)
-		return lex_fail(&c->lexer, at, "this operator is for integers only");
+		return filter_fail(c->d, at, "this operator is for integers only");
 	if (a->is_constant && b->is_constant)
 		return fold(c, op, a, b);
-	*a = (struct operand){ .kind = is_real ? KIND_REAL : kind, .begin = a->begin, .at = a->at };
+	*a = (struct operand){ .kind = is_real ? KIND_REAL : kind,
+			       .begin = a->begin,
+			       .place = a->place };
 	return emit(c, op, NULL, 0);
 }
 
-/* Parses operators of precedence @least and more: precedence climbing. */
-static int compile_binary(struct compiler *c, struct operand *a, int least)
+/* The left side, the operator with the distance over the right side, the right side. */
+static int compile_chain(struct compiler *c, const struct script_expr *e, struct operand *a)
 {
-	struct lexer *l = &c->lexer;
+	uint16_t distance = 0;
 	struct operand b;
-	int err = compile_unary(c, a);
+	uint32_t at;
+	int err = compile(c, e->kids[0], a);
 
-	while (!err && strength(l) >= least) {
-		int own = strength(l);
-		enum abi_filter_op op = l->op;
-		const char *at = l->at;
-
-		err = lex_next(l);
-		if (!err)
-			err = compile_binary(c, &b, own + 1);
-		if (err)
-			return err;
-		err = own == STRENGTH_COMPARISON ? finish_comparison(c, op, a, &b)
-						 : finish_arithmetic(c, op, a, &b, at);
-	}
-	return err;
-}
-
-/* a && b && c, or with ||: @operand between them. */
-static int compile_chain(struct compiler *c, struct operand *a, enum token token,
-			 enum abi_filter_op op, int (*operand)(struct compiler *, struct operand *))
-{
-	int err = operand(c, a);
-	struct operand b;
-
-	while (!err && c->lexer.token == token) {
-		uint16_t distance = 0;
-		uint32_t at;
-
+	if (!err)
 		err = make_truth(c, a);
-		if (!err)
-			err = emit(c, op, &distance, sizeof distance);
-		at = c->code_size;
-		if (!err)
-			err = lex_next(&c->lexer);
-		if (!err)
-			err = operand(c, &b);
-		if (!err)
-			err = make_truth(c, &b);
-		if (err)
-			return err;
-		assert(c->code_size > at && c->code_size - at <= UINT16_MAX);
-		distance = (uint16_t)(c->code_size - at);
-		memcpy(c->code + at - sizeof distance, &distance, sizeof distance);
+	if (!err)
+		err = emit(c, (enum abi_filter_op)operators[e->op], &distance, sizeof distance);
+	at = c->code_size;
+	if (!err)
+		err = compile(c, e->kids[1], &b);
+	if (!err)
+		err = make_truth(c, &b);
+	if (err)
+		return err;
+	assert(c->code_size > at && c->code_size - at <= UINT16_MAX);
+	distance = (uint16_t)(c->code_size - at);
+	memcpy(c->code + at - sizeof distance, &distance, sizeof distance);
+	return 0;
+}
+
+static bool is_comparison(enum abi_filter_op op)
+{
+	return op == ABI_FILTER_MATCH || op == ABI_FILTER_NOT_MATCH ||
+	       (op >= ABI_FILTER_EQ && op <= ABI_FILTER_GE);
+}
+
+static int compile_binary(struct compiler *c, const struct script_expr *e, struct operand *a)
+{
+	enum abi_filter_op op = (enum abi_filter_op)operators[e->op];
+	struct operand b;
+	int err;
+
+	assert(e->op < sizeof operators && op);
+	if (op == ABI_FILTER_AND_THEN || op == ABI_FILTER_OR_ELSE)
+		return compile_chain(c, e, a);
+	err = compile(c, e->kids[0], a);
+	if (!err)
+		err = compile(c, e->kids[1], &b);
+	if (err)
+		return err;
+	return is_comparison(op) ? finish_comparison(c, op, a, &b)
+				 : finish_arithmetic(c, op, a, &b, e->place);
+}
+
+/* Recursion follows the height of the tree, which the parser bounds. */
+static int compile(struct compiler *c, const struct script_expr *e, struct operand *o)
+{
+	*o = (struct operand){ .begin = c->code_size, .place = e->place };
+	switch (e->kind) {
+	case EXPR_UNARY:
+		return compile_unary(c, e, o);
+	case EXPR_BINARY:
+		return compile_binary(c, e, o);
+	case EXPR_VARIABLE:
+		return emit_name(c, ABI_FILTER_FIELD, e);
+	case EXPR_CONTEXT:
+		return emit_name(c, ABI_FILTER_CONTEXT, e);
+	default:
+		return compile_literal(c, e, o);
 	}
-	return err;
-}
-
-static int compile_comparison(struct compiler *c, struct operand *o)
-{
-	return compile_binary(c, o, STRENGTH_COMPARISON);
-}
-
-static int compile_and(struct compiler *c, struct operand *o)
-{
-	return compile_chain(c, o, TOKEN_AND_THEN, ABI_FILTER_AND_THEN, compile_comparison);
-}
-
-static int compile_or(struct compiler *c, struct operand *o)
-{
-	return compile_chain(c, o, TOKEN_OR_ELSE, ABI_FILTER_OR_ELSE, compile_and);
-}
-
-static int check_end(struct compiler *c)
-{
-	struct lexer *l = &c->lexer;
-
-	if (l->token == TOKEN_END)
-		return 0;
-	if (l->token == TOKEN_CLOSE)
-		return lex_fail(l, l->at, "there is no ( for this )");
-	if (l->token == TOKEN_FIELD && l->size == 3 && !memcmp(l->bytes, "and", 3))
-		return lex_fail(l, l->at, "write && for and");
-	if (l->token == TOKEN_FIELD && l->size == 2 && !memcmp(l->bytes, "or", 2))
-		return lex_fail(l, l->at, "write || for or");
-	return lex_fail(l, l->at, "an operator is expected here, as == or &&");
 }
 
 /* Follows how the stack grows and shrinks. */
@@ -507,25 +424,33 @@ static void put_together(const struct compiler *c, struct filter_code *code)
 	code->size = head.size;
 }
 
-int filter_compile(const char *text, struct filter_code *code, struct diag *d)
+int filter_compile_tree(const struct script_expr *e, struct filter_code *code, struct diag *d)
 {
-	struct compiler c = { .lexer = { .text = text, .p = text, .d = d } };
+	struct compiler c = { .d = d };
 	struct operand o;
-	int err = lex_next(&c.lexer);
+	int err = compile(&c, e, &o);
 
-	if (!err)
-		err = compile_or(&c, &o);
-	if (!err)
-		err = check_end(&c);
 	if (!err)
 		err = make_truth(&c, &o);
 	if (!err)
 		err = emit(&c, ABI_FILTER_END, NULL, 0);
 	if (err)
 		return err;
-	assert(!c.nesting);
 	if (!does_fit(&c))
-		return too_large(&c);
+		return too_large(d);
 	put_together(&c, code);
 	return 0;
+}
+
+int filter_compile(const char *text, struct filter_code *code, struct diag *d)
+{
+	struct filter_tree tree;
+	int err = filter_parse(&tree, text, d);
+
+	if (!err)
+		err = filter_compile_tree(tree.root, code, d);
+	else if (err == -E2BIG)
+		too_large(d);
+	filter_tree_fini(&tree);
+	return err;
 }

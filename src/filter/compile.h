@@ -19,7 +19,7 @@ struct filter_code {
  * filter_compile - compile @text.
  *
  * Returns 0; -EINVAL with the reason, the column and the remedy in @d; -E2BIG if it is too long or
- * too deep.  filter_link() accepts the result if the names exist and have fitting types.
+ * too deep; -ENOMEM.  filter_link() accepts the result if the names exist and have fitting types.
  */
 int filter_compile(const char *text, struct filter_code *code, struct diag *d);
 

@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/filter.c - translates duet's filter language into the kernel's, word by word.
+ * kernel/filter.c - writes the tree of a filter in the kernel's language.
  *
- * Both languages have the same grammar, so no tree is built; the kernel itself reports wrong
- * syntax.
+ * The kernel has the same operators, but compares a field with a constant only.
  */
 #include "kernel/filter.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "filter/compile_lex.h"
+#include "filter/compile_tree.h"
 #include "kernel/convert/layout.h"
 
 struct translation {
-	struct lexer l;
 	const char *system;
 	const struct kernel_format *format;
 	struct text *out;
-	size_t field_at;  /* in `out`, the start of the last field */
-	int64_t shift;	  /* the kernel's value minus the recorded one */
-	bool closes;	  /* a closing parenthesis must follow the next text */
-	bool is_negative; /* the next number */
+	struct diag *d;
 };
 
 static bool has_field(const struct kernel_format *f, const char *name)
@@ -35,127 +29,164 @@ static bool has_field(const struct kernel_format *f, const char *name)
 	return false;
 }
 
-static int field(struct translation *t)
+/* @shift: the kernel's value minus the recorded one. */
+static int field(struct translation *t, const struct script_expr *e, int64_t *shift)
 {
-	char shown[ABI_FILTER_NAME_MAX + 1];
 	const char *name;
 
-	snprintf(shown, sizeof shown, "%.*s", (int)t->l.size, t->l.bytes);
-	name = kernel_layout_kernel_name(t->system, shown);
+	switch (e->kind) {
+	case EXPR_VARIABLE:
+		break;
+	case EXPR_CONTEXT:
+		return filter_fail(t->d, e->place,
+				   "the kernel's filters can only compare fields of the event");
+	case EXPR_UNARY:
+	case EXPR_BINARY:
+		return filter_fail(t->d, e->place,
+				   "the kernel's filters do not compute: they compare a field with "
+				   "a constant");
+	default:
+		return filter_fail(t->d, e->place, "a field is expected here");
+	}
+	name = kernel_layout_kernel_name(t->system, e->text);
 	if (!has_field(t->format, name))
-		return lex_fail(&t->l, t->l.at, "%s:%s has no field `%s'", t->system,
-				t->format->name, shown);
-	t->field_at = t->out->size;
-	t->shift = kernel_layout_shift(name);
+		return filter_fail(t->d, e->place, "%s:%s has no field `%s'", t->system,
+				   t->format->name, e->text);
+	*shift = kernel_layout_shift(name);
 	text_addf(t->out, "%s", name);
 	return 0;
 }
 
-static int constant_text(struct translation *t)
+static int constant_text(struct translation *t, const struct script_expr *e)
 {
-	if (memchr(t->l.bytes, '"', t->l.size))
-		return lex_fail(&t->l, t->l.at,
-				"the kernel's filters cannot compare with a text that has a "
-				"quotation mark");
-	text_addf(t->out, "\"%.*s\"%s", (int)t->l.size, t->l.bytes, t->closes ? ")" : "");
-	t->closes = false;
+	if (memchr(e->text, '"', e->size))
+		return filter_fail(t->d, e->place,
+				   "the kernel's filters cannot compare with a text that has a "
+				   "quotation mark");
+	text_addf(t->out, "\"%.*s\"", (int)e->size, e->text);
 	return 0;
 }
 
-/* f !~ "x" becomes !(f ~ "x"). */
-static int does_not_match(struct translation *t)
+static int constant(struct translation *t, const struct script_expr *e, int64_t shift)
 {
-	char name[ABI_FILTER_NAME_MAX + 1];
+	bool is_negative = e->kind == EXPR_UNARY && e->op == SCRIPT_MINUS;
+	uint64_t value;
 
-	snprintf(name, sizeof name, "%s", t->out->bytes ? t->out->bytes + t->field_at : "");
-	t->out->size = t->field_at;
-	text_addf(t->out, "!(%s~", name);
-	t->closes = true;
+	if (e->kind == EXPR_TEXT)
+		return constant_text(t, e);
+	if (e->kind == EXPR_REAL)
+		return filter_fail(t->d, e->place,
+				   "the kernel's filters cannot compare with fractions");
+	if (is_negative) {
+		e = e->kids[0];
+		if (e->kind != EXPR_NUMBER)
+			return filter_fail(t->d, e->place, "a number is expected after -");
+	}
+	if (e->kind != EXPR_NUMBER)
+		return filter_fail(t->d, e->place,
+				   "the kernel's filters compare a field with a constant");
+	value = (uint64_t)e->number;
+	if (is_negative || shift)
+		text_addf(t->out, "%" PRId64,
+			  (int64_t)((is_negative ? 0 - value : value) + (uint64_t)shift));
+	else
+		text_addf(t->out, "%" PRIu64, value);
 	return 0;
 }
 
-static int operator(struct translation *t)
+static bool is_constant(const struct script_expr *e)
 {
-	static const char *const words[ABI_FILTER_OPS] = {
-		[ABI_FILTER_EQ] = "==",	  [ABI_FILTER_NE] = "!=", [ABI_FILTER_LT] = "<",
-		[ABI_FILTER_LE] = "<=",	  [ABI_FILTER_GT] = ">",  [ABI_FILTER_GE] = ">=",
-		[ABI_FILTER_MATCH] = "~", [ABI_FILTER_AND] = "&", [ABI_FILTER_SUB] = "",
+	return e->kind == EXPR_NUMBER || e->kind == EXPR_REAL || e->kind == EXPR_TEXT ||
+	       (e->kind == EXPR_UNARY && e->op == SCRIPT_MINUS && is_constant(e->kids[0]));
+}
+
+/* How the kernel writes an operator of one field and one constant; NULL: it has none. */
+static const char *word(uint8_t op, bool is_mirrored)
+{
+	static const char *const words[][2] = {
+		[SCRIPT_EQ] = { "==", "==" },	 [SCRIPT_NE] = { "!=", "!=" },
+		[SCRIPT_LT] = { "<", ">" },	 [SCRIPT_LE] = { "<=", ">=" },
+		[SCRIPT_GT] = { ">", "<" },	 [SCRIPT_GE] = { ">=", "<=" },
+		[SCRIPT_AND] = { "&", "&" },	 [SCRIPT_LIKE] = { "~", NULL },
+		[SCRIPT_UNLIKE] = { "~", NULL },
 	};
 
-	if (t->l.op == ABI_FILTER_NOT_MATCH)
-		return does_not_match(t);
-	if (!words[t->l.op])
-		return lex_fail(&t->l, t->l.at,
-				"the kernel's filters do not compute: they compare a field with a "
-				"constant");
-	t->is_negative = t->l.op == ABI_FILTER_SUB;
-	if (!t->is_negative)
-		text_addf(t->out, "%s", words[t->l.op]);
-	return 0;
+	return op < sizeof words / sizeof *words ? words[op][is_mirrored] : NULL;
 }
 
-static int constant(struct translation *t)
+/* f == 1, also 1 == f; f !~ "x" becomes !(f ~ "x"). */
+static int comparison(struct translation *t, const struct script_expr *e)
 {
-	if (t->is_negative || t->shift)
-		text_addf(t->out, "%" PRId64,
-			  (t->is_negative ? -(int64_t)t->l.value : (int64_t)t->l.value) + t->shift);
-	else
-		text_addf(t->out, "%" PRIu64, t->l.value);
-	t->is_negative = false;
-	return 0;
+	bool is_mirrored = is_constant(e->kids[0]);
+	const char *op = word(e->op, is_mirrored);
+	int64_t shift = 0;
+	int err;
+
+	if (!op)
+		return filter_fail(t->d, e->place,
+				   "the kernel's filters do not compute: they compare a field with "
+				   "a constant");
+	text_addf(t->out, "%s", e->op == SCRIPT_UNLIKE ? "(!(" : "");
+	err = field(t, e->kids[is_mirrored], &shift);
+	text_addf(t->out, "%s", op);
+	if (!err)
+		err = constant(t, e->kids[!is_mirrored], shift);
+	text_addf(t->out, "%s", e->op == SCRIPT_UNLIKE ? "))" : "");
+	return err;
 }
 
-static int word(struct translation *t)
+static int condition(struct translation *t, const struct script_expr *e);
+
+/* An operand of && or ||: the kernel knows that && binds tighter. */
+static int operand(struct translation *t, const struct script_expr *e, uint8_t outer)
 {
-	if (t->is_negative && t->l.token != TOKEN_INT)
-		return lex_fail(&t->l, t->l.at, "a number is expected after -");
-	switch (t->l.token) {
-	case TOKEN_FIELD:
-		return field(t);
-	case TOKEN_INT:
-		return constant(t);
-	case TOKEN_TEXT:
-		return constant_text(t);
-	case TOKEN_OPEN:
-	case TOKEN_CLOSE:
-		text_addf(t->out, t->l.token == TOKEN_OPEN ? "(" : ")");
-		return 0;
-	case TOKEN_AND_THEN:
-	case TOKEN_OR_ELSE:
-		text_addf(t->out, t->l.token == TOKEN_AND_THEN ? "&&" : "||");
-		return 0;
-	case TOKEN_NOT:
-		text_addf(t->out, "!");
-		return 0;
-	case TOKEN_OPERATOR:
-		return operator(t);
-	case TOKEN_REAL:
-		return lex_fail(&t->l, t->l.at,
-				"the kernel's filters cannot compare with fractions");
-	case TOKEN_CONTEXT:
-		return lex_fail(&t->l, t->l.at,
-				"the kernel's filters can only compare fields of the event");
-	case TOKEN_END:
-		break;
+	bool is_inner = e->kind == EXPR_BINARY && e->op != outer &&
+			(e->op == SCRIPT_AND_THEN || e->op == SCRIPT_OR_ELSE);
+	int err;
+
+	text_addf(t->out, "%s", is_inner ? "(" : "");
+	err = condition(t, e);
+	text_addf(t->out, "%s", is_inner ? ")" : "");
+	return err;
+}
+
+/* Recursion follows the height of the tree, which the parser bounds. */
+static int condition(struct translation *t, const struct script_expr *e)
+{
+	int64_t shift;
+	int err;
+
+	if (e->kind == EXPR_UNARY && e->op == SCRIPT_NOT) {
+		text_addf(t->out, "!(");
+		err = condition(t, e->kids[0]);
+		text_addf(t->out, ")");
+		return err;
 	}
-	return 0;
+	if (e->kind != EXPR_BINARY)
+		return field(t, e, &shift);
+	if (e->op != SCRIPT_AND_THEN && e->op != SCRIPT_OR_ELSE)
+		return comparison(t, e);
+	err = operand(t, e->kids[0], e->op);
+	text_addf(t->out, e->op == SCRIPT_AND_THEN ? "&&" : "||");
+	return err ? err : operand(t, e->kids[1], e->op);
 }
 
 int kernel_filter(const char *expression, const char *system, const struct kernel_format *f,
 		  struct text *out, struct diag *d)
 {
-	struct translation t = { .l = { .text = expression, .p = expression, .d = d },
-				 .system = system,
-				 .format = f,
-				 .out = out };
-	int err = lex_next(&t.l);
+	struct translation t = { .system = system, .format = f, .out = out, .d = d };
+	struct filter_tree tree;
+	int err;
 
-	while (!err && t.l.token != TOKEN_END) {
-		err = word(&t);
-		if (!err)
-			err = lex_next(&t.l);
-	}
-	if (!err && (!out->size || out->failed))
-		err = out->failed ? -ENOMEM : lex_fail(&t.l, expression, "the filter is empty");
+	if (!expression[strspn(expression, " \t\n")])
+		return filter_fail(d, (struct script_place){ 0 }, "the filter is empty");
+	err = filter_parse(&tree, expression, d);
+	if (err == -E2BIG)
+		err = diag_fail(d, -EINVAL, "filter: the expression is nested too deep");
+	if (!err)
+		err = condition(&t, tree.root);
+	if (!err && out->failed)
+		err = -ENOMEM;
+	filter_tree_fini(&tree);
 	return err;
 }

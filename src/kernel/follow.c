@@ -40,7 +40,7 @@ void kernel_follow_again(struct kernel *k)
 {
 	struct pids followed = { 0 };
 
-	if (k->profile && !k->whole_machine && !k->is_own)
+	if (k->profile && !k->whole_machine && !k->is_own && !k->attaches)
 		read_followed(k, &followed);
 	for (size_t i = 0; i < followed.n; i++)
 		if (!kernel_profile_add(k->profile, followed.sorted[i]))
@@ -90,8 +90,8 @@ static int add_threads(const struct kernel *k, pid_t pid, struct pids *added)
 		n++;
 		err = pids_put(added, tid);
 		if (!err)
-			err = k->is_own ? attach_thread(k, tid)
-					: kernel_profile_add_thread(k->profile, tid);
+			err = k->is_own || k->attaches ? attach_thread(k, tid)
+						       : kernel_profile_add_thread(k->profile, tid);
 		kernel_bpf_add_thread(k->bpf, tid);
 		if (!k->is_own && !pids_has(&k->followed, tid))
 			text_addf(&tids, "%d ", (int)tid);
@@ -190,4 +190,40 @@ int kernel_begin_cgroups(struct kernel *k, struct diag *d)
 	if (!err && (k->n_events || k->functions.is_on))
 		err = follow_no_thread(k, d);
 	return err ? err : kernel_scan_cgroups(k, d);
+}
+
+/* ---------------------------------------------------------------- listing */
+
+bool kernel_records_calls(const struct kernel *k)
+{
+	return k->records_calls;
+}
+
+static void each_of_machine(void (*each)(void *arg, pid_t tid), void *arg)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			each(arg, atoi(e->d_name));
+	if (dir)
+		closedir(dir);
+}
+
+void kernel_each_recorded(const struct kernel *k, void (*each)(void *arg, pid_t tid), void *arg)
+{
+	struct pids followed = { 0 };
+
+	if (k->whole_machine) {
+		each_of_machine(each, arg);
+		return;
+	}
+	for (int i = 0; i < k->n_pids; i++)
+		each(arg, k->pids[i]);
+	if (!k->is_own && (k->n_events || k->profile))
+		read_followed(k, &followed);
+	for (size_t i = 0; i < followed.n; i++)
+		each(arg, followed.sorted[i]);
+	pids_fini(&followed);
 }

@@ -3,6 +3,8 @@
 #ifndef KERNEL_INTERNAL_H
 #define KERNEL_INTERNAL_H
 
+#include <pthread.h>
+
 #include "kernel/bpf/bpf.h"
 #include "kernel/threads/cgroup.h"
 #include "kernel/convert/cpu.h"
@@ -20,7 +22,10 @@ struct kernel {
 	struct kernel_instance instance;
 	struct kernel_selection selection; /* without its filters */
 	bool is_own;			   /* there is no instance: setup_own.c */
-	bool is_triggers_only;		   /* only watched events are enabled */
+	bool attaches;			   /* perf samples own threads alone: setup_perf.c */
+	int refused;			   /* by tracefs, and by a lender: is_own may do */
+	struct diag refused_why;
+	bool is_triggers_only; /* only watched events are enabled */
 	bool is_paused;
 	bool has_uprobes, has_kprobes;
 	struct kernel_functions functions;
@@ -38,6 +43,7 @@ struct kernel {
 	pid_t *pids;		      /* added so far */
 	int n_pids;
 	bool whole_machine;
+	bool records_calls;		/* with their arguments */
 	struct kernel_cgroups *cgroups; /* or NULL */
 	struct pids followed;		/* during a scan of cgroups: threads that the kernel follows
 			       * already */
@@ -45,6 +51,7 @@ struct kernel {
 	void *entered_arg;
 	bool is_overwrite; /* `overwrite` */
 	bool is_started;
+	bool ends_soon;
 	uint64_t clock_offset_ns;
 	uint64_t bytes_before; /* in traces before the last rotation */
 	struct snapshot {      /* while one is written drain.sink belongs to it */
@@ -64,14 +71,17 @@ int kernel_set(const struct kernel *k, const char *file, const char *value, stru
 /* kernel_open_trace - the CTF trace that is written from now on. */
 int kernel_open_trace(struct kernel *k, const char *path, struct diag *d);
 
-/* kernel_setup - prepare everything before the first record. On an error kernel_close() restores
- * the previous state. */
-int kernel_setup(struct kernel *k, const struct kernel_options *o, struct diag *d);
+/* kernel_prepare, kernel_complete - prepare everything before the first record: open.c. On an error
+ * kernel_close() restores the previous state. */
+int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag *d);
+int kernel_complete(struct kernel *k, const struct kernel_options *o, struct diag *d);
+/* kernel_thread_start - a thread without signals; false: there is none. */
+bool kernel_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
-/* kernel_setup_perf - the part of kernel_setup() for call stacks and counters. */
+/* kernel_setup_perf - the part of kernel_complete() for call stacks and counters. */
 int kernel_setup_perf(struct kernel *k, const struct kernel_options *o, struct diag *d);
 
-/* kernel_setup_own - replaces kernel_setup(): tracefs @refused access, for the reason in @d. 0; or
+/* kernel_setup_own - replaces kernel_complete(): tracefs @refused access, for the reason in @d. 0; or
  * @refused, with @d unchanged, if perf is not enough for @o; or another -errno. */
 int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d);
 
@@ -81,8 +91,6 @@ void kernel_follow_again(struct kernel *k);
 int kernel_begin_cgroups(struct kernel *k, struct diag *d);
 /* kernel_scan_cgroups - add the members that entered since the last scan. 0 or -errno. */
 int kernel_scan_cgroups(struct kernel *k, struct diag *d);
-/* kernel_buffer_kib - per CPU. */
-uint32_t kernel_buffer_kib(const struct kernel_options *o);
 
 /* kernel_describe_arguments - give the classes the arguments of the chosen system calls' entries.
  * @f is scratch space. 0 or -errno. */

@@ -29,34 +29,6 @@
 
 #define ASK_MISSED_NS 1000000000ull
 
-int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag *d)
-{
-	struct kernel *k = calloc(1, sizeof *k);
-	int err;
-
-	*out = NULL;
-	if (!k)
-		return diag_fail(d, -ENOMEM, "no memory to record the kernel");
-	k->root = -1;
-	k->instance = KERNEL_NO_INSTANCE;
-	k->available = -1;
-	k->functions = KERNEL_NO_FUNCTIONS;
-	k->drain.sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
-	k->drain.clock = *o->clock;
-	k->whole_machine = o->whole_machine;
-	k->capture_bytes = o->capture_bytes;
-	k->is_overwrite = o->overwrite;
-	k->clock_offset_ns = o->clock_offset_ns;
-	err = kernel_setup(k, o, d);
-	if (err) {
-		kernel_close(k);
-		return err;
-	}
-	k->drain.sink.quota = o->quota;
-	*out = k;
-	return 0;
-}
-
 static void restart_streams(struct kernel *k)
 {
 	for (int i = 0; i < k->n_cpus; i++)
@@ -68,6 +40,7 @@ static void restart_streams(struct kernel *k)
 
 int kernel_resume(struct kernel *k, const char *path, struct diag *d)
 {
+	struct ctf_writer old;
 	int err;
 
 	restart_streams(k);
@@ -75,8 +48,12 @@ int kernel_resume(struct kernel *k, const char *path, struct diag *d)
 	err = k->is_started ? kernel_contexts_begin(k->drain.contexts, d) : 0;
 	if (err)
 		return err;
+	old = k->drain.sink;
 	ctf_writer_close(&k->drain.sink);
-	return kernel_open_trace(k, path, d);
+	err = kernel_open_trace(k, path, d);
+	k->drain.sink.quota = old.quota;
+	k->drain.sink.ledger = old.ledger;
+	return err;
 }
 
 int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
@@ -93,6 +70,7 @@ int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
 		return err;
 	}
 	k->drain.sink.quota = old.quota;
+	k->drain.sink.ledger = old.ledger;
 	restart_streams(k);
 	k->bytes_before += old.bytes;
 	ctf_writer_close(&old);
@@ -138,7 +116,8 @@ static int switch_tracing(struct kernel *k, bool on, struct diag *d)
 		       : kernel_set(k, "tracing_on", on ? "1" : "0", d);
 }
 
-int kernel_pause(struct kernel *k, bool pause, struct diag *d)
+/* Everything but samples and counters. */
+static int switch_events(struct kernel *k, bool pause, struct diag *d)
 {
 	/* The function tracer empties the buffers when tracing is switched on. */
 	bool triggers_only = pause && (k->drain.watch || k->functions.is_on),
@@ -158,6 +137,13 @@ int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 	if (!err)
 		err = switch_tracing(k, on, d);
 	kernel_bpf_switch(k->bpf, !on ? 0 : kernel_wait_bpf(&k->selection, triggers_only));
+	return err;
+}
+
+int kernel_pause(struct kernel *k, bool pause, struct diag *d)
+{
+	int err = switch_events(k, pause, d);
+
 	return err ? err : kernel_profile_run(k->profile, !pause, d);
 }
 
@@ -181,6 +167,19 @@ int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request
 	return kernel_wait(k->drain.watch, &k->selection, k->instance.dir, request, d);
 }
 
+/* Samples begin behind the state dump: it names their threads, and births are recorded as events
+ * meanwhile. In a recording of own processes the samples report births, so they begin first. */
+static int start_samples(struct kernel *k, struct diag *d)
+{
+	int err = k->is_own ? kernel_profile_run(k->profile, !k->is_paused, d) : 0;
+
+	if (err)
+		return err;
+	kernel_classes_describe_all(&k->drain.classes);
+	err = kernel_state(k, d);
+	return err || k->is_own ? err : kernel_profile_run(k->profile, !k->is_paused, d);
+}
+
 int kernel_start(struct kernel *k, struct diag *d)
 {
 	int err;
@@ -197,11 +196,9 @@ int kernel_start(struct kernel *k, struct diag *d)
 	if (err)
 		return err;
 	k->is_started = true;
-	err = kernel_pause(k, k->is_paused, d);
+	err = switch_events(k, k->is_paused, d);
 	k->is_started = !err;
-	if (err)
-		return err;
-	return kernel_state(k, d);
+	return err ? err : start_samples(k, d);
 }
 
 /* A missed call of a probe always counts as a loss, because its process is unknown. */
@@ -349,9 +346,11 @@ int kernel_stop(struct kernel *k, struct diag *d)
 void kernel_close(struct kernel *k)
 {
 	char name[sizeof k->instance.path];
+	bool has_functions;
 
 	if (!k)
 		return;
+	has_functions = k->functions.is_on || k->functions.guard >= 0;
 	kernel_snapshot_close(k, NULL);
 	kernel_bpf_close(k->bpf);
 	/* An instance with an open file cannot be removed. */
@@ -359,7 +358,11 @@ void kernel_close(struct kernel *k)
 		kernel_cpu_close(&k->cpus[i]);
 	snprintf(name, sizeof name, "%s", k->instance.path);
 	kernel_functions_release(&k->functions, k->instance.dir);
-	kernel_instance_remove(&k->instance);
+	/* Probes are removed behind the instance. */
+	if (k->ends_soon && !k->has_uprobes && !has_functions)
+		kernel_instance_remove_later(&k->instance);
+	else
+		kernel_instance_remove(&k->instance);
 	if (k->has_uprobes)
 		kernel_probes_remove(k->root, name);
 	kernel_profile_close(k->profile);
@@ -388,8 +391,10 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *c)
 	*c = (struct kernel_counts){ .events = k->drain.n_events,
 				     .bytes = k->bytes_before + k->drain.sink.bytes,
 				     .malformed = k->drain.n_malformed };
-	for (int i = 0; i < k->n_cpus; i++)
+	for (int i = 0; i < k->n_cpus; i++) {
 		c->lost += kernel_cpu_lost(&k->cpus[i]);
+		c->lost_elsewhere += k->cpus[i].losses->here;
+	}
 	c->lost += kernel_profile_lost(k->profile);
 	c->lost += kernel_bpf_lost(k->bpf);
 }

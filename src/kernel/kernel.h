@@ -24,6 +24,8 @@
 #include "abi/clock.h"
 #include "base/diag.h"
 #include "base/quota.h"
+#include "base/text.h"
+#include "ctf/write/public.h"
 #include "kernel/perf/mapped.h"
 #include "kernel/probe/functions.h"
 #include "kernel/probe/uprobe.h"
@@ -55,8 +57,8 @@ struct kernel_options {
 		*filters; /* for each pattern an expression (duet-filter(7)) or NULL; may be NULL */
 	int n_patterns;
 	const struct kernel_uprobe *uprobes; /* probes in programs; with them, and without
-					      * patterns, only names of programs are recorded
-					      * besides */
+					      * patterns, only births, names and ends of threads
+					      * are recorded besides */
 	int n_uprobes;
 	struct kernel_graph graph; /* not owned; as with probes */
 	bool whole_machine; /* false: only threads given to kernel_add_pid, and their children */
@@ -80,9 +82,13 @@ struct kernel_options {
 	/* With call stacks: called for code that such a process, or a followed one, maps; or
 	 * NULL. */
 	void (*mapped)(void *arg, const struct kernel_mapped *m);
-	void *callback_arg;  /* for all callbacks */
+	void *callback_arg; /* for all callbacks */
+	bool ends_soon; /* the process ends after kernel_close: a child process that outlives it may
+			 * remove the instance */
 	struct quota *quota; /* packets are written only while it has room; not owned; NULL: no
 			      * limit */
+	struct ctf_ledger *ledger; /* enters each packet of the recording, of snapshots none; not
+				* owned; NULL: none */
 };
 
 /* A pattern is a set - sched, syscalls, irq, signal, task, block, fs, net, mm, timer, lock, power,
@@ -107,6 +113,21 @@ struct kernel_options {
  * missing, or another negative errno. About 50 ms.
  */
 int kernel_open(struct kernel **k, const struct kernel_options *o, struct diag *d);
+
+/*
+ * The same in two steps: between them a thread prepares what needs neither the clock's rate nor the
+ * directory. No fork meanwhile.
+ *
+ * kernel_open_begin - @o, of which only the pointers must stay valid; of its clock only the kind
+ * counts. NULL: no thread can be started.
+ * kernel_open_end - as kernel_open, with the complete options; frees @p, which may be NULL.
+ * kernel_open_abandon - instead of that: restore everything. Accepts NULL.
+ */
+struct kernel_opening;
+struct kernel_opening *kernel_open_begin(const struct kernel_options *o);
+int kernel_open_end(struct kernel_opening *p, struct kernel **k, const struct kernel_options *o,
+		    struct diag *d);
+void kernel_open_abandon(struct kernel_opening *p);
 
 /* kernel_add_pid - record this process: its present threads, and the children and threads they make
  * from now on. Before or after kernel_start. */
@@ -191,16 +212,26 @@ int kernel_pause(struct kernel *k, bool pause, struct diag *d);
 /* kernel_stop - stop recording and write the remaining data. */
 int kernel_stop(struct kernel *k, struct diag *d);
 
+/* kernel_buffer_kib - memory of each CPU that @o asks for. */
+uint32_t kernel_buffer_kib(const struct kernel_options *o);
+
 /* kernel_close - restore everything. Accepts NULL. */
 void kernel_close(struct kernel *k);
 
 struct kernel_counts {
-	uint64_t events;    /* written to the trace */
+	uint64_t lost_elsewhere; /* part of lost: not understood, not written, missed by probes */
+	uint64_t events;	 /* written to the trace, by this process */
 	uint64_t lost;	    /* not in any trace: buffers full, trace not writable, not understood */
-	uint64_t bytes;	    /* of all streams */
+	uint64_t bytes;	    /* of all streams; likewise */
 	uint64_t malformed; /* malformed pages, whose rest was skipped */
 };
 void kernel_counts(const struct kernel *k, struct kernel_counts *c);
+
+/* kernel_records_calls - whether arguments of system calls are recorded, addresses among them. */
+bool kernel_records_calls(const struct kernel *k);
+/* kernel_each_recorded - report the threads that are recorded now, as far as the kernel lists them;
+ * for the whole machine its processes. */
+void kernel_each_recorded(const struct kernel *k, void (*each)(void *arg, pid_t tid), void *arg);
 
 /*
  * Snapshots: with `overwrite`. Recording goes on meanwhile, and nothing is lost between two of
@@ -225,6 +256,13 @@ void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts);
 /* kernel_list - report every event that can be recorded: duet's name and "system:event". */
 int kernel_list(void (*each)(void *arg, const char *event, const char *tracefs_name), void *arg,
 		struct diag *d);
+
+/* kernel_formats_open - a descriptor for kernel_fields(); or -errno.  The caller closes it. */
+int kernel_formats_open(struct diag *d);
+/* kernel_fields - append the fields of event @name, "sched:sched_switch" or
+ * "syscalls:sys_enter_openat", as the metadata of a recording by BPF has them: the inside of a TSDL
+ * struct.  0 or -errno. */
+int kernel_fields(int formats, const char *name, struct text *to, struct diag *d);
 
 /* kernel_reap - remove the instances and probes that dead recorders left. kernel_open does so first.
  * @root: of tracefs. Returns the number of instances, or a negative errno. */

@@ -100,24 +100,34 @@ static int size_buffers(struct kernel *k, const struct kernel_options *o, struct
 	return set_number(k, "buffer_size_kb", (long)kib, d);
 }
 
-static int set_up_buffers(struct kernel *k, struct diag *d)
+/* Before Linux 6.8 a sub-buffer is a page, and reading costs two to three times more. */
+static void size_subbuffers(struct kernel *k)
 {
-	unsigned long subbuffer_kib;
+	unsigned long kib;
 
-	/* Before Linux 6.8 a sub-buffer is a page, and reading costs two to three times more. */
 	kernel_tracefs_write(k->instance.dir, "buffer_subbuf_size_kb", SUBBUFFER_KIB);
-	subbuffer_kib = get_number(k, "buffer_subbuf_size_kb");
-	k->drain.page_size = subbuffer_kib ? subbuffer_kib * 1024 : (size_t)sysconf(_SC_PAGESIZE);
-	k->drain.page = malloc(k->drain.page_size);
-	if (!k->drain.page)
-		return diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes",
-				 k->drain.page_size);
-	/* Records of BPF programs may be longer than a page. */
-	return kernel_classes_init(&k->drain.classes, k->drain.page_size > BPF_RECORD_MAX
-							      ? k->drain.page_size
-							      : BPF_RECORD_MAX)
+	kib = get_number(k, "buffer_subbuf_size_kb");
+	k->drain.page_size = kib ? kib * 1024 : (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Sub-buffers are of at most this size; records of BPF programs may be longer. */
+static int set_up_classes(struct kernel *k, struct diag *d)
+{
+	size_t page = atoi(SUBBUFFER_KIB) * 1024u, longest = BPF_RECORD_MAX;
+
+	if (page < (size_t)sysconf(_SC_PAGESIZE))
+		page = (size_t)sysconf(_SC_PAGESIZE);
+	return kernel_classes_init(&k->drain.classes, page > longest ? page : longest)
 		       ? diag_fail(d, -ENOMEM, "no memory for the table of kernel events")
 		       : 0;
+}
+
+static int set_up_page(struct kernel *k, struct diag *d)
+{
+	k->drain.page = malloc(k->drain.page_size);
+	return k->drain.page ? 0
+			     : diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes",
+					 k->drain.page_size);
 }
 
 static int set_up_options(struct kernel *k, const struct kernel_options *o, struct diag *d)
@@ -129,6 +139,45 @@ static int set_up_options(struct kernel *k, const struct kernel_options *o, stru
 	if (!err)
 		err = kernel_set(k, "trace_options", "event-fork", d);
 	return err;
+}
+
+/* The kernel waits for grace periods here, so this has a thread of its own. */
+struct instance_setup {
+	struct kernel *kernel;
+	const struct kernel_options *o;
+	struct diag d;
+	int err;
+	bool has_thread;
+	pthread_t thread;
+};
+
+static void *set_up_instance(void *arg)
+{
+	struct instance_setup *p = arg;
+	struct kernel *k = p->kernel;
+
+	p->err = kernel_set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), &p->d);
+	if (!p->err)
+		size_subbuffers(k);
+	if (!p->err)
+		p->err = set_up_options(k, p->o, &p->d);
+	return NULL;
+}
+
+static void begin_instance(struct instance_setup *p)
+{
+	p->has_thread = kernel_thread_start(&p->thread, set_up_instance, p);
+	if (!p->has_thread)
+		set_up_instance(p);
+}
+
+/* @err: an earlier error, which is reported first. */
+static int end_instance(struct instance_setup *p, int err, struct diag *d)
+{
+	if (p->has_thread)
+		pthread_join(p->thread, NULL);
+	p->has_thread = false;
+	return err || !p->err ? err : diag_fail(d, p->err, "%s", p->d.text);
 }
 
 int kernel_set_filter(const struct kernel *k, const char *system, const char *event,
@@ -198,26 +247,49 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 	return err;
 }
 
-static int set_up_selection(struct kernel *k, struct kernel_selection *s, bool has_arguments,
-			    struct diag *d)
+/* By BPF programs first: they need nothing of the instance, which may still be set up. */
+static int set_up_syscalls(struct kernel *k, struct kernel_selection *s, struct kernel_format *f,
+			   struct diag *d)
 {
-	struct kernel_format *f = malloc(sizeof *f);
-	int err;
+	int err = s->n_entry ? kernel_setup_syscalls(k, s, true, f, d) : 0;
 
-	if (!f)
-		return diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
-	err = set_up_events(k, s, has_arguments, f, d);
-	if (!err && s->n_entry)
-		err = kernel_setup_syscalls(k, s, true, f, d);
-	if (!err && s->n_exit)
-		err = kernel_setup_syscalls(k, s, false, f, d);
-	free(f);
+	return err || !s->n_exit ? err : kernel_setup_syscalls(k, s, false, f, d);
+}
+
+/*
+ * Probes and cgroups show threads that nothing else names: births, renames and ends are recorded too.
+ * They go first, so that ! and filters in the patterns apply to them.
+ */
+static int select_with_names(struct kernel *k, const struct kernel_options *o,
+			     const char *available, struct diag *d)
+{
+	enum { FIRST = 3 };
+	size_t n = 0, n_rooms = (size_t)o->n_patterns + FIRST;
+	const char **patterns = calloc(n_rooms, sizeof *patterns);
+	const char **filters = calloc(n_rooms, sizeof *filters);
+	bool has_defaults =
+		o->n_patterns ? *o->patterns[0] == '!' : !(o->n_uprobes || o->graph.n_patterns);
+	int err = -ENOMEM;
+
+	if (patterns && filters) {
+		patterns[n++] = "profile";
+		if (has_defaults) {
+			patterns[n++] = "sched";
+			patterns[n++] = "syscalls";
+		}
+		for (int i = 0; i < o->n_patterns; i++, n++) {
+			patterns[n] = o->patterns[i];
+			filters[n] = o->filters ? o->filters[i] : NULL;
+		}
+		err = kernel_select(&k->selection, available, patterns, filters, (int)n, d);
+	}
+	free(patterns);
+	free(filters);
 	return err;
 }
 
 static int select_of_kernel(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
-	static const char *const names[] = { "sched:sched_process_exec" };
 	char *available;
 	ssize_t n = k->available < 0 ? kernel_tracefs_read(k->root, "available_events", &available)
 				     : kernel_tracefs_read_all(k->available, &available);
@@ -227,11 +299,11 @@ static int select_of_kernel(struct kernel *k, const struct kernel_options *o, st
 	if (n < 0)
 		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
 				 strerror((int)-n));
-	if (o->n_patterns || !(o->n_uprobes || o->graph.n_patterns))
+	if (o->n_uprobes || o->graph.n_patterns || o->n_cgroups)
+		err = select_with_names(k, o, available, d);
+	else
 		err = kernel_select(&k->selection, available, o->patterns, o->filters,
 				    o->n_patterns, d);
-	else
-		err = kernel_select(&k->selection, available, names, NULL, 1, d);
 	free(available);
 	return err;
 }
@@ -252,11 +324,11 @@ static int select_functions(struct kernel *k, const struct kernel_graph *g, stru
 	return kernel_kprobe_graph(k->root, k->instance.path, g->patterns, g->n_patterns, s, d);
 }
 
-static int select_events(struct kernel *k, const struct kernel_options *o, struct diag *d)
+static int select_probes(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
-	int err = select_of_kernel(k, o, d);
+	int err = 0;
 
-	if (!err && o->n_uprobes && k->root < 0)
+	if (o->n_uprobes && k->root < 0)
 		err = diag_fail(d, -EPERM, "%s: only root may set probes",
 				kernel_probe_option(o->uprobes[0].kind));
 	if (!err && o->n_uprobes)
@@ -265,13 +337,24 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 	k->has_uprobes = o->n_uprobes > 0;
 	for (int i = 0; i < o->n_uprobes; i++)
 		k->has_kprobes |= o->uprobes[i].kind >= KERNEL_KPROBE;
+	return err ? err : select_functions(k, &o->graph, d);
+}
+
+static int select_events(struct kernel *k, const struct kernel_options *o, struct instance_setup *p,
+			 struct diag *d)
+{
+	struct kernel_format *f = malloc(sizeof *f);
+	int err = f ? select_of_kernel(k, o, d)
+		    : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
+
 	if (!err)
-		err = select_functions(k, &o->graph, d);
-	if (err)
-		return err;
-	err = set_up_selection(k, &k->selection, o->graph.has_arguments, d);
-	if (!err && (k->selection.n_sampled || k->selection.by_perf))
-		err = kernel_setup_perf(k, o, d);
+		err = set_up_syscalls(k, &k->selection, f, d);
+	err = end_instance(p, err, d);
+	if (!err)
+		err = select_probes(k, o, d);
+	if (!err)
+		err = set_up_events(k, &k->selection, o->graph.has_arguments, f, d);
+	free(f);
 	return err;
 }
 
@@ -345,9 +428,9 @@ int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
  */
 static int open_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
-	const struct kernel_bpf_options bo = { .clock = &k->drain.clock,
-					       .ring_bytes = kernel_buffer_kib(o) * 1024ull,
+	const struct kernel_bpf_options bo = { .ring_bytes = kernel_buffer_kib(o) * 1024ull,
 					       .follows = !o->whole_machine,
+					       .captures_extra = o->capture_bytes > 0,
 					       .keeps_newest = o->overwrite };
 	bool is_must = o->backend == KERNEL_BACKEND_BPF;
 	struct diag *why = is_must ? d : &k->bpf_refused;
@@ -402,6 +485,8 @@ static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
 	if (k->root < 0) {
 		err = geteuid() ? broker_request(&k->instance, &k->available, d) : -ENOENT;
 		*is_alone = err == -ENOENT;
+		if (!err && d)
+			d->text[0] = 0; /* that we may not do it ourselves is no error then */
 		return *is_alone ? k->root : err;
 	}
 	kernel_reap(k->root, NULL);
@@ -424,29 +509,48 @@ static int open_contexts(struct kernel *k, const struct kernel_options *o, struc
 	return kernel_contexts_open(&k->drain.contexts, o->contexts, &uo, o->overwrite, d);
 }
 
-int kernel_setup(struct kernel *k, const struct kernel_options *o, struct diag *d)
+int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
+	struct instance_setup setup = { .kernel = k, .o = o };
 	bool is_alone;
 	int err = open_instance(k, &is_alone, d);
 
+	if (is_alone) {
+		k->refused = err;
+		k->refused_why = d ? *d : (struct diag){ "" };
+		return 0;
+	}
 	if (err)
-		return is_alone ? kernel_setup_own(k, o, err, d) : err;
+		return err;
 	k->drain.instance = k->instance.dir;
-	err = kernel_set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), d);
-	if (!err)
-		err = set_up_buffers(k, d);
-	if (!err)
-		err = set_up_options(k, o, d);
+	begin_instance(&setup);
+	err = set_up_classes(k, d);
 	if (!err)
 		err = open_bpf(k, o, d);
 	if (!err)
-		err = select_events(k, o, d);
+		err = select_events(k, o, &setup, d);
+	err = end_instance(&setup, err, d);
+	if (!err)
+		err = set_up_page(k, d);
 	if (!err)
 		err = recover_bpf(k, o, d);
 	if (!err)
 		err = size_buffers(k, o, d);
-	if (!err)
-		err = open_cpus(k, d);
+	return err ? err : open_cpus(k, d);
+}
+
+int kernel_complete(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err = 0;
+
+	if (k->refused) {
+		if (d)
+			*d = k->refused_why;
+		return kernel_setup_own(k, o, k->refused, d);
+	}
+	kernel_bpf_clock(k->bpf, &k->drain.clock);
+	if (k->selection.n_sampled || k->selection.by_perf)
+		err = kernel_setup_perf(k, o, d);
 	if (!err)
 		err = open_contexts(k, o, d);
 	if (!err && o->n_cgroups)

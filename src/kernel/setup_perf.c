@@ -11,6 +11,23 @@
 #include "kernel/filter.h"
 #include "kernel/internal.h"
 
+/* A user with a lent instance may see all threads in it, and by perf only its own. */
+static bool may_attach(const struct kernel *k, const struct kernel_options *o)
+{
+	const struct kernel_selection *s = &k->selection;
+
+	return k->root < 0 && !o->whole_machine && !o->n_cgroups && !o->overwrite && !s->by_perf &&
+	       !s->n_counters;
+}
+
+static int open_attached(struct kernel *k, struct diag *d)
+{
+	if (d)
+		d->text[0] = 0;
+	k->attaches = true;
+	return kernel_profile_open(&k->profile, KERNEL_PROFILE_SAMPLED, 0, &k->drain.clock, d);
+}
+
 static int open_profile(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	const struct kernel_selection *s = &k->selection;
@@ -24,6 +41,8 @@ static int open_profile(struct kernel *k, const struct kernel_options *o, struct
 		&k->profile,
 		o->whole_machine ? KERNEL_PROFILE_WHOLE_MACHINE : KERNEL_PROFILE_FOLLOWED,
 		is_steady ? 0 : kernel_buffer_kib(o) * (size_t)1024, &k->drain.clock, d);
+	if ((err == -EACCES || err == -EPERM) && may_attach(k, o))
+		err = open_attached(k, d);
 	if (!err && o->overwrite)
 		err = kernel_profile_keep_newest(k->profile, d);
 	kernel_profile_set_callbacks(k->profile, o->on_sampled, o->mapped, o->callback_arg);

@@ -66,7 +66,7 @@ static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, b
 		diag_fail(d, err, "too many filters for system calls: join some");
 	if (!err && filter.failed)
 		err = diag_fail(d, -ENOMEM, "no memory for a filter of system calls");
-	if (!err)
+	if (!err && strcmp(filter.bytes, "0") != 0) /* a new instance has none */
 		err = kernel_set_filter(k, "raw_syscalls", event, filter.bytes,
 					translated.expression, d);
 	text_fini(&filter);
@@ -244,6 +244,7 @@ int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	if (!err && !by_bpf)
 		err = enable_syscalls(k, is_entry, d);
+	k->records_calls |= !err && is_entry;
 	forget_filters(&filters);
 	free(raw);
 	return err;

@@ -10,6 +10,13 @@
 #define TEXT_OF(x) #x
 #define LIBRARY "libssl.so." TEXT(OPENSSL_SHLIB_VERSION) /* loads libcrypto as well */
 
+#ifdef DUET_STATIC
+int openssl_load(struct diag *d)
+{
+	(void)d;
+	return 0;
+}
+#else
 static void *library;
 
 int openssl_load(struct diag *d)
@@ -30,3 +37,4 @@ void *openssl_find(const char *name)
 	assert(at);
 	return at;
 }
+#endif

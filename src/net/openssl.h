@@ -22,6 +22,9 @@ int openssl_load(struct diag *d);
  * ends the process. */
 void *openssl_find(const char *name);
 
+#ifdef DUET_STATIC /* OpenSSL is part of the program */
+#define OPENSSL_CALL(f) f
+#else
 #define OPENSSL_CALL(f)                                                                            \
 	(*({                                                                                       \
 		static __typeof__(f) *at;                                                          \
@@ -29,6 +32,7 @@ void *openssl_find(const char *name);
 			at = (__typeof__(f) *)openssl_find(#f);                                    \
 		at;                                                                                \
 	}))
+#endif
 
 #define ERR_clear_error OPENSSL_CALL(ERR_clear_error)
 #define ERR_get_error OPENSSL_CALL(ERR_get_error)

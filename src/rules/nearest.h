@@ -7,7 +7,8 @@
  *	cmd_error(..., "no verb \"vew\"%s", nearest_text(&n, text));	... : did you mean view?
  *
  * The distance is Damerau's (CACM 7(3), 1964): letters that are wrong, missing, too many, or
- * swapped. No name is proposed if more than a third of the letters would have to change.  Header only.
+ * swapped. Of names at one distance the one with swapped letters is meant: fingers swap more often than they
+ * miss.  No name is proposed if more than a third of the letters would have to change.  Header only.
  */
 #ifndef RULES_NEAREST_H
 #define RULES_NEAREST_H
@@ -16,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NEAREST_MAX = 64 }; /* longer names are not proposed */
+enum { NEAREST_MAX = 64 };		       /* longer names are not proposed */
+enum { NEAREST_LETTER = 3, NEAREST_SWAP = 2 }; /* costs */
 
 struct nearest {
 	const char *wanted; /* borrowed */
@@ -37,16 +39,17 @@ static inline unsigned nearest_distance(const char *a, const char *b)
 
 	assert(n < NEAREST_MAX);
 	for (unsigned k = 0; k <= n; k++)
-		one[k] = k;
+		one[k] = k * NEAREST_LETTER;
 	for (unsigned i = 1; a[i - 1]; i++) {
 		unsigned *spare = two;
 
-		now[0] = i;
+		now[0] = i * NEAREST_LETTER;
 		for (unsigned k = 1; k <= n; k++) {
-			now[k] = nearest_least(one[k - 1] + (a[i - 1] != b[k - 1]),
-					       nearest_least(one[k], now[k - 1]) + 1);
+			now[k] = nearest_least(one[k - 1] +
+						       (a[i - 1] != b[k - 1] ? NEAREST_LETTER : 0),
+					       nearest_least(one[k], now[k - 1]) + NEAREST_LETTER);
 			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-				now[k] = nearest_least(now[k], two[k - 2] + 1);
+				now[k] = nearest_least(now[k], two[k - 2] + NEAREST_SWAP);
 		}
 		two = one;
 		one = now;
@@ -63,7 +66,8 @@ static inline void nearest_try(struct nearest *n, const char *name)
 	if (wanted >= NEAREST_MAX || size >= NEAREST_MAX || !strcmp(name, n->best))
 		return;
 	d = nearest_distance(n->wanted, name);
-	if (d > (wanted > size ? wanted : size) / 3 || (*n->best && d >= n->distance))
+	if (d > (wanted > size ? wanted : size) / 3 * NEAREST_LETTER ||
+	    (*n->best && d >= n->distance))
 		return;
 	assert(size < sizeof n->best);
 	n->distance = d;

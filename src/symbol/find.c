@@ -216,7 +216,7 @@ static void read_segments(struct symbol_file *f)
 		    p.p_vaddr <= UINT64_MAX - p.p_memsz)
 			f->segments[f->n_segments++] =
 				(struct segment){ p.p_offset, p.p_vaddr,
-						  f->is_program ? p.p_filesz : p.p_memsz,
+						  f->is_program ? p.p_filesz : p.p_memsz, p.p_memsz,
 						  p.p_flags & PF_X };
 }
 

@@ -13,6 +13,7 @@ enum { SEGMENTS_MAX = 64 };
 
 struct segment {
 	uint64_t offset, address, size;
+	uint64_t memory; /* bytes in memory: with .bss, which the file does not have */
 	bool is_code;
 };
 
@@ -51,7 +52,10 @@ struct symbol_file {
 	size_t n_functions;
 	struct alias *aliases; /* by address, then shortest first */
 	size_t n_aliases;
-	uint32_t *by_name; /* indices of aliases, by name */
+	uint32_t *by_name;	 /* indices of aliases, by name */
+	bool has_variables;	 /* they were read */
+	struct alias *variables; /* by address, then shortest first */
+	size_t n_variables;
 	struct dwarf *dwarf;
 	struct answers answers;
 };

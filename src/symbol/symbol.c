@@ -27,6 +27,7 @@ static void close_file(struct symbol_file *f)
 	free(f->functions);
 	free(f->aliases);
 	free(f->by_name);
+	free(f->variables);
 	free(f->path);
 	free(f->build_id);
 	free(f);
@@ -82,6 +83,11 @@ struct symbol_file *symbols_file(struct symbols *s, const char *path, const char
 	s->files[s->n_files++] = f;
 	find_program(f);
 	return f;
+}
+
+const char *symbol_path(const struct symbol_file *f)
+{
+	return f->path;
 }
 
 const char *symbol_written(struct symbols *s, const char *name)

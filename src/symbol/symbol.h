@@ -63,6 +63,9 @@ void symbols_close(struct symbols *s); /* accepts NULL */
  */
 struct symbol_file *symbols_file(struct symbols *s, const char *path, const char *build_id);
 
+/* symbol_path - the path that symbols_file() was given. */
+const char *symbol_path(const struct symbol_file *f);
+
 /* symbol_address - the address of byte @offset of the file.  False if no segment has it. */
 bool symbol_address(const struct symbol_file *f, uint64_t offset, uint64_t *address);
 
@@ -83,6 +86,27 @@ const char *symbol_alias(const struct symbol_file *f, const struct symbol_functi
 /* symbol_is - whether glob @pattern matches one of the function's names: each linker's name, and
  * its source's name with and without parameters. */
 bool symbol_is(struct symbol_file *f, const struct symbol_function *n, const char *pattern);
+
+/*
+ * symbol_bias - the distance of addresses in a process from those of the file.
+ *
+ * @begin: where the process has mapped code, from byte @offset of the file on.
+ *
+ * Returns false if no segment of code begins there.
+ */
+bool symbol_bias(const struct symbol_file *f, uint64_t offset, uint64_t begin, uint64_t *bias);
+
+/* symbol_holds - whether the file has @address in memory: code, data, or .bss. */
+bool symbol_holds(const struct symbol_file *f, uint64_t address);
+
+/*
+ * symbol_variable_at - the variable that holds @address.
+ *
+ * @into: receives the bytes from its begin.
+ *
+ * Returns the linker's name; NULL: none is known, as of local variables of a stripped file.
+ */
+const char *symbol_variable_at(struct symbol_file *f, uint64_t address, uint64_t *into);
 
 /*
  * symbol_written - linker's name @name as the source writes it: C++ and Rust demangled.

@@ -51,6 +51,7 @@ struct names {
 	int32_t *running;	/* tid by host and CPU, for kernels traced without a tid context */
 	struct thread *threads; /* open addressing, at most half full */
 	uint32_t n_threads, capacity;
+	uint64_t n_changes; /* of names and processes */
 	struct aliases *aliases;
 };
 
@@ -93,6 +94,9 @@ static void plan_class(struct class_plan *p, const struct ctf_event_class *c, bo
 		p->role = roles[r].role;
 		for (int i = 0; i < 5 && roles[r].fields[i]; i++)
 			p->field[i] = ctf_class_find(c, CTF_PAYLOAD, roles[r].fields[i]);
+		/* The kernel's own name of the field. */
+		if (p->role == ROLE_RENAME && !p->field[0])
+			p->field[0] = ctf_class_find(c, CTF_PAYLOAD, "pid");
 	}
 }
 
@@ -262,21 +266,30 @@ static void name_thread(struct names *n, uint32_t host, int64_t tid, const char 
 
 	if (!t || !size)
 		return;
-	t->size = (uint8_t)(size < NAME_MAX_BYTES ? size : NAME_MAX_BYTES);
-	memcpy(t->name, name, t->size);
+	size = size < NAME_MAX_BYTES ? size : NAME_MAX_BYTES;
+	if (t->size == size && !memcmp(t->name, name, size))
+		return;
+	n->n_changes++;
+	t->size = (uint8_t)size;
+	memcpy(t->name, name, size);
 }
 
 static void set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid)
 {
 	struct thread *t = tid > 0 && pid > 0 ? find_or_add(n, host, tid) : NULL;
 
-	if (t)
-		t->pid = (int32_t)pid;
+	if (!t || t->pid == (int32_t)pid)
+		return;
+	n->n_changes++;
+	t->pid = (int32_t)pid;
 }
 
 static int64_t number(const struct trace_event *e, const struct ctf_op *op)
 {
 	int64_t v;
+
+	if (likely(op && ctf_is_quick(op)))
+		return ctf_quick_number(e->ctf, op);
 
 	return ctf_event_number(e->ctf, op, &v) ? v : -1;
 }
@@ -443,6 +456,37 @@ static void look_up_name(const struct names *n, uint32_t host, const struct clas
 		w->name = "swapper";
 		w->size = 7;
 	}
+}
+
+bool names_learns_from(const struct names *n, const struct trace_source *s, uint32_t number)
+{
+	/* Events of applications have the process of their thread. */
+	return s->domain == TRACE_UST || n->plans[number].role != ROLE_NONE;
+}
+
+void names_tell(struct names *n, uint32_t source, int64_t tid, int64_t pid, const char *name,
+		size_t size)
+{
+	assert(source < n->n_sources);
+	set_pid(n, n->hosts[source], tid, pid);
+	name_thread(n, n->hosts[source], tid, name, size);
+}
+
+bool names_is_plain(const struct names *n, const struct trace_event *e, int64_t *tid, int64_t *pid)
+{
+	const struct class_plan *p = &n->plans[trace_class_number(e)];
+
+	if (p->role || p->procname || !p->tid ||
+	    (e->stream->source->domain == TRACE_UST && aliases_any(n->aliases)))
+		return false;
+	*tid = number(e, p->tid);
+	*pid = p->pid ? number(e, p->pid) : -1;
+	return true;
+}
+
+uint64_t names_changes(const struct names *n)
+{
+	return n->n_changes;
 }
 
 void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w)

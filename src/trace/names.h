@@ -27,6 +27,24 @@ void names_close(struct names *n);
  * kept. */
 int names_update(struct names *n, const struct trace *t, struct diag *d);
 
+/* names_learns_from - whether names_on_event() learns from events of class @number of @s; without
+ * that, it only identifies their thread. */
+bool names_learns_from(const struct names *n, const struct trace_source *s, uint32_t number);
+
+/* names_tell - what is known from elsewhere of thread @tid of the host of source @source: for readers that
+ * do not begin at the begin.  Negative ids and empty names say nothing. */
+void names_tell(struct names *n, uint32_t source, int64_t tid, int64_t pid, const char *name,
+		size_t size);
+
+/*
+ * names_is_plain - whether names_on_event() would learn nothing but the ids of @e, which @tid and @pid
+ * (-1: none) are then.
+ *
+ * While names_changes() stays the same, it stores the same in @w for a thread with these ids.
+ */
+bool names_is_plain(const struct names *n, const struct trace_event *e, int64_t *tid, int64_t *pid);
+uint64_t names_changes(const struct names *n);
+
 /* names_on_event - learn from event @e, and store its thread in @w. */
 void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w);
 

@@ -4,6 +4,7 @@
 #define TRACE_PUBLIC_H
 
 #include "trace/names.h"
+#include "trace/shown.h"
 #include "trace/summary.h"
 #include "trace/trace.h"
 

@@ -465,3 +465,31 @@ int trace_refresh(struct trace *t, struct diag *d)
 	set_known(f);
 	return trace_may_grow(t);
 }
+
+/* The number of the trace chunk of @path that @s is in; 0: none. */
+static uint32_t chunk_of(const struct trace_stream_info *s, const char *path)
+{
+	size_t n = strlen(path);
+	unsigned number;
+
+	return !strncmp(s->source->path, path, n) &&
+			       sscanf(s->source->path + n, "/piece-%u", &number) == 1
+		       ? number
+		       : 0;
+}
+
+uint32_t trace_chunks_read(const struct trace *t, const char *path)
+{
+	uint32_t newest = 0, first_unread = UINT32_MAX;
+
+	for (uint32_t i = 0; i < trace_n_streams(t); i++) {
+		uint32_t chunk = chunk_of(trace_stream(t, i), path);
+
+		newest = chunk > newest ? chunk : newest;
+		if (trace_read_bytes(t, i) < trace_stream(t, i)->size_bytes && chunk < first_unread)
+			first_unread = chunk;
+	}
+	if (first_unread > newest)
+		first_unread = newest;
+	return first_unread ? first_unread - 1 : 0;
+}

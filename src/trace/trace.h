@@ -12,7 +12,7 @@
  *   (3) whatever the files hold, memory stays proportional to their size, and reading ends
  *
  * One thread at a time may use a trace.  A file that is cut while it is read may raise SIGBUS, as
- * with any map; sizes are taken at open.
+ * with any map; sizes are taken at open.  A handler that puts zeros there lets reading go on.
  *
  * With `follows`, recordings may be open that are still written.  Then trace_next() ends where the
  * next item is not known yet, and continues after trace_refresh().  (1) holds without exception;
@@ -91,6 +91,9 @@ void trace_skip_to(struct trace *t, int64_t time_ns, uint64_t min_bytes);
 int trace_refresh(struct trace *t, struct diag *d);
 /* trace_read_bytes - byte of stream @i's file before which trace_next() will not read again. */
 uint64_t trace_read_bytes(const struct trace *t, uint32_t i);
+/* trace_chunks_read - the number up to which the trace chunks of recording @path were read to their
+ * ends; their reader needs them no more.  Less than the newest: that one may grow. */
+uint32_t trace_chunks_read(const struct trace *t, const char *path);
 /* Whether trace_refresh() may bring more. */
 bool trace_may_grow(const struct trace *t);
 

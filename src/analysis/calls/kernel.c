@@ -103,16 +103,14 @@ static const char *irq_name(struct fcalls_walk *w, uint32_t source)
 static void put_why(struct fcalls_walk *w, const struct wait_interval *wait)
 {
 	const struct calls *calls = &wait_follow_known(w->follow)->calls;
-	const char *object;
-	int64_t number;
 
 	if (wait->call.call) {
 		text_addf(&w->why, "%s", calls->names[wait->call.call - 1]);
-		object = calls_object(&wait->call, &number);
-		if (object && !strcmp(object, "uaddr"))
-			text_addf(&w->why, " 0x%" PRIx64, (uint64_t)number);
-		else if (object)
-			text_addf(&w->why, " %s %" PRId64, object, number);
+		if (wait->object) {
+			text_addf(&w->why, " ");
+			objects_words(&wait_follow_known(w->follow)->objects, wait->object,
+				      &w->why);
+		}
 	} else if (wait->is_fault) {
 		text_addf(&w->why, "page fault");
 	}

@@ -39,6 +39,7 @@ void pipe_open(struct pipe *p, pipe_use *use, void *context, bool is_parallel)
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->changed, NULL);
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);		     /* of a file that is cut: not for others */
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the other thread */
 	p->has_thread = is_parallel && !pthread_create(&p->thread, NULL, use_blocks, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -384,6 +384,8 @@ int fcalls_walk_open(struct fcalls_walk **result, struct fcalls *c, const struct
 	err = trace_part(c->trace, TRACE_ALL_STREAMS, NULL, NULL, &w->part);
 	if (!err)
 		err = wait_follow_open(&w->follow, w->part, &o->range, d);
+	if (!err) /* files; variables would need the recordings' paths */
+		err = wait_follow_names(w->follow, NULL, 0, d);
 	if (!err) {
 		w->run = wait_follow_pass(w->follow);
 		err = open_cursors(w);
@@ -430,9 +432,6 @@ struct pass *fcalls_walk_pass(struct fcalls_walk *w)
 
 void walk_take_pass(struct fcalls_walk *w, struct pass *to)
 {
-	*to = *w->run;
-	w->run->threads = NULL;
-	w->run->cpus = NULL;
-	w->run->n_cpus = 0;
+	pass_move(to, w->run);
 	to->trace = w->c->trace;
 }

@@ -17,7 +17,7 @@
 #ifndef ANALYSIS_REPORT_HEAP_H
 #define ANALYSIS_REPORT_HEAP_H
 
-#include "analysis/report/heap_sites.h"
+#include "analysis/names/heap_sites.h"
 #include "analysis/pass.h"
 #include "analysis/samples.h"
 

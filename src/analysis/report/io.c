@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/syscalls/fds.h"
 #include "analysis/event_table.h"
 
 enum { IN_FLIGHT_MAX = 4096, SECTOR = 512 };
@@ -44,13 +43,10 @@ static const struct {
 	{ "copy_file_range", DOES_COPY },
 };
 
-enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_DEATH, ROLE_EXEC, ROLE_ISSUE, ROLE_COMPLETE };
+enum role { ROLE_NONE, ROLE_DEATH, ROLE_ISSUE, ROLE_COMPLETE };
 
 static const struct event_table_kind kinds[] = {
-	{ "lttng_statedump_file_descriptor", ROLE_FILE, { "pid", "fd", "filename", "flags" } },
-	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
-	{ "sched_process_exec", ROLE_EXEC, { NULL } },
 	{ "block_rq_issue", ROLE_ISSUE, { "dev", "sector", "nr_sector", "rwbs", "bytes" } },
 	{ "block_rq_complete", ROLE_COMPLETE, { "dev", "sector", "nr_sector", "rwbs", "error" } },
 };
@@ -126,7 +122,7 @@ static int transfer(struct reading *r, uint32_t thread, int64_t fd, enum io_dire
 	const struct state *st = &r->states[thread];
 	uint64_t ns = e->time_ns > st->begin_ns ? (uint64_t)(e->time_ns - st->begin_ns) : 0;
 	uint32_t process = process_of(r, thread);
-	int64_t file = fds_find(&r->io->fds, process, fd);
+	int64_t file = fds_find(&r->io->objects.fds, process, fd);
 	struct io_row *row = file < 0 ? NULL : row_of(r, process, (uint32_t)file, direction);
 
 	if (!row)
@@ -154,7 +150,7 @@ static int leave(struct reading *r, uint32_t thread, const struct trace_event *e
 
 	switch (r->does[m->call - 1]) {
 	case DOES_NOTHING:
-		return fds_leave(&r->io->fds, thread, process_of(r, thread), m, result);
+		return 0;
 	case DOES_READ:
 		return transfer(r, thread, m->args[0], IO_READ, e, result);
 	case DOES_WRITE:
@@ -192,7 +188,6 @@ static int on_call(struct reading *r, const struct call_class *c, const struct t
 		calls_read(c, e, &st->call);
 		st->epoch = epoch;
 		st->begin_ns = e->time_ns;
-		err = err ? err : fds_enter(&r->io->fds, thread, c, e);
 	}
 	return err;
 }
@@ -316,31 +311,6 @@ static int complete(struct reading *r, const struct event_table *p, const struct
 
 /* ---------------------------------------------------------------- events */
 
-static int on_file(struct reading *r, const struct event_table *p, const struct trace_event *e)
-{
-	int64_t process = threads_of(r->io->run.threads, e, pass_number(e, p->field[0], -1));
-	const char *name;
-	size_t size;
-
-	if (process <= 0 || !p->field[2] || !ctf_event_text(e->ctf, p->field[2], &name, &size))
-		return process < 0 ? -ENOMEM : 0;
-	return fds_dumped(&r->io->fds, (uint32_t)process, pass_number(e, p->field[1], -1),
-			  (uint64_t)pass_number(e, p->field[3], 0), name, size);
-}
-
-/* Threads share the descriptors of their process; a new process gets a copy. */
-static int on_fork(struct reading *r, const struct event_table *p, const struct trace_event *e,
-		   uint32_t thread)
-{
-	int64_t child = threads_of(r->io->run.threads, e, pass_number(e, p->field[0], -1));
-	uint32_t process, parent = process_of(r, thread);
-
-	if (child <= 0)
-		return child < 0 ? -ENOMEM : 0;
-	process = process_of(r, (uint32_t)child);
-	return process == parent ? 0 : fds_fork(&r->io->fds, parent, process);
-}
-
 static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
@@ -349,7 +319,9 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 	const struct call_class *c = &r->io->calls.classes[class];
 	bool is_before = e->time_ns < run->range.from_ns;
 
-	if (devices_on_event(&r->io->machine, e))
+	/* A transfer needs the descriptors as they were before its exit, which changes none. */
+	if (devices_on_event(&r->io->machine, e) ||
+	    objects_on_event(&r->io->objects, run, &r->io->calls, e, thread))
 		return -ENOMEM;
 	if (c->is) {
 		if (pass_grow(&r->states, &r->n_states, thread, sizeof *r->states))
@@ -360,18 +332,11 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 		return 0;
 	}
 	switch (p->role) {
-	case ROLE_FILE:
-		return on_file(r, p, e);
-	case ROLE_FORK:
-		return on_fork(r, p, e, thread);
 	case ROLE_DEATH:
 		if (thread < r->n_states) {
 			r->io->n_open += is_transfer(r, &r->states[thread]);
 			r->states[thread].call = (struct call_made){ 0 };
 		}
-		return 0;
-	case ROLE_EXEC:
-		fds_exec(&r->io->fds, process_of(r, thread));
 		return 0;
 	case ROLE_ISSUE:
 		return is_before ? 0 : issue(r, p, e);
@@ -412,7 +377,8 @@ static int prepare(void *context)
 	struct io *io = r->io;
 
 	r->plans = event_table_make(&io->run, kinds, sizeof kinds / sizeof *kinds);
-	if (!r->plans || devices_init(&io->machine, &io->run) || calls_init(&io->calls, &io->run) ||
+	if (!r->plans || objects_init(&io->objects, &io->run, NULL, 0, NULL) ||
+	    devices_init(&io->machine, &io->run) || calls_init(&io->calls, &io->run) ||
 	    slowest_init(&io->slowest, r->n_slowest))
 		return -ENOMEM;
 	r->does = calloc(io->calls.n + (size_t)1, sizeof *r->does);
@@ -488,7 +454,7 @@ void io_fini(struct io *io)
 	samples_fini(&io->sizes[0]);
 	samples_fini(&io->sizes[1]);
 	slowest_fini(&io->slowest);
-	fds_fini(&io->fds);
+	objects_fini(&io->objects);
 	devices_fini(&io->machine);
 	calls_fini(&io->calls);
 	pass_fini(&io->run);

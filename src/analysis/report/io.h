@@ -6,7 +6,7 @@
  * and no loss between them. sendfile(), splice() and copy_file_range() are a read and a write.
  * Entries = transfers + failed + open.
  *
- * analysis/syscalls/fds.h maps descriptors to files.
+ * analysis/names/objects.h maps descriptors to files.
  *
  * A request of a block device is block_rq_issue and the next block_rq_complete of its device,
  * sector and direction.
@@ -14,14 +14,14 @@
 #ifndef ANALYSIS_REPORT_IO_H
 #define ANALYSIS_REPORT_IO_H
 
-#include "analysis/syscalls/fds.h"
+#include "analysis/names/objects.h"
 #include "analysis/devices.h"
 #include "analysis/samples.h"
 
 enum io_direction { IO_READ, IO_WRITE, IO_SYNC, IO_DISCARD, IO_DIRECTIONS };
 
 struct io_row {
-	uint32_t file;	  /* by file: index in fds.files */
+	uint32_t file;	  /* by file: index in objects.fds.files */
 	uint32_t process; /* by process: its leader */
 	enum io_direction direction;
 	uint64_t bytes, n_errors, n_again; /* EAGAIN does not count as an error */
@@ -45,7 +45,7 @@ struct io_depth { /* depth of a device's queue */
 struct io {
 	struct pass run;
 	struct calls calls;
-	struct fds fds;
+	struct objects objects;
 	struct devices machine; /* names of disks */
 	struct io_row *rows;	/* most bytes first */
 	uint32_t n_rows;

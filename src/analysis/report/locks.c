@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/index.h"
 #include "analysis/event_table.h"
 
 enum { FUTEX_LOCK_PI_2 = 13 }; /* some headers lack it */
@@ -27,7 +26,7 @@ struct state {		/* of a thread */
 	enum does does; /* the call in progress */
 	bool is_pi;
 	uint32_t epoch;
-	uint64_t address;
+	uint32_t futex; /* as objects_at() has it */
 	int64_t begin_ns;
 	uint32_t waker;
 };
@@ -38,19 +37,20 @@ struct reading {
 	struct event_table *plans;
 	struct state *states; /* by thread */
 	uint32_t n_states;
-	struct index row_keys;	/* thread, address */
-	struct index edge_keys; /* waiter, waker, address */
-	uint32_t n_row_rooms, n_edge_rooms, n_slowest;
+	const struct locks_options *o;
+	struct index row_keys;	/* thread, futex */
+	struct index edge_keys; /* waiter, waker, futex */
+	uint32_t n_row_rooms, n_edge_rooms;
 };
 
-static struct lock_row *row_of(struct reading *r, uint32_t thread, uint64_t address)
+static struct lock_row *row_of(struct reading *r, uint32_t thread, uint32_t futex)
 {
-	int64_t i = index_find(&r->row_keys, thread, address, 0, true);
+	int64_t i = index_find(&r->row_keys, thread, futex, 0, true);
 
 	if (i < 0 || pass_grow(&r->l->rows, &r->n_row_rooms, (uint32_t)i, sizeof *r->l->rows))
 		return NULL;
 	r->l->rows[i].process = thread; /* until finalize() */
-	r->l->rows[i].address = address;
+	r->l->rows[i].futex = futex;
 	return &r->l->rows[i];
 }
 
@@ -93,7 +93,7 @@ static enum does does_of(const struct calls *c, const struct call_made *m, bool 
 static int leave_open(struct reading *r, uint32_t thread)
 {
 	struct state *st = &r->states[thread];
-	struct lock_row *row = st->does ? row_of(r, thread, st->address) : NULL;
+	struct lock_row *row = st->does ? row_of(r, thread, st->futex) : NULL;
 
 	if (!st->does)
 		return 0;
@@ -108,21 +108,24 @@ static int enter(struct reading *r, const struct call_class *c, const struct tra
 {
 	struct state *st = &r->states[thread];
 	struct call_made m;
+	int64_t futex;
 
 	if (leave_open(r, thread))
 		return -ENOMEM;
 	calls_read(c, e, &m);
-	*st = (struct state){ .epoch = epoch,
-			      .address = (uint64_t)m.args[0],
-			      .begin_ns = e->time_ns };
+	*st = (struct state){ .epoch = epoch, .begin_ns = e->time_ns };
 	st->does = does_of(&r->calls, &m, &st->is_pi);
-	r->l->n_calls += st->does != DOES_NOTHING;
-	return 0;
+	if (!st->does)
+		return 0;
+	futex = objects_of_address(&r->l->objects, e, thread, (uint64_t)m.args[0]);
+	r->l->n_calls++;
+	st->futex = (uint32_t)futex;
+	return futex < 0 ? -ENOMEM : 0;
 }
 
 static int add_edge(struct reading *r, const struct state *st, uint32_t thread, uint64_t ns)
 {
-	int64_t i = index_find(&r->edge_keys, thread, st->waker, st->address, true);
+	int64_t i = index_find(&r->edge_keys, thread, st->waker, st->futex, true);
 	struct lock_edge *edge;
 
 	if (i < 0 || pass_grow(&r->l->edges, &r->n_edge_rooms, (uint32_t)i, sizeof *r->l->edges))
@@ -130,7 +133,7 @@ static int add_edge(struct reading *r, const struct state *st, uint32_t thread, 
 	edge = &r->l->edges[i];
 	edge->waiter = thread;
 	edge->waker = st->waker;
-	edge->address = st->address;
+	edge->futex = st->futex;
 	edge->n++;
 	edge->ns += ns;
 	edge->max_ns = ns > edge->max_ns ? ns : edge->max_ns;
@@ -154,7 +157,7 @@ static int end_wait(struct reading *r, struct lock_row *row, uint32_t thread, in
 	if (!result && r->l->has_wakeups && !st->waker)
 		r->l->n_without_waker++;
 	slowest_add(&r->l->slowest, &(struct slow){ ns, st->begin_ns, thread,
-						    result ? 0 : st->waker, (int64_t)st->address });
+						    result ? 0 : st->waker, (int64_t)st->futex });
 	if (!result && st->waker && add_edge(r, st, thread, ns))
 		return -ENOMEM;
 	return samples_add(&r->l->waits, ns) || samples_add(&row->waits, ns) ? -ENOMEM : 0;
@@ -172,7 +175,7 @@ static int leave(struct reading *r, const struct call_class *c, const struct tra
 		return 0;
 	if (st->epoch != epoch)
 		return leave_open(r, thread);
-	row = row_of(r, thread, st->address);
+	row = row_of(r, thread, st->futex);
 	if (!row)
 		return -ENOMEM;
 	if (st->does == DOES_WAIT) {
@@ -193,7 +196,9 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 	const struct event_table *p = &r->plans[class];
 	int64_t woken;
 
-	if (!c->is && !p->role)
+	if (objects_on_event(&r->l->objects, run, &r->calls, e, thread))
+		return -ENOMEM;
+	if (e->time_ns < run->range.from_ns || (!c->is && !p->role))
 		return 0;
 	if (pass_grow(&r->states, &r->n_states, thread, sizeof *r->states))
 		return -ENOMEM;
@@ -211,13 +216,13 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 
 /* ---------------------------------------------------------------- the end */
 
-static int by_address(const void *a, const void *b)
+static int by_futex(const void *a, const void *b)
 {
 	const struct lock_row *x = a, *y = b;
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return x->futex < y->futex ? -1 : x->futex > y->futex;
 }
 
 static int most_waiting_first(const void *a, const void *b)
@@ -226,7 +231,7 @@ static int most_waiting_first(const void *a, const void *b)
 
 	if (x->waits.sum != y->waits.sum)
 		return x->waits.sum < y->waits.sum ? 1 : -1;
-	return by_address(a, b);
+	return by_futex(a, b);
 }
 
 static int most_edge_first(const void *a, const void *b)
@@ -236,7 +241,7 @@ static int most_edge_first(const void *a, const void *b)
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
 	return x->waiter != y->waiter ? (x->waiter < y->waiter ? -1 : 1)
-				      : (x->address < y->address ? -1 : 1);
+				      : (x->futex < y->futex ? -1 : 1);
 }
 
 static int add_up(struct lock_row *to, struct lock_row *from)
@@ -254,25 +259,34 @@ static int add_up(struct lock_row *to, struct lock_row *from)
 	return err;
 }
 
+/* The process of @thread, and the futex by its final number. */
+static void settle(const struct locks *l, uint32_t thread, uint32_t *process, uint32_t *futex)
+{
+	const struct object *f = objects_at(&l->objects, *futex);
+
+	*process = threads_at(l->run.threads, thread)->process;
+	*futex = f ? f->same : 0;
+}
+
 static int finalize(void *context)
 {
 	struct reading *r = context;
 	struct locks *l = r->l;
 	uint32_t kept = 0;
-	int err = 0;
+	int err = objects_settle(&l->objects);
 
 	for (uint32_t i = 0; i < r->n_states && i < threads_n(l->run.threads) && !err; i++)
 		err = leave_open(r, i);
 	l->n_rows = r->row_keys.n < r->n_row_rooms ? r->row_keys.n : r->n_row_rooms;
 	l->n_edges = r->edge_keys.n < r->n_edge_rooms ? r->edge_keys.n : r->n_edge_rooms;
 	for (uint32_t i = 0; i < l->n_rows; i++)
-		l->rows[i].process = threads_at(l->run.threads, l->rows[i].process)->process;
+		settle(l, l->rows[i].process, &l->rows[i].process, &l->rows[i].futex);
 	for (uint32_t i = 0; i < l->n_edges; i++)
-		l->edges[i].process = threads_at(l->run.threads, l->edges[i].waiter)->process;
+		settle(l, l->edges[i].waiter, &l->edges[i].process, &l->edges[i].futex);
 	if (l->n_rows)
-		qsort(l->rows, l->n_rows, sizeof *l->rows, by_address);
+		qsort(l->rows, l->n_rows, sizeof *l->rows, by_futex);
 	for (uint32_t i = 0; i < l->n_rows && !err; i++) {
-		if (kept && !by_address(&l->rows[kept - 1], &l->rows[i])) {
+		if (kept && !by_futex(&l->rows[kept - 1], &l->rows[i])) {
 			err = add_up(&l->rows[kept - 1], &l->rows[i]);
 		} else if (kept++ != i) {
 			l->rows[kept - 1] = l->rows[i];
@@ -296,24 +310,32 @@ static int prepare(void *context)
 	struct locks *l = r->l;
 
 	r->plans = event_table_make(&l->run, kinds, sizeof kinds / sizeof *kinds);
-	if (!r->plans || calls_init(&r->calls, &l->run) || slowest_init(&l->slowest, r->n_slowest))
+	if (!r->plans || calls_init(&r->calls, &l->run) ||
+	    slowest_init(&l->slowest, r->o->n_slowest) ||
+	    objects_init(&l->objects, &l->run, r->o->paths, r->o->n_paths, NULL))
 		return -ENOMEM;
 	l->has_calls = r->calls.has_entries;
 	l->has_wakeups = event_table_has(&l->run, r->plans, ROLE_WAKING);
 	return 0;
 }
 
-int locks_init(struct locks *l, struct trace *t, const struct pass_range *range, uint32_t n_slowest,
-	       struct diag *d)
+int locks_init(struct locks *l, struct trace *t, const struct pass_range *range,
+	       const struct locks_options *o, struct diag *d)
 {
 	static const struct pass_analysis analysis = {
-		.about = "locks", .prepare = prepare, .on_event = on_event, .finish = finalize
+		.about = "locks",
+		.wants_earlier = true, /* for stacks of threads */
+		.prepare = prepare,
+		.on_event = on_event,
+		.finish = finalize,
 	};
-	struct reading r = { .l = l, .n_slowest = n_slowest };
+	struct reading r = { .l = l, .o = o };
 	int err;
 
 	*l = (struct locks){ 0 };
 	err = pass_run(&l->run, t, range, &analysis, &r, d);
+	if (!err)
+		err = objects_read_blocks(&l->objects, &l->run, o->paths, o->n_paths, d);
 	free(r.plans);
 	free(r.states);
 	calls_fini(&r.calls);
@@ -332,6 +354,7 @@ void locks_fini(struct locks *l)
 	free(l->edges);
 	samples_fini(&l->waits);
 	slowest_fini(&l->slowest);
+	objects_fini(&l->objects);
 	pass_fini(&l->run);
 	*l = (struct locks){ 0 };
 }

@@ -467,7 +467,7 @@ int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct 
 		weigh_last(s, t, e->time_ns);
 	if (p->o.weight == STACKS_OFF_CPU && begin_wait(s, e, w, (uint32_t)(t - s->threads)))
 		return -ENOMEM;
-	t->last = (uint32_t)node;
+	t->last = s->newest = (uint32_t)node;
 	t->last_ns = e->time_ns;
 	add_weight(s, (uint32_t)node, weight > 0 ? (uint64_t)weight : 0);
 	s->n_samples++;

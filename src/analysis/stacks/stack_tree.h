@@ -14,6 +14,7 @@
 #ifndef ANALYSIS_STACKS_STACK_TREE_H
 #define ANALYSIS_STACKS_STACK_TREE_H
 
+#include "analysis/stacks/callstack.h"
 #include "trace/public.h"
 
 enum { STACKS_ROOT = 0, STACKS_NAME = 16 };
@@ -55,6 +56,7 @@ struct stacks {
 	uint32_t n_frames, n_nodes, n_threads;
 	uint64_t n_samples, total; /* weight */
 	uint64_t n_unweighted;	   /* events without the field; they are not in the tree */
+	uint32_t newest;	   /* the node of the last event with a call stack; 0: none yet */
 	bool is_graph;
 	struct stacks_private *private;
 };

@@ -11,7 +11,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum does { DOES_OPEN, DOES_DUP, DOES_FCNTL, DOES_CLOSE, DOES_CLOSE_RANGE };
+#include "analysis/syscalls/memory.h"
+#include "base/text.h"
+
+enum does {
+	DOES_OPEN,
+	DOES_DUP,
+	DOES_FCNTL,
+	DOES_CLOSE,
+	DOES_CLOSE_RANGE,
+	DOES_ADDRESS, /* its socket has an address from then on */
+	DOES_ACCEPT,
+	DOES_OPEN_TWO, /* an array of two descriptors, at its exit */
+};
 
 enum { NO_FLAGS = -1, NO_PATH = -1 };
 
@@ -32,8 +44,13 @@ static const struct fd_call meanings[] = {
 	{ "creat", DOES_OPEN, NO_FLAGS, 0, 0, NO_PATH, NULL },
 	{ "open_by_handle_at", DOES_OPEN, 2, O_CLOEXEC, NO_PATH, NO_PATH, NULL },
 	{ "socket", DOES_OPEN, 1, O_CLOEXEC, NO_PATH, NO_PATH, "socket" },
-	{ "accept", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, "socket" },
-	{ "accept4", DOES_OPEN, 3, O_CLOEXEC, NO_PATH, NO_PATH, "socket" },
+	{ "accept", DOES_ACCEPT, NO_FLAGS, 0, NO_PATH, NO_PATH, "socket" },
+	{ "accept4", DOES_ACCEPT, 3, O_CLOEXEC, NO_PATH, NO_PATH, "socket" },
+	{ "connect", DOES_ADDRESS, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "bind", DOES_ADDRESS, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "pipe", DOES_OPEN_TWO, NO_FLAGS, 0, NO_PATH, NO_PATH, "pipe" },
+	{ "pipe2", DOES_OPEN_TWO, 1, O_CLOEXEC, NO_PATH, NO_PATH, "pipe" },
+	{ "socketpair", DOES_OPEN_TWO, 1, O_CLOEXEC, NO_PATH, NO_PATH, "socketpair" },
 	{ "eventfd", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, "eventfd" },
 	{ "eventfd2", DOES_OPEN, 1, O_CLOEXEC, NO_PATH, NO_PATH, "eventfd" },
 	{ "timerfd_create", DOES_OPEN, 1, O_CLOEXEC, NO_PATH, NO_PATH, "timerfd" },
@@ -66,7 +83,7 @@ bool fds_gives(const char *call)
 {
 	const struct fd_call *c = fds_call(call);
 
-	return c && (c->does == DOES_OPEN || c->does == DOES_DUP);
+	return c && (c->does == DOES_OPEN || c->does == DOES_ACCEPT || c->does == DOES_DUP);
 }
 
 const char *fds_kind(const char *call)
@@ -190,25 +207,32 @@ int64_t fds_find(struct fds *f, uint32_t process, int64_t fd)
 	return known ? known - f->files : set_unnamed(f, process, fd, false, NULL);
 }
 
+/* ---------------------------------------------------------------- words */
+
+bool fds_name(const struct fds *f, uint32_t file, struct text *t)
+{
+	const struct fd_file *at = &f->files[file];
+	const char *name = at->name ? at->name : fds_kind(at->call);
+
+	if (name)
+		text_add(t, name, strlen(name));
+	return name;
+}
+
+void fds_words(const struct fds *f, uint32_t file, struct text *t)
+{
+	const struct fd_file *at = &f->files[file];
+
+	if (at->name)
+		text_add(t, at->name, strlen(at->name));
+	else
+		text_addf(t, at->call ? "fd %d (%s)" : "fd %d", at->fd, at->call);
+}
+
 /* ---------------------------------------------------------------- effects of calls */
 
-int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
-	      const struct trace_event *e)
+static int keep_path(struct fd_path *p, const char *text, size_t size)
 {
-	int at = class->fd ? class->fd->path : NO_PATH;
-	struct fd_path *p;
-	const char *text;
-	size_t size;
-
-	if (at == NO_PATH)
-		return 0;
-	if (pass_grow(&f->paths, &f->n_paths, thread, sizeof *f->paths))
-		return -ENOMEM;
-	p = &f->paths[thread];
-	p->size = 0;
-	if (at >= (int)class->n_fields || !ctf_event_text(e->ctf, class->field[at], &text, &size) ||
-	    !size)
-		return 0;
 	if (size >= p->room) {
 		char *more = realloc(p->bytes, size + 1);
 
@@ -221,6 +245,34 @@ int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
 	p->bytes[size] = 0;
 	p->size = size;
 	return 0;
+}
+
+int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
+	      const struct trace_event *e)
+{
+	const struct fd_call *c = class->fd;
+	struct text address = { 0 };
+	struct fd_path *p;
+	const char *text;
+	size_t size;
+	int err = 0;
+
+	if (!c || (c->path == NO_PATH && c->does != DOES_ADDRESS))
+		return 0;
+	if (pass_grow(&f->paths, &f->n_paths, thread, sizeof *f->paths))
+		return -ENOMEM;
+	p = &f->paths[thread];
+	p->size = 0;
+	if (c->does == DOES_ADDRESS) {
+		if (fds_address(&address, &class->memory, e))
+			err = keep_path(p, address.bytes, address.size);
+		text_fini(&address);
+		return err;
+	}
+	if (c->path >= (int)class->n_fields ||
+	    !ctf_event_text(e->ctf, class->field[c->path], &text, &size) || !size)
+		return 0;
+	return keep_path(p, text, size);
 }
 
 /* @path relative to the directory @dir, if that is known. */
@@ -289,17 +341,80 @@ static int controlled(struct fds *f, uint32_t process, const struct call_made *m
 	return 0;
 }
 
+/* A path that was not in memory when the call began: then its entry has the address as a text. */
+static int learn_late_path(struct fds *f, uint32_t thread, const struct fd_call *c,
+			   const struct fds_exit *exit)
+{
+	struct call_memory room;
+	const char *text;
+
+	if (c->path == NO_PATH || !exit || !exit->class->has_late || thread >= f->n_paths)
+		return 0;
+	text = call_memory_at_exit(exit->event->ctf, &room);
+	return text && *text ? keep_path(&f->paths[thread], text, strlen(text)) : 0;
+}
+
+/* The socket @fd has the address that its call named; the descriptors that are copies of it keep
+ * their old name. */
+static int addressed(struct fds *f, uint32_t thread, uint32_t process, int64_t fd)
+{
+	const struct fd_path *p = thread < f->n_paths ? &f->paths[thread] : NULL;
+	struct fd_slot *at = p && p->size ? slot(f, process, fd) : NULL;
+
+	return at ? set_named(f, process, fd, at->is_cloexec, strdup(p->bytes)) : 0;
+}
+
+static int accepted(struct fds *f, const struct fd_call *c, uint32_t process, int64_t fd,
+		    bool is_cloexec, const struct fds_exit *exit)
+{
+	struct text address = { 0 };
+	int err;
+
+	if (exit && fds_address(&address, &exit->class->memory, exit->event))
+		return set_named(f, process, fd, is_cloexec, address.bytes);
+	err = set_unnamed(f, process, fd, is_cloexec, c->call) < 0 ? -ENOMEM : 0;
+	text_fini(&address);
+	return err;
+}
+
+/* "pipe of 1234 (fd 3, 4)" */
+static int opened_two(struct fds *f, const struct fd_call *c, uint32_t process, bool is_cloexec,
+		      const struct fds_exit *exit)
+{
+	struct text name = { 0 };
+	int32_t fds[2];
+	int err = 0;
+
+	if (!exit || !fds_two(fds, &exit->class->memory, exit->event))
+		return 0;
+	text_addf(&name, "%s of %lld (fd %d, %d)", c->kind, (long long)exit->pid, fds[0], fds[1]);
+	for (int i = 0; i < 2 && !err; i++)
+		err = name.failed ? -ENOMEM
+				  : set_named(f, process, fds[i], is_cloexec, strdup(name.bytes));
+	text_fini(&name);
+	return err;
+}
+
 int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m,
-	      int64_t result)
+	      int64_t result, const struct fds_exit *exit)
 {
 	const struct fd_call *c = m->class ? m->class->fd : NULL;
 	bool is_cloexec = c && c->flags != NO_FLAGS && (uint64_t)m->args[c->flags] & c->cloexec_bit;
 
-	if (!c || result < 0)
+	/* A connect() that goes on in the background has its address too. */
+	if (c && c->does == DOES_ADDRESS && (!result || result == -EINPROGRESS))
+		return addressed(f, thread, process, (int32_t)m->args[0]);
+	if (!c || result < 0 || learn_late_path(f, thread, c, exit))
 		return 0;
 	switch (c->does) {
 	case DOES_OPEN:
 		return opened(f, c, thread, process, m, result, is_cloexec);
+	case DOES_ACCEPT:
+		return accepted(f, c, process, result, is_cloexec, exit);
+	case DOES_OPEN_TWO:
+		return opened_two(f, c, process, is_cloexec, exit);
+	case DOES_ADDRESS:
+		return 0;
 	case DOES_DUP:
 		return copied(f, process, (int32_t)m->args[0], result, is_cloexec);
 	case DOES_FCNTL:

@@ -58,15 +58,31 @@ void fds_exec(struct fds *f, uint32_t process);
 
 /* fds_enter, fds_leave - at entry and exit of each call that changes descriptors (class->fd). @m:
  * from calls_read(). */
+struct fds_exit { /* NULL: its memory is not known */
+	const struct call_class *class;
+	const struct trace_event *event;
+	int64_t pid; /* of the process */
+};
 int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
 	      const struct trace_event *e);
 int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m,
-	      int64_t result);
+	      int64_t result, const struct fds_exit *exit);
 
 /* fds_find - the index of the file of @fd, which is added if it is unknown; or -ENOMEM. */
 int64_t fds_find(struct fds *f, uint32_t process, int64_t fd);
 /* fds_look - the same, but NULL if it is unknown. */
 const struct fd_file *fds_look(const struct fds *f, uint32_t process, int64_t fd);
+
+/* fds_name - append the name of file @file, or "socket" for one without: false if it has neither.
+ * fds_words - the same, but "fd 3 (openat)" for a file without a name. */
+struct text;
+bool fds_name(const struct fds *f, uint32_t file, struct text *t);
+void fds_words(const struct fds *f, uint32_t file, struct text *t);
+
+/* fds_address - the socket address among the captured memory @in of event @e as text: "socket
+ * 127.0.0.1:5432".  False, and nothing, if there is none.  fds_two - two descriptors. */
+bool fds_address(struct text *t, const struct abi_captures *in, const struct trace_event *e);
+bool fds_two(int32_t fds[2], const struct abi_captures *in, const struct trace_event *e);
 
 /* fds_call - the effect of @call on descriptors; NULL: none. */
 const struct fd_call *fds_call(const char *call);

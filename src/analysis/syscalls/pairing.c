@@ -157,7 +157,11 @@ static int leave(struct pairing *j, const struct call_class *c, const struct tra
 		st->is_about = false;
 		pairing_words_forget(st);
 	} else if (c->fd || st->made.class->fd) {
-		err = fds_leave(&j->fds, thread, pairing_process(j, thread), &st->made, result);
+		uint32_t process = pairing_process(j, thread);
+
+		err = fds_leave(
+			&j->fds, thread, process, &st->made, result,
+			&(struct fds_exit){ c, e, threads_at(j->run.threads, process)->tid });
 	}
 	if (!strcmp(name, "execve") && !result)
 		j->is_hiding = false;
@@ -361,6 +365,23 @@ int pairing_read(struct pairing *j, struct diag *d)
 	int err = j->is_over ? 0 : pass_all(&j->run, on_event, on_lost, j, d);
 
 	return j->is_over ? 0 : err;
+}
+
+int pairing_handle(struct pairing *j, const struct trace_event *e, uint32_t thread)
+{
+	return j->is_over ? 0 : on_event(j, &j->run, e, thread);
+}
+
+int pairing_handle_lost(struct pairing *j, const struct trace_event *e)
+{
+	return j->is_over ? 0 : on_lost(j, &j->run, e);
+}
+
+const char *pairing_text(const struct pairing *j, uint32_t thread)
+{
+	const struct pairing_state *st = thread < j->n_states ? &j->states[thread] : NULL;
+
+	return st && st->made.call ? pairing_bytes(&st->text) : "";
 }
 
 enum pairing_lack pairing_lacks(const struct pairing *j)

@@ -107,6 +107,13 @@ void pairing_close(struct pairing *j);
  * call pairing_update() and then pairing_read() again. */
 int pairing_read(struct pairing *j, struct diag *d);
 int pairing_update(struct pairing *j, struct diag *d);
+/* pairing_handle, pairing_handle_lost - process one item that pass_next(&j->run) returned, for a
+ * caller with a loop of its own instead of pairing_read().  0 or -errno. */
+int pairing_handle(struct pairing *j, const struct trace_event *e, uint32_t thread);
+int pairing_handle_lost(struct pairing *j, const struct trace_event *e);
+/* pairing_text - the arguments of the call that @thread is in, as far as they are known; "" if it
+ * is in none.  Valid until the next item. */
+const char *pairing_text(const struct pairing *j, uint32_t thread);
 /* pairing_lacks - the kind of data that the known calls lack. */
 enum pairing_lack {
 	PAIRING_LACKS_NOTHING,

@@ -16,31 +16,6 @@
 /* CPUs with a greater number share a row. */
 enum { TIMELINE_CPUS_MAX = 4096 };
 
-enum timeline_role {
-	TIMELINE_PLAIN,
-	TIMELINE_OPENS,
-	TIMELINE_CLOSES,
-	TIMELINE_SWITCHES,
-	TIMELINE_WAKES,
-	TIMELINE_EXITS,
-};
-
-struct timeline_plan {
-	uint8_t role; /* enum timeline_role */
-	bool is_of_cpu;
-	uint32_t pair; /* equal for the events that open and close the slice */
-	uint32_t name_size;
-	const char *name;
-	const struct ctf_op *field[3]; /* switches: prev, next, state; wakes: thread */
-	const struct ctf_op
-		*softirq; /* the field with a soft interrupt, which names the slice; or NULL */
-	const struct ctf_op
-		*function; /* the field with a function, which names the slice or instant */
-};
-
-/* timeline_plan - an array by class number, which the caller frees; NULL if there is no memory. */
-struct timeline_plan *timeline_plan(const struct pass *r, const struct timeline_options *o);
-
 enum { TIMELINE_DEPTH_MAX = 256 }; /* deeper slices become instants; deeper calls are left out */
 #define TIMELINE_CALL UINT32_MAX   /* the pair of calls of programs */
 

@@ -40,7 +40,7 @@ static uint32_t bucket_of(const struct wait_part *p)
 {
 	uint64_t h = p->state + 8u * p->call + ((uint64_t)p->thread << 32);
 
-	h = (h ^ (uint64_t)p->object) * 0x9E3779B97F4A7C15u;
+	h = (h ^ p->object) * 0x9E3779B97F4A7C15u;
 	h = (h ^ (p->cause.kind + 4u * p->cause.source)) * 0x9E3779B97F4A7C15u;
 	return (uint32_t)(h >> 54);
 }
@@ -48,9 +48,8 @@ static uint32_t bucket_of(const struct wait_part *p)
 static bool is_like(const struct wait_part *a, const struct wait_part *b)
 {
 	return a->state == b->state && a->call == b->call && a->thread == b->thread &&
-	       a->object == b->object && !a->object_name == !b->object_name &&
-	       a->is_fault == b->is_fault && a->cause.kind == b->cause.kind &&
-	       a->cause.source == b->cause.source;
+	       a->object == b->object && a->is_fault == b->is_fault &&
+	       a->cause.kind == b->cause.kind && a->cause.source == b->cause.source;
 }
 
 int wait_part_add(struct wait_parts *p, const struct wait_part *like, uint64_t ns, int64_t at_ns)
@@ -97,7 +96,58 @@ void wait_parts_sort(struct wait_parts *p)
 
 /* ---------------------------------------------------------------- the path */
 
-struct walk {
+static void put(struct wait_walk *w, const struct wait_slice *one)
+{
+	if (one->begin_ns >= one->end_ns)
+		return;
+	w->n_left -= w->n_left > 0;
+	w->slice(w, one);
+}
+
+static void resolve(struct wait_walk *w, uint32_t thread, int64_t begin_ns, int64_t end_ns,
+		    uint8_t depth)
+{
+	struct wait_slice rest = {
+		.begin_ns = begin_ns, .thread = thread, .state = WAIT_UNKNOWN, .depth = depth
+	};
+	int64_t cursor = end_ns;
+	struct wait_segment s;
+
+	while (cursor > begin_ns && w->state(w, thread, cursor, &s)) {
+		int64_t from = s.begin_ns > begin_ns ? s.begin_ns : begin_ns;
+
+		assert(s.begin_ns < cursor);
+		if (s.end_ns < cursor || w->n_left <= WAIT_DEEPEST + 2)
+			break; /* a gap: the thread did not exist, or its state is unknown */
+		if (s.state == WAIT_BLOCKED && s.waker && s.end_ns == cursor &&
+		    depth < WAIT_DEEPEST) {
+			if (w->turn)
+				w->turn(w, &s, thread, from, cursor, false);
+			resolve(w, s.waker, from, cursor, depth + 1);
+			if (w->turn)
+				w->turn(w, &s, thread, from, cursor, true);
+		} else {
+			put(w, &(struct wait_slice){ from, cursor, s.state, depth, s.call, thread,
+						     s.end_ns == cursor ? s.cause
+									: (struct wait_cause){ 0 },
+						     s.object });
+		}
+		cursor = from;
+	}
+	rest.end_ns = cursor;
+	put(w, &rest);
+}
+
+void wait_walk(struct wait_walk *w, uint32_t waker, int64_t begin_ns, int64_t end_ns)
+{
+	assert(begin_ns < end_ns);
+	resolve(w, waker, begin_ns, end_ns, 1);
+}
+
+/* ---------------------------------------------------------------- over histories */
+
+struct chain {
+	struct wait_walk walk;
 	const struct wait_thread *threads;
 	uint32_t n_threads;
 	struct wait_slice *slices;
@@ -105,23 +155,24 @@ struct walk {
 };
 
 /* Adds a slice before all others; joins it with the one behind it if they are alike. */
-static void put(struct walk *w, const struct wait_slice *one)
+static void add_slice(struct wait_walk *w, const struct wait_slice *one)
 {
-	struct wait_slice *last = w->n ? &w->slices[w->n - 1] : NULL;
+	struct chain *c = (struct chain *)w;
+	struct wait_slice *last = c->n ? &c->slices[c->n - 1] : NULL;
 
-	if (one->begin_ns >= one->end_ns)
-		return;
 	if (last && last->begin_ns == one->end_ns && last->thread == one->thread &&
-	    last->state == one->state && last->call == one->call &&
+	    last->state == one->state && last->call == one->call && last->object == one->object &&
 	    last->cause.kind == one->cause.kind && last->cause.source == one->cause.source) {
 		last->begin_ns = one->begin_ns;
+		w->n_left++;
 		return;
 	}
-	assert(w->n < WAIT_SLICES_MAX);
+	assert(c->n < WAIT_SLICES_MAX);
 	assert(!last || last->begin_ns == one->end_ns); /* no gap */
-	w->slices[w->n++] = *one;
+	c->slices[c->n++] = *one;
 }
 
+/* Number @back before the open state. */
 static const struct wait_segment *segment_at(const struct wait_thread *t, uint32_t back)
 {
 	if (!back)
@@ -129,43 +180,34 @@ static const struct wait_segment *segment_at(const struct wait_thread *t, uint32
 	return &t->history[(t->first + t->n_history - back) % t->room];
 }
 
-static void resolve(struct walk *w, uint32_t thread, int64_t begin_ns, int64_t end_ns,
-		    uint8_t depth)
+static bool kept_state(struct wait_walk *w, uint32_t thread, int64_t at_ns, struct wait_segment *s)
 {
-	const struct wait_thread *t = thread < w->n_threads ? &w->threads[thread] : NULL;
-	struct wait_slice rest = {
-		.begin_ns = begin_ns, .thread = thread, .state = WAIT_UNKNOWN, .depth = depth
-	};
-	int64_t cursor = end_ns;
+	const struct chain *c = (const struct chain *)w;
+	const struct wait_thread *t = thread < c->n_threads ? &c->threads[thread] : NULL;
+	uint32_t low = 0, high = t ? t->n_history + 1 : 0; /* begins descend */
 
-	for (uint32_t back = 0; t && back <= t->n_history && cursor > begin_ns; back++) {
-		const struct wait_segment *s = segment_at(t, back);
-		int64_t from = s->begin_ns > begin_ns ? s->begin_ns : begin_ns;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
 
-		if (s->begin_ns >= cursor)
-			continue;
-		if (s->end_ns < cursor || w->n >= WAIT_SLICES_MAX - WAIT_DEEPEST - 2)
-			break; /* a gap: the thread did not exist, or its state is unknown */
-		if (s->state == WAIT_BLOCKED && s->waker && s->end_ns == cursor &&
-		    depth < WAIT_DEEPEST)
-			resolve(w, s->waker, from, cursor, depth + 1);
+		if (segment_at(t, middle)->begin_ns >= at_ns)
+			low = middle + 1;
 		else
-			put(w, &(struct wait_slice){
-				       from, cursor, s->state, depth, s->call, thread,
-				       s->end_ns == cursor ? s->cause : (struct wait_cause){ 0 } });
-		cursor = from;
+			high = middle;
 	}
-	rest.end_ns = cursor;
-	put(w, &rest);
+	if (!t || low > t->n_history)
+		return false;
+	*s = *segment_at(t, low);
+	return true;
 }
 
 uint32_t wait_chain(const struct wait_thread *threads, uint32_t n_threads, uint32_t waker,
 		    int64_t begin_ns, int64_t end_ns, struct wait_slice *slices)
 {
-	struct walk w = { threads, n_threads, slices, 0 };
+	struct chain c = {
+		{ kept_state, add_slice, NULL, WAIT_SLICES_MAX }, threads, n_threads, slices, 0
+	};
 
-	assert(begin_ns < end_ns);
-	resolve(&w, waker, begin_ns, end_ns, 1);
-	assert(w.n && slices[0].end_ns == end_ns && slices[w.n - 1].begin_ns == begin_ns);
-	return w.n;
+	wait_walk(&c.walk, waker, begin_ns, end_ns);
+	assert(c.n && slices[0].end_ns == end_ns && slices[c.n - 1].begin_ns == begin_ns);
+	return c.n;
 }

@@ -14,6 +14,8 @@ enum role {
 	ROLE_WAKING,
 	ROLE_FORK,
 	ROLE_FAULT,
+	ROLE_IN_FAULT,
+	ROLE_MAY_BE_IN_FAULT, /* interrupts cause it too */
 	ROLE_COMPLETE,
 	ROLE_DUMP,
 	ROLE_EXEC
@@ -27,6 +29,9 @@ static const struct event_table_kind kinds[] = {
 	{ "sched_wakeup_new", ROLE_WAKING, { "tid" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "x86_exceptions_page_fault_*", ROLE_FAULT, { NULL } },
+	{ "rss_stat", ROLE_IN_FAULT, { NULL } },
+	{ "mm_filemap_*", ROLE_IN_FAULT, { NULL } },
+	{ "kmem_mm_page_alloc", ROLE_MAY_BE_IN_FAULT, { NULL } },
 	{ "block_rq_complete", ROLE_COMPLETE, { "dev" } },
 	{ "sched_process_exec", ROLE_EXEC, { NULL } },
 };
@@ -41,6 +46,36 @@ struct event_table *wait_plan(struct wait_analysis *w)
 	w->has_faults = event_table_has(&w->run, plans, ROLE_FAULT);
 	w->has_block = event_table_has(&w->run, plans, ROLE_COMPLETE);
 	return plans;
+}
+
+/* ---------------------------------------------------------------- page faults */
+
+/*
+ * The kernel reports the begin of a page fault and not its end.  An event that a thread causes in the
+ * kernel, outside of system calls and interrupts, proves that the fault goes on.  So its time up to the
+ * last such event is the kernel's; what remains, until the thread returns, counts for user mode.
+ */
+static int prove_fault(struct wait_reading *r, uint32_t thread, int64_t time_ns)
+{
+	struct wait_thread *t = &r->threads[thread];
+	int err = 0;
+
+	if (!t->in_fault || t->in_call || t->now.state != WAIT_USER)
+		return 0;
+	if (t->fault_ns > t->now.begin_ns)
+		err = wait_change_state(r, thread, WAIT_KERNEL, t->fault_ns);
+	else
+		t->now.state = WAIT_KERNEL;
+	return err ? err : wait_change_state(r, thread, WAIT_USER, time_ns);
+}
+
+static void begin_fault(struct wait_reading *r, uint32_t thread, int64_t time_ns)
+{
+	struct wait_thread *t = &r->threads[thread];
+
+	t->is_fault = true;
+	t->in_fault = r->w->calls.has_entries && !t->in_call;
+	t->fault_ns = time_ns;
 }
 
 /* ---------------------------------------------------------------- CPUs */
@@ -91,6 +126,8 @@ static int on_switch(struct wait_reading *r, const struct event_table *p, uint32
 	r->w->has_switches = true;
 	r->cpus[cpu].raised = 0;
 	t = &r->threads[prev];
+	if (!err && prev && sleeps) /* it cannot fall asleep in user mode */
+		err = prove_fault(r, prev, e->time_ns);
 	if (!err && prev) {
 		is_dead = threads_at(r->w->run.threads, prev)->is_dead;
 		t->cpu = 0;
@@ -114,12 +151,25 @@ static int on_fork(struct wait_reading *r, const struct event_table *p, const st
 
 	if (!t)
 		return child > 0 ? -ENOMEM : 0;
-	t->now = (struct wait_segment){ e->time_ns, INT64_MAX, WAIT_RUNNABLE, 0, 0, { 0 } };
+	t->now = (struct wait_segment){ e->time_ns, INT64_MAX, WAIT_RUNNABLE, 0, 0, { 0 }, 0 };
 	t->call = r->threads[parent].call;
+	t->object = r->threads[parent].object;
 	t->in_call = r->threads[parent].in_call;
 	t->is_seen = true;
 	wait_begin_wait(t, (uint32_t)child, false, e->time_ns);
 	return wait_note(r, (uint32_t)child);
+}
+
+/* The object of the call that begins with @e. */
+static int note_object(struct wait_reading *r, const struct trace_event *e, uint32_t thread)
+{
+	struct wait_thread *t = &r->threads[thread];
+	int64_t object = 0;
+
+	if (r->w->has_objects && t->call.class)
+		object = objects_of(&r->w->objects, e, thread, &t->call);
+	t->object = object > 0 ? (uint32_t)object : 0;
+	return object < 0 ? -ENOMEM : 0;
 }
 
 static int on_call(struct wait_reading *r, const struct call_class *c, const struct trace_event *e,
@@ -132,13 +182,19 @@ static int on_call(struct wait_reading *r, const struct call_class *c, const str
 		t->now.state = WAIT_KERNEL; /* it began before the recording */
 	err = wait_change_state(r, thread, t->now.state, e->time_ns);
 	t->has_called = true;
+	t->in_fault = false;
 	t->in_call = c->is == CALL_ENTRY;
-	if (t->in_call)
+	if (t->in_call && r->needs_no_arguments)
+		t->call = (struct call_made){ .class = c, .call = c->call + 1 };
+	else if (t->in_call)
 		calls_read(c, e, &t->call);
 	else
 		t->call = (struct call_made){ 0 };
+	if (note_object(r, e, thread))
+		return -ENOMEM;
 	t->now.state = wait_state_on(r, t);
 	t->now.call = t->call.call;
+	t->now.object = t->object;
 	return err;
 }
 
@@ -186,7 +242,6 @@ static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32
 		     const struct trace_event *e, uint32_t thread)
 {
 	const struct call_class *call = &r->w->calls.classes[trace_class_number(e)];
-	struct irq_stack_event irq;
 	int64_t other;
 	int err;
 
@@ -196,9 +251,9 @@ static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32
 		thread = 0;
 	err = ensure_on_cpu(r, cpu, thread, e->time_ns);
 	if (!err)
-		err = irq_stack_on_event(&r->w->irqs, cpu, e, &irq);
-	if (!err && irq.is != IRQS_NOTHING)
-		err = on_irq(r, cpu, &irq, e->time_ns);
+		err = irq_stack_on_event(&r->w->irqs, cpu, e, &r->irq);
+	if (!err && r->irq.is != IRQS_NOTHING)
+		err = on_irq(r, cpu, &r->irq, e->time_ns);
 	if (err)
 		return err;
 	if (call->is && thread)
@@ -212,8 +267,14 @@ static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32
 	case ROLE_FORK:
 		return on_fork(r, p, e, thread);
 	case ROLE_FAULT:
-		r->threads[thread].is_fault = true;
+		begin_fault(r, thread, e->time_ns);
 		return 0;
+	case ROLE_MAY_BE_IN_FAULT:
+		if (!r->w->irqs.has_hard && !r->w->irqs.has_vectors)
+			return 0;
+		return irq_stack_on(&r->w->irqs, cpu) ? 0 : prove_fault(r, thread, e->time_ns);
+	case ROLE_IN_FAULT:
+		return irq_stack_on(&r->w->irqs, cpu) ? 0 : prove_fault(r, thread, e->time_ns);
 	case ROLE_EXEC:
 		return wait_on_exec(r, thread, e->time_ns);
 	case ROLE_COMPLETE:
@@ -235,6 +296,9 @@ int wait_on_event(void *context, struct pass *run, const struct trace_event *e, 
 	if (!r->has_begun)
 		r->begin_ns = e->time_ns;
 	r->has_begun = true;
+	r->irq.is = IRQS_NOTHING;
+	if (r->w->has_objects && objects_on_event(&r->w->objects, run, &r->w->calls, e, thread))
+		return -ENOMEM;
 	if (e->stream->source->domain == TRACE_KERNEL && p->role != ROLE_DUMP) {
 		cpu = pass_cpu(run, e);
 		if (cpu < 0 || coverage_on_event(&r->coverage, run, e, thread) < 0 ||
@@ -270,6 +334,8 @@ int wait_on_lost(void *context, struct pass *run, const struct trace_event *e)
 		}
 		r->threads[i].in_call = false;
 		r->threads[i].call = (struct call_made){ 0 };
+		r->threads[i].object = 0;
+		r->threads[i].in_fault = false;
 	}
 	for (uint32_t i = 0; i < r->n_cpus; i++)
 		r->cpus[i] = (struct wait_cpu){ 0 };

@@ -15,20 +15,15 @@
 #define ANALYSIS_WAIT_INTERNAL_H
 
 #include "analysis/coverage.h"
-#include "analysis/wait/wait.h"
-
-struct wait_segment {
-	int64_t begin_ns, end_ns;
-	uint8_t state;
-	uint32_t call;	/* plus 1 */
-	uint32_t waker; /* BLOCKED: the thread that ended it; 0: none */
-	struct wait_cause cause;
-};
+#include "analysis/wait/chain.h"
+#include "analysis/wait/follow.h"
 
 struct wait_thread {
 	struct wait_segment now; /* the open state: its end is INT64_MAX */
 	bool is_seen;
-	bool is_fault;	 /* a page fault happened since it came to its CPU */
+	bool is_fault; /* a page fault happened since it came to its CPU */
+	bool in_fault; /* it began at fault_ns, outside of calls, and may go on */
+	int64_t fault_ns;
 	bool in_call;	 /* with call.call == 0: in a call that began before the recording */
 	bool has_called; /* its system calls are recorded */
 	bool waits;
@@ -37,6 +32,7 @@ struct wait_thread {
 	uint32_t epoch;		   /* of all domains, when the span began */
 	uint64_t n_contradictions; /* events that contradict the known state */
 	struct call_made call;
+	uint32_t object;	   /* of the call */
 	struct wait_interval wait; /* open until it runs again */
 	struct wait_account account;
 	struct wait_span span;
@@ -67,6 +63,10 @@ struct wait_reading {
 	/* follow.c: threads whose state the last event may have changed */
 	uint32_t *changed;
 	uint32_t n_changed, n_changed_rooms;
+	struct irq_stack_event irq; /* of the last event */
+	bool needs_no_arguments;    /* of calls */
+	struct wait_closed *closed;
+	uint32_t n_closed, n_closed_rooms;
 	bool is_followed;
 	struct wait_slice slices[WAIT_SLICES_MAX]; /* scratch */
 };
@@ -84,6 +84,8 @@ struct wait_thread *wait_thread_of(struct wait_reading *r, int64_t thread);
 int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64_t time_ns);
 /* wait_mark_unknown - set the time since the last sure event to UNKNOWN. Returns 0 or -ENOMEM. */
 int wait_mark_unknown(struct wait_reading *r, uint32_t thread, int64_t time_ns);
+/* wait_names - from now on, objects of calls have names.  @paths: the recordings.  0 or -ENOMEM. */
+int wait_names(struct wait_reading *r, const char *const *paths, int n_paths, struct diag *d);
 /* wait_note - the state of @thread may change; does nothing unless a follower asks.  0 or -ENOMEM. */
 int wait_note(struct wait_reading *r, uint32_t thread);
 /* wait_prepare - make the tables of a pass.  wait_close - free all but the results. */

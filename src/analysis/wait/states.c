@@ -44,8 +44,9 @@ struct wait_thread *wait_thread_of(struct wait_reading *r, int64_t thread)
 	    pass_grow(&r->threads, &r->n_threads, (uint32_t)thread, sizeof *r->threads))
 		return NULL;
 	for (; n < r->n_threads; n++)
-		r->threads[n].now =
-			(struct wait_segment){ r->begin_ns, INT64_MAX, WAIT_UNKNOWN, 0, 0, { 0 } };
+		r->threads[n].now = (struct wait_segment){
+			r->begin_ns, INT64_MAX, WAIT_UNKNOWN, 0, 0, { 0 }, 0
+		};
 	return &r->threads[thread];
 }
 
@@ -54,9 +55,11 @@ static void name_part(struct wait_part *part, const struct wait_thread *t)
 	bool is_in = part->state == WAIT_KERNEL || part->state == WAIT_BLOCKED;
 
 	part->call = is_in ? t->call.call : 0;
-	part->is_fault = part->state == WAIT_BLOCKED && !t->in_call && t->is_fault;
+	part->is_fault = part->state == WAIT_KERNEL
+				 ? !t->in_call && t->in_fault
+				 : part->state == WAIT_BLOCKED && !t->in_call && t->is_fault;
 	if (part->state == WAIT_BLOCKED && t->in_call)
-		part->object_name = calls_object(&t->call, &part->object);
+		part->object = t->object;
 }
 
 /* Charges [begin, end) of the thread's time to a state. */
@@ -97,19 +100,34 @@ int wait_note(struct wait_reading *r, uint32_t thread)
 	return 0;
 }
 
+/* A follower gets each state that is over; it needs no history. */
+static int close_state(struct wait_reading *r, uint32_t thread, int64_t end_ns)
+{
+	const struct wait_segment *now = &r->threads[thread].now;
+
+	if (wait_note(r, thread))
+		return -ENOMEM;
+	if (now->state == WAIT_GONE || end_ns <= now->begin_ns)
+		return 0;
+	if (pass_grow(&r->closed, &r->n_closed_rooms, r->n_closed, sizeof *r->closed))
+		return -ENOMEM;
+	r->closed[r->n_closed++] =
+		(struct wait_closed){ thread, now->state, now->begin_ns, end_ns };
+	return 0;
+}
+
 int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64_t time_ns)
 {
 	struct wait_thread *t = &r->threads[thread];
-	int err = charge(r, thread, t->now.begin_ns, time_ns, t->now.state);
+	int err = r->is_followed ? close_state(r, thread, time_ns)
+				 : charge(r, thread, t->now.begin_ns, time_ns, t->now.state);
 
 	assert(thread && thread < r->n_threads && to <= WAIT_GONE);
-	if (!err)
-		err = wait_note(r, thread);
-	if (t->now.state != WAIT_GONE && time_ns > t->now.begin_ns) {
+	if (!r->is_followed && t->now.state != WAIT_GONE && time_ns > t->now.begin_ns) {
 		t->now.end_ns = time_ns;
 		wait_keep(t, &t->now);
 	}
-	t->now = (struct wait_segment){ time_ns, INT64_MAX, to, t->call.call, 0, { 0 } };
+	t->now = (struct wait_segment){ time_ns, INT64_MAX, to, t->call.call, 0, { 0 }, t->object };
 	return err;
 }
 

@@ -36,7 +36,21 @@ int wait_prepare(void *context)
 	    calls_init(&w->calls, &w->run) || irq_stack_init(&w->irqs, &w->run) ||
 	    devices_init(&w->machine, &w->run) || coverage_init(&r->coverage, &w->run))
 		return -ENOMEM;
+	/* Sums of all threads have no objects. */
+	if (r->q->n_paths && !wait_is_overview(r) &&
+	    wait_names(r, r->q->paths, r->q->n_paths, NULL))
+		return -ENOMEM;
 	pass_each_class(&w->run, mark_class, r);
+	return 0;
+}
+
+int wait_names(struct wait_reading *r, const char *const *paths, int n_paths, struct diag *d)
+{
+	struct wait_analysis *w = r->w;
+
+	if (objects_init(&w->objects, &w->run, paths, n_paths, d))
+		return -ENOMEM;
+	w->has_objects = true;
 	return 0;
 }
 
@@ -93,6 +107,8 @@ static int finalize(void *context)
 	int err = 0;
 
 	coverage_finalize(&r->coverage);
+	if (w->has_objects)
+		err = objects_settle(&w->objects);
 	w->is_overview = wait_is_overview(r);
 	for (uint32_t i = 1; i < r->n_threads && i < threads_n(w->run.threads) && !err; i++)
 		err = finish_thread(r, i, &n_rooms);
@@ -116,6 +132,7 @@ void wait_close(struct wait_reading *r)
 	free(r->cpus);
 	free(r->plans);
 	free(r->changed);
+	free(r->closed);
 	free(r->is_a);
 	free(r->is_b);
 	free(r);
@@ -141,6 +158,8 @@ int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range 
 	r->w = w;
 	r->q = q;
 	err = pass_run(&w->run, t, range, &analysis, r, d);
+	if (!err && w->has_objects)
+		err = objects_read_blocks(&w->objects, &w->run, q->paths, q->n_paths, d);
 	wait_close(r);
 	if (err)
 		wait_fini(w);
@@ -160,6 +179,7 @@ void wait_fini(struct wait_analysis *w)
 	free(w->parts.at);
 	free(w->chain.at);
 	samples_fini(&w->spans);
+	objects_fini(&w->objects);
 	calls_fini(&w->calls);
 	irq_stack_fini(&w->irqs);
 	devices_fini(&w->machine);

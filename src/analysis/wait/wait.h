@@ -5,7 +5,8 @@
  * A thread is in one state at every moment, and its states add up to its time. Switches, wakeups
  * and system calls begin and end them:
  *
- *   on a CPU    IRQ in an interrupt, else KERNEL in a system call, else USER
+ *   on a CPU    IRQ in an interrupt, else KERNEL in a system call, or in a page fault up to its last
+ *               recorded step; else USER
  *   off CPU     BLOCKED from the switch until it is woken (sched_waking), then RUNNABLE until
  *               its switch-in; PREEMPTED if it was switched out while it could run
  *   UNKNOWN     before it was first seen; around a loss; if two events contradict each other,
@@ -21,6 +22,7 @@
 #ifndef ANALYSIS_WAIT_WAIT_H
 #define ANALYSIS_WAIT_WAIT_H
 
+#include "analysis/names/objects.h"
 #include "analysis/syscalls/calls.h"
 #include "analysis/irq_stack.h"
 #include "analysis/devices.h"
@@ -50,10 +52,9 @@ struct wait_cause {
 /* The sum of the time of one kind. */
 struct wait_part {
 	uint8_t state;
-	bool is_fault;		 /* BLOCKED outside of calls, after a page fault */
+	bool is_fault;		 /* KERNEL or BLOCKED outside of calls, in a page fault */
 	uint32_t call;		 /* plus 1; 0: outside of calls */
-	const char *object_name; /* NULL: none; see calls_object() */
-	int64_t object;
+	uint32_t object;	 /* BLOCKED: of the call, as objects_at() has it; 0: none */
 	uint32_t thread;	 /* in chains: the thread; else 0 */
 	struct wait_cause cause; /* in chains: the cause of the end */
 	uint64_t n, ns, max_ns;
@@ -73,12 +74,14 @@ struct wait_slice {
 	uint8_t depth;
 	uint32_t call, thread;
 	struct wait_cause cause;
+	uint32_t object;
 };
 
 struct wait_interval {
 	int64_t begin_ns, woken_ns, end_ns; /* end: when it runs again */
 	uint32_t thread;
 	struct call_made call;
+	uint32_t object; /* of the call */
 	bool is_fault;
 	bool is_woken;	/* its wakeup was recorded; else woken = end */
 	uint32_t waker; /* 0: no thread */
@@ -111,6 +114,8 @@ struct wait_question {
 	int64_t tid, pid;  /* -1: any */
 	const char *a, *b; /* patterns; NULL: all the time */
 	uint32_t n_slowest;
+	const char *const *paths; /* the recordings, for names of objects; may be none */
+	int n_paths;
 };
 
 struct wait_analysis {
@@ -118,6 +123,8 @@ struct wait_analysis {
 	struct calls calls;
 	struct irqs irqs;
 	struct devices machine;
+	struct objects objects; /* of calls; none unless has_objects */
+	bool has_objects;
 	struct wait_row *rows; /* most time first */
 	uint32_t n_rows;
 	struct wait_account all;

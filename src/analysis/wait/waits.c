@@ -43,8 +43,10 @@ void wait_begin_wait(struct wait_thread *t, uint32_t thread, bool is_blocked, in
 					  .woken_ns = time_ns,
 					  .is_woken = !is_blocked,
 					  .is_fault = !t->in_call && t->is_fault };
-	if (t->in_call)
+	if (t->in_call) {
 		t->wait.call = t->call;
+		t->wait.object = t->object;
+	}
 }
 
 void wait_end_wait(struct wait_reading *r, struct wait_thread *t, int64_t time_ns)
@@ -130,8 +132,9 @@ int wait_follow_back(struct wait_reading *r, struct wait_thread *t, int64_t time
 	if (wait->waker)
 		n = wait_chain(r->threads, r->n_threads, wait->waker, begin_ns, time_ns, r->slices);
 	else
-		r->slices[0] = (struct wait_slice){ begin_ns,	  time_ns,	WAIT_BLOCKED, 0,
-						    t->call.call, wait->thread, wait->cause };
+		r->slices[0] =
+			(struct wait_slice){ begin_ns,	   time_ns,	 WAIT_BLOCKED, 0,
+					     t->call.call, wait->thread, wait->cause,  t->object };
 	wait->slices = malloc(n * sizeof *wait->slices);
 	if (!wait->slices)
 		return -ENOMEM;
@@ -141,6 +144,8 @@ int wait_follow_back(struct wait_reading *r, struct wait_thread *t, int64_t time
 		struct wait_part part = {
 			.state = p->state, .call = p->call, .thread = p->thread, .cause = p->cause
 		};
+
+		part.object = p->state == WAIT_BLOCKED ? p->object : 0;
 
 		wait->slices[n - 1 - i] = *p;
 		if (p->state != WAIT_KERNEL && p->state != WAIT_BLOCKED)

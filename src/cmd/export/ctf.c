@@ -4,7 +4,7 @@
  *
  * The copy has the same files as the recording's directory, each decompressed
  * (ctf/compressed/compressed.h).  If it cannot be completed, it is removed.  Events are copied byte
- * for byte.  Calls of programs, which are bytes in batches, become a trace more
+ * for byte.  A part of the time is copied by packets and events: trace/repair.  Calls of programs, which are bytes in batches, become a trace more
  * (cmd/export/cyg_profile.h).
  */
 #include <errno.h>
@@ -23,6 +23,8 @@
 #include "cmd/export/internal.h"
 #include "cmd/progress.h"
 #include "ctf/compressed/compressed.h"
+#include "trace/public.h"
+#include "trace/repair/repair.h"
 
 /* nftw() has no context argument. */
 static struct {
@@ -139,10 +141,76 @@ static int copy_recording(const char *path, const char *to, struct diag *d)
 	return job.err;
 }
 
-int export_ctf(const char *path, const char *to, struct diag *d)
+/* ---------------------------------------------------------------- a part */
+
+static void warn_damage(void *context, const char *text)
+{
+	(void)context;
+	cmd_error("export", "%s", text);
+}
+
+static bool advance(void *context, uint64_t bytes)
+{
+	(void)context;
+	return progress_made(bytes);
+}
+
+static void begin(void *context, const struct trace *t)
+{
+	(void)context;
+	progress_begin("export", t);
+}
+
+static int resolve(const char *path, struct moment *from, struct moment *to, struct diag *d)
+{
+	struct trace *t;
+	int err = trace_open(&t, &path, 1, NULL, d);
+
+	if (!err)
+		moments_resolve(from, to, t);
+	if (!err)
+		err = moments_check(from, to, t, d);
+	trace_close(t);
+	return err;
+}
+
+static int copy_part(const char *path, const char *to, struct moment from, struct moment until,
+		     struct diag *d)
+{
+	struct repair_options o = { .warn = warn_damage,
+				    .begin = begin,
+				    .progress = advance,
+				    .is_cut = true,
+				    .from_ns = INT64_MIN,
+				    .to_ns = INT64_MAX };
+	struct repaired r;
+	int err = resolve(path, &from, &until, d);
+
+	if (err)
+		return err;
+	if (from.is_given)
+		o.from_ns = from.ns;
+	if (until.is_given)
+		o.to_ns = until.ns;
+	if (o.from_ns > o.to_ns)
+		return diag_fail(d, -EINVAL, "ctf: --from is later than --to");
+	progress_catch();
+	err = repair(path, to, &o, &r, d);
+	progress_end();
+	if (err)
+		return err;
+	err = export_cyg_profile(to, to, d);
+	if (err)
+		io_remove_tree(to);
+	return err;
+}
+
+int export_ctf(const char *path, const char *to, const struct moment *from,
+	       const struct moment *until, struct diag *d)
 {
 	mode_t mask = umask(0077); /* a copy is as private as a recording */
-	int err = copy_recording(path, to, d);
+	int err = from->is_given || until->is_given ? copy_part(path, to, *from, *until, d)
+						    : copy_recording(path, to, d);
 
 	umask(mask);
 	return err;

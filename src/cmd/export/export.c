@@ -20,6 +20,9 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/once.h"
+#include "cmd/finding.h"
+#include "cmd/options.h"
 #include "cmd/nearest.h"
 
 static const struct format {
@@ -41,14 +44,15 @@ enum { N_FORMATS = sizeof formats / sizeof *formats };
 
 static void help(void)
 {
-	fputs("usage: duet export FORMAT [-o FILE] [OPTIONS] TRACE...\n\n"
+	fputs("usage: duet export FORMAT [-o FILE] [OPTIONS] TRACE...\n"
+	      "       duet export FORMAT [-o FILE] [OPTIONS] -- COMMAND [ARGUMENTS]\n\n"
 	      "Writes recordings for other viewers:\n\n",
 	      stdout);
 	for (int i = 0; i < N_FORMATS; i++)
 		printf("  %-11s %s\n", formats[i].name, formats[i].summary);
 	fputs("  ctf         a copy in which nothing is compressed, for other CTF readers: -o DIR, "
 	      "one recording,\n"
-	      "              all of it\n\n"
+	      "              all of it or a part (--from, --to)\n\n"
 	      "  -o FILE               write there (default: standard output)\n"
 	      "  -e PATTERN            only events like this: shop:*, sched_*, malloc (may be "
 	      "repeated)\n"
@@ -60,7 +64,8 @@ static void help(void)
 	      "  --weight WHAT         stacks: a field to add up, time until the thread's next, or "
 	      "off-cpu; default: 1\n"
 	      "                        calls of programs: time (the default), on-cpu, off-cpu\n"
-	      "  --title TEXT          svg: its heading\n",
+	      "  --title TEXT          svg: its heading\n"
+	      "  --strict              exit with 1 if no event is exported\n",
 	      stdout);
 }
 
@@ -229,7 +234,7 @@ int export_each(struct export *x, export_on_event *on_event, export_on_call *on_
 
 /* ---------------------------------------------------------------- options */
 
-enum { OPT_FROM = 256, OPT_TO, OPT_PAIR, OPT_COUNTER, OPT_WEIGHT, OPT_TITLE };
+enum { OPT_FROM = 256, OPT_TO, OPT_PAIR, OPT_COUNTER, OPT_WEIGHT, OPT_TITLE, OPT_STRICT };
 
 /* Cuts "A,B" in two. */
 static int take_pair(struct export *x, char *text)
@@ -260,14 +265,21 @@ static int take_counter(struct export *x, char *text)
 
 static int take_option(struct export *x, const char **file, int c)
 {
+	int n;
+
 	switch (c) {
 	case 'o':
 		*file = optarg;
 		return 0;
 	case 'e':
-		if (x->n_patterns == EXPORT_CHOICES_MAX)
-			return fail("more than 64 patterns; join some with *");
-		x->patterns[x->n_patterns++] = optarg;
+		n = selection_add(x->patterns, x->n_patterns, EXPORT_CHOICES_MAX, optarg);
+		if (n < 0)
+			return fail(n == -EINVAL ? "-e: empty pattern"
+						 : "more than 64 patterns; join some with *");
+		x->n_patterns = n;
+		return 0;
+	case OPT_STRICT:
+		x->is_strict = true;
 		return 0;
 	case 'f':
 		if (x->filter)
@@ -292,10 +304,8 @@ static int take_option(struct export *x, const char **file, int c)
 	case OPT_TITLE:
 		x->title = optarg;
 		return 0;
-	case ':':
-		return cmd_usage("export", "an option lacks its value");
 	}
-	return cmd_usage("export", "no such option");
+	return 0;
 }
 
 static int take_options(struct export *x, const char **file, int argc, char **argv)
@@ -307,6 +317,7 @@ static int take_options(struct export *x, const char **file, int argc, char **ar
 		{ "counter", required_argument, NULL, OPT_COUNTER },
 		{ "weight", required_argument, NULL, OPT_WEIGHT },
 		{ "title", required_argument, NULL, OPT_TITLE },
+		{ "strict", no_argument, NULL, OPT_STRICT },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -315,9 +326,11 @@ static int take_options(struct export *x, const char **file, int argc, char **ar
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":o:e:f:h", options, NULL)) >= 0) {
+		if (c == ':' || c == '?')
+			return options_refuse("export", c, options, argv);
 		if (c == 'h') {
 			help();
-			exit(0);
+			exit(cmd_written("export", 0));
 		}
 		status = take_option(x, file, c);
 		if (status)
@@ -367,14 +380,16 @@ static void add_kernel_counters(struct export *x)
 
 static int select_events(struct export *x, struct diag *d)
 {
+	const char *missing;
+
 	x->is_wanted = calloc(trace_n_classes(x->trace) + (size_t)1, sizeof *x->is_wanted);
 	if (!x->is_wanted)
 		return diag_fail(d, -ENOMEM, "no memory");
 	if (!x->n_patterns)
 		selection_mark_default(x->trace, x->is_wanted);
-	for (int i = 0; i < x->n_patterns; i++)
-		if (!selection_mark(x->trace, x->patterns[i], x->is_wanted))
-			return selection_refuse(x->trace, x->patterns[i], d);
+	missing = selection_mark_all(x->trace, x->patterns, x->n_patterns, x->is_wanted);
+	if (missing)
+		return selection_refuse(x->trace, missing, d);
 	for (uint32_t i = 0; i < x->n_counters; i++)
 		if (!has_counter(x, &x->counters[i]))
 			return diag_fail(d, -ENOENT,
@@ -409,6 +424,16 @@ static int write_all(struct export *x, const struct format *f, const char *file,
 	return err;
 }
 
+/* A file without events looks like a recording without them. */
+static void report_none(const struct export *x)
+{
+	struct diag d = { "" };
+
+	selection_explain_none(x->trace, &x->from, &x->to, x->patterns, x->n_patterns, x->filter,
+			       &d);
+	cmd_finding("export", "%s", d.text);
+}
+
 static int export(struct export *x, const struct format *f, const char *file)
 {
 	struct trace_options o = { .warn = warn };
@@ -427,6 +452,8 @@ static int export(struct export *x, const struct format *f, const char *file)
 		err = write_all(x, f, file, &d);
 		progress_end();
 	}
+	if (!err && !x->n_events && !x->has_calls && !x->out.is_over)
+		report_none(x);
 	match_close(x->match);
 	trace_close(x->trace);
 	free(x->is_wanted);
@@ -441,11 +468,10 @@ static int copy(const struct export *x, const char *to, int argc, char **argv)
 		return fail("ctf: name a new directory with -o");
 	if (optind + 2 != argc)
 		return cmd_usage("export", "ctf takes one recording");
-	if (x->n_patterns || x->filter || x->from.is_given || x->to.is_given || x->n_pairs ||
-	    x->n_counters)
-		return fail("ctf: all of the recording is copied; -e, -f, --from and the like "
-			    "do not apply");
-	return export_ctf(argv[optind + 1], to, &d) ? fail(d.text) : 0;
+	if (x->n_patterns || x->filter || x->n_pairs || x->n_counters)
+		return fail("ctf: all events of the time are copied; -e, -f and the like do not "
+			    "apply");
+	return export_ctf(argv[optind + 1], to, &x->from, &x->to, &d) ? fail(d.text) : 0;
 }
 
 static int refuse_format(const char *name)
@@ -455,12 +481,19 @@ static int refuse_format(const char *name)
 
 	for (int i = 0; i < N_FORMATS; i++)
 		nearest_try(&near, formats[i].name);
+	if (!access(name, F_OK))
+		return cmd_error("export",
+				 "%s is a recording: name the format before it, as in `duet export "
+				 "svg %s`",
+				 name, name);
+	if (!strncmp(name, "flame", 5))
+		return cmd_error("export", "no format \"%s\": a flame graph is \"svg\"", name);
 	return cmd_error("export", "no format \"%s\"%s", name,
 			 *near.best ? nearest_text(&near, text)
 				    : ": `duet export --help` lists them");
 }
 
-int cmd_export(int argc, char **argv)
+static int run_export(int argc, char **argv)
 {
 	struct export x = { 0 };
 	const char *file = NULL;
@@ -471,7 +504,7 @@ int cmd_export(int argc, char **argv)
 	if (optind == argc)
 		return cmd_usage("export", "no format given");
 	if (!strcmp(argv[optind], "ctf"))
-		return copy(&x, file, argc, argv);
+		return cmd_findings_status(x.is_strict, copy(&x, file, argc, argv));
 	while (f < N_FORMATS && strcmp(argv[optind], formats[f].name))
 		f++;
 	if (f == N_FORMATS)
@@ -482,5 +515,10 @@ int cmd_export(int argc, char **argv)
 		return fail("this format is binary: name a file with -o");
 	x.paths = (const char *const *)argv + optind;
 	x.n_paths = argc - optind;
-	return export(&x, &formats[f], file);
+	return cmd_findings_status(x.is_strict, export(&x, &formats[f], file));
+}
+
+int cmd_export(int argc, char **argv)
+{
+	return once_run("export", run_export, argc, argv);
 }

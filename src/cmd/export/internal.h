@@ -6,7 +6,7 @@
 #include "analysis/timeline/timeline.h"
 #include "cmd/selection.h"
 #include "cmd/view/calls.h"
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 #include "trace/filter/match.h"
 
 enum { EXPORT_CHOICES_MAX = 64 };
@@ -20,6 +20,7 @@ struct export
 	/* options */
 	const char *patterns[EXPORT_CHOICES_MAX];
 	int n_patterns;
+	bool is_strict;	    /* a finding makes the exit status 1 */
 	const char *filter; /* NULL: none */
 	struct moment from, to;
 	bool *is_wanted;     /* by class number */
@@ -39,7 +40,8 @@ int export_chrome(struct export *x, struct diag *d);
 int export_csv(struct export *x, struct diag *d);
 
 /* export_ctf - copy the recording @path to the new directory @to, uncompressed.  0 or -errno. */
-int export_ctf(const char *path, const char *to, struct diag *d);
+int export_ctf(const char *path, const char *to, const struct moment *from,
+	       const struct moment *until, struct diag *d);
 int export_speedscope(struct export *x, struct diag *d);
 int export_firefox(struct export *x, struct diag *d);
 int export_folded(struct export *x, struct diag *d);

@@ -51,7 +51,8 @@ static void add_fields(struct perfetto *p, const struct trace_event *e)
 		bool closes = found == CTF_CLOSE || found == CTF_CLOSE_ARRAY;
 
 		if (skipped || depth == PERFETTO_DEPTH_MAX || v.is_hidden ||
-		    (!depth && !closes && view_is_left_out(v.scope, v.name))) {
+		    field_is_nothing(&w, found, &v) ||
+		    (!depth && !closes && field_is_left_out(v.scope, v.name))) {
 			skipped += opens ? 1 : closes && skipped ? -1 : 0;
 			continue;
 		}

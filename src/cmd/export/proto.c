@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, VARINT_MAX = 10, LENGTH_BYTES = 4 };
 static const size_t LENGTH_MAX = (1u << 28) - 1;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "cmd/progress.h"
 #include "trace/repair/repair.h"
 
@@ -69,8 +70,8 @@ int cmd_repair(int argc, char **argv)
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
-		if (c != 'h')
-			return cmd_usage("repair", "no such option");
+		if (c == ':' || c == '?')
+			return options_refuse("repair", c, options, argv);
 		fputs(usage, stdout);
 		return 0;
 	}

@@ -3,7 +3,7 @@
 #ifndef CMD_EXPORT_STACKS_H
 #define CMD_EXPORT_STACKS_H
 
-#include "analysis/stacks/stack_tree.h"
+#include "analysis/stacks/public.h"
 #include "cmd/export/internal.h"
 
 /* export_stacks - read all selected stacks; without any it is an error.  @s must be freed even

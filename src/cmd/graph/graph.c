@@ -5,6 +5,7 @@
  */
 #include "cmd/graph/graph.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,10 +13,14 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/once.h"
+#include "cmd/options.h"
+#include "cmd/pager.h"
 #include "cmd/progress.h"
 
 static const char usage[] =
-	"usage: duet graph [OPTIONS] RECORDING...\n\n"
+	"usage: duet graph [OPTIONS] RECORDING...\n"
+	"       duet graph [OPTIONS] -- COMMAND [ARGUMENTS]    records it, and only for this\n\n"
 	"Prints calls of functions with their durations, of programs and of the kernel below "
 	"them:\n"
 	"each call as it happened, or sums.\n\n"
@@ -96,6 +101,7 @@ static int take_form(struct graph *g, int form)
 
 static int take_selection(struct graph *g, int c)
 {
+	int count;
 	uint64_t n = 0;
 	int status;
 
@@ -124,19 +130,20 @@ static int take_selection(struct graph *g, int c)
 		g->program = optarg;
 		return 0;
 	case 'e':
-		if (g->n_patterns == GRAPH_PATTERNS_MAX)
+		count = selection_add(g->patterns, g->n_patterns, GRAPH_PATTERNS_MAX, optarg);
+		if (count == -EINVAL)
+			return cmd_error("graph", "-e: empty pattern");
+		if (count < 0)
 			return cmd_error("graph", "more than 64 patterns; join some with *");
-		g->patterns[g->n_patterns++] = optarg;
+		g->n_patterns = count;
 		return 0;
 	case 'f':
 		if (g->filter)
 			return cmd_error("graph", "more than one -f; join them with && or ||");
 		g->filter = optarg;
 		return 0;
-	case ':':
-		return cmd_usage("graph", "an option lacks its value");
 	}
-	return cmd_usage("graph", "no such option");
+	return 0;
 }
 
 static int take_option(struct graph *g, int c)
@@ -165,6 +172,7 @@ static int take_option(struct graph *g, int c)
 		return 0;
 	case OPT_NO_PAGER:
 		g->has_no_pager = true;
+		pager_disable();
 		return 0;
 	}
 	return take_selection(g, c);
@@ -198,9 +206,11 @@ static int take_options(struct graph *g, int argc, char **argv)
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":e:f:t:p:h", options, NULL)) >= 0) {
+		if (c == ':' || c == '?')
+			return options_refuse("graph", c, options, argv);
 		if (c == 'h') {
 			fputs(usage, stdout);
-			exit(0);
+			exit(cmd_written("graph", 0));
 		}
 		status = take_option(g, c);
 		if (status)
@@ -256,7 +266,7 @@ static void warn(void *context, const char *text)
 	cmd_error("graph", "%s", text);
 }
 
-int cmd_graph(int argc, char **argv)
+static int run_graph(int argc, char **argv)
 {
 	struct graph g = { .limit = UINT64_MAX, .color = "auto" };
 	struct trace_options o = { .warn = warn };
@@ -280,9 +290,16 @@ int cmd_graph(int argc, char **argv)
 		status = cmd_error("graph", "%s", d.text);
 	} else {
 		moments_resolve(&g.from, &g.to, g.trace);
-		status = show(&g);
+		status = moments_check(&g.from, &g.to, g.trace, &d)
+				 ? cmd_error("graph", "%s", d.text)
+				 : show(&g);
 	}
 	fcalls_close(g.calls);
 	trace_close(g.trace);
 	return status;
+}
+
+int cmd_graph(int argc, char **argv)
+{
+	return once_run("graph", run_graph, argc, argv);
 }

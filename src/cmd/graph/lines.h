@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 
 enum { LINES_HELD_MAX = 1 << 16, LINES_DEPTH_MAX = 1 << 16 };
 

@@ -16,8 +16,9 @@
 #include "cmd/cmd.h"
 #include "cmd/graph/graph.h"
 #include "cmd/graph/lines.h"
+#include "cmd/pager.h"
 #include "cmd/progress.h"
-#include "cmd/view/symbols.h"
+#include "trace/text/public.h"
 #include "rules/pattern.h"
 #include "trace/filter/match.h"
 
@@ -309,15 +310,16 @@ static int show_all(struct replay *r, struct diag *d)
 static int select_events(struct replay *r, struct diag *d)
 {
 	struct trace *t = r->g->trace;
+	const char *missing;
 
 	r->is_wanted = calloc(trace_n_classes(t) + (size_t)1, sizeof *r->is_wanted);
 	if (!r->is_wanted)
 		return diag_fail(d, -ENOMEM, "no memory");
 	if (!r->g->n_patterns)
 		selection_mark_default(t, r->is_wanted);
-	for (int i = 0; i < r->g->n_patterns; i++)
-		if (!selection_mark(t, r->g->patterns[i], r->is_wanted))
-			return selection_refuse(t, r->g->patterns[i], d);
+	missing = selection_mark_all(t, r->g->patterns, r->g->n_patterns, r->is_wanted);
+	if (missing)
+		return selection_refuse(t, missing, d);
 	return r->g->filter ? match_open(&r->match, t, r->g->filter, r->is_wanted, d) : 0;
 }
 
@@ -329,7 +331,7 @@ static int open_all(struct replay *r, struct diag *d)
 
 	r->texts.style.columns = VIEW_COLUMN_FIELDS;
 	if (!err)
-		err = view_symbols_open(&r->texts.symbols, g->paths, g->n_paths, d);
+		err = addresses_open(&r->texts.symbols, g->paths, g->n_paths, d);
 	if (!err)
 		err = view_templates_open(&r->texts.templates, trace_n_classes(g->trace),
 					  r->texts.style.name, r->texts.style.plain);
@@ -360,7 +362,7 @@ static void close_all(struct replay *r)
 	free(r->states);
 	free(r->is_wanted);
 	match_close(r->match);
-	view_symbols_close(r->texts.symbols);
+	addresses_close(r->texts.symbols);
 	view_templates_close(&r->texts.templates);
 	out_fini(&r->text_out);
 	out_fini(&r->out);
@@ -386,7 +388,6 @@ int graph_replay(struct graph *g)
 {
 	struct replay r = { .g = g, .texts.style = VIEW_STYLE_DEFAULT };
 	struct diag d = { "no memory" };
-	pid_t pager = 0;
 	int err;
 
 	if (!view_style_color(&r.texts.style, g->color))
@@ -394,14 +395,14 @@ int graph_replay(struct graph *g)
 	err = open_all(&r, &d);
 	if (!err) {
 		if (!g->has_no_pager)
-			pager = view_pager_open();
+			pager_open();
 		if (!isatty(STDOUT_FILENO))
 			progress_begin("graph", g->trace);
 		out_literal(&r.out, "#   DURATION   PROCESS.THREAD | FUNCTION\n");
 		err = show_all(&r, &d);
 		progress_end();
 		out_flush(&r.out);
-		view_pager_close(pager);
+		pager_close();
 	}
 	if (!err && r.out.err)
 		err = diag_fail(&d, r.out.err, "cannot write: %s", strerror(-r.out.err));

@@ -3,6 +3,7 @@
 #include "cmd/record/chunk_options.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,16 @@
 #include "cmd/cmd.h"
 #include "ctf/compressed/compressed.h"
 
-/* Whether it is a number with a unit of time: "10min" is not a size, "10M" is not a time. */
+/*
+ * Whether it is a number with a unit of time: "10min" is not a size, "10M" is not a time;
+ * "5 seconds" is refused as a time.
+ */
 static bool is_time(const char *text)
 {
 	size_t n = strspn(text, "0123456789");
+	size_t unit = n + strspn(text + n, " ");
 
-	return n && text[n] >= 'a' && text[n] <= 'z';
+	return n && text[unit] >= 'a' && text[unit] <= 'z';
 }
 
 static bool is_number(const char *text)
@@ -135,16 +140,32 @@ int trace_chunks_check(const char *verb, struct recorder_options *r, struct send
 	return 0;
 }
 
-void trace_chunks_print(const char *verb, const struct recorder_result *r)
+/* Removed is the difference of recorded and kept: what is killed meanwhile changes nothing. */
+static void print_removed(const struct recorder_result *r)
+{
+	uint64_t events = r->app_events + r->kernel_events, bytes = r->app_bytes + r->kernel_bytes;
+	char size[32];
+
+	if (r->kept.n >= r->trace_chunks)
+		return;
+	fprintf(stderr, ": %" PRIu64 " removed (%" PRIu64 " events, %s)",
+		r->trace_chunks - r->kept.n, events - r->kept.events,
+		cmd_size_text(bytes - r->kept.bytes, size));
+	fprintf(stderr, ", %" PRIu64 " kept (%" PRIu64 " events, %s)", r->kept.n, r->kept.events,
+		cmd_size_text(r->kept.bytes, size));
+}
+
+void trace_chunks_print(const char *verb, const struct recorder_result *r, bool is_gone)
 {
 	const struct archiver_status *t = &r->archiver;
 	char a[32], b[32];
 
 	if (r->trace_chunks)
 		fprintf(stderr, "  pieces        %u", r->trace_chunks);
-	if (t->n_removed)
-		fprintf(stderr, ", %u removed (%s)", t->n_removed,
-			cmd_size_text(t->removed_bytes, a));
+	if (!is_gone)
+		print_removed(r);
+	else if (t->n_removed)
+		fprintf(stderr, ", %u removed once sent", t->n_removed);
 	if (t->plain_bytes)
 		fprintf(stderr, ", %s compressed to %s", cmd_size_text(t->plain_bytes, a),
 			cmd_size_text(t->compressed_bytes, b));

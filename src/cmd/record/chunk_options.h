@@ -26,6 +26,6 @@ int trace_chunks_parse_level(const char *verb, const char *text, int *to);
  * trace_chunks_print - print the number of chunks, and those removed and compressed, on standard
  * error.
  */
-void trace_chunks_print(const char *verb, const struct recorder_result *r);
+void trace_chunks_print(const char *verb, const struct recorder_result *r, bool is_gone);
 
 #endif

@@ -39,18 +39,31 @@ static int add_event(struct recording *a, const char *pattern)
 	return 0;
 }
 
+/* "shop:order,shop:item".  The argument is cut into patterns in argv. */
 static int take_event(const struct option_value *v)
 {
-	return add_event(v->part, v->text);
+	struct recording *a = v->part;
+	char *rest = v->text;
+	int status = 0;
+
+	if (a->early)
+		return cmd_error(a->verb,
+				 "%s: stands before -e %s: put it behind the -e that it is for",
+				 a->early, v->text);
+	a->last_event = a->n_events;
+	for (char *p; !status && (p = strsep(&rest, ","));)
+		status = add_event(a, p);
+	return status;
 }
 
-/* The last -e; without one, all events. */
-static struct recorder_event *last_event(struct recording *a)
+/* Finds the -e before an option; without one, all events are meant. */
+static void find_event(struct recording *a, const char *option)
 {
-	if (!a->n_events)
+	if (!a->n_events) {
+		a->early = option;
 		add_event(a, "*");
-	assert(a->n_events > 0);
-	return &a->events[a->n_events - 1];
+	}
+	assert(a->last_event < a->n_events);
 }
 
 static int refuse_excluded(const struct recording *a, const char *filter, const char *pattern)
@@ -65,13 +78,16 @@ static int refuse_second_filter(const struct recording *a, const char *filter, c
 
 static int add_event_filter(struct recording *a, const char *filter)
 {
-	struct recorder_event *e = last_event(a);
+	find_event(a, "-f");
+	for (int i = a->last_event; i < a->n_events; i++) {
+		struct recorder_event *e = &a->events[i];
 
-	if (*e->pattern == '!')
-		return refuse_excluded(a, filter, e->pattern);
-	if (e->filter)
-		return refuse_second_filter(a, filter, e->pattern);
-	e->filter = filter;
+		if (*e->pattern == '!')
+			return refuse_excluded(a, filter, e->pattern);
+		if (e->filter)
+			return refuse_second_filter(a, filter, e->pattern);
+		e->filter = filter;
+	}
 	return 0;
 }
 
@@ -123,15 +139,19 @@ static int take_level(const struct option_value *v)
 	struct text unused = { 0 };
 	struct diag d = { "" };
 	int err = selector_add(&unused, SELECTOR_LEVEL, v->text, &d);
-	struct recorder_event *e;
 
 	text_fini(&unused);
 	if (err)
 		return cmd_error(a->verb, "%s", d.text);
-	e = last_event(a);
-	if (e->level)
-		return cmd_error(a->verb, "--level %s: \"%s\" has a level", v->text, e->pattern);
-	e->level = v->text;
+	find_event(a, "--level");
+	for (int i = a->last_event; i < a->n_events; i++) {
+		struct recorder_event *e = &a->events[i];
+
+		if (e->level)
+			return cmd_error(a->verb, "--level %s: \"%s\" has a level", v->text,
+					 e->pattern);
+		e->level = v->text;
+	}
 	return 0;
 }
 
@@ -165,6 +185,8 @@ int recording_add_selector(void *recording, enum selector_kind kind, const char 
 		return cmd_error(a->verb, "%s", d.text);
 	if (kind == SELECTOR_CGROUP)
 		add_cgroups(a, list);
+	if (kind == SELECTOR_PROGRAM)
+		a->programs = list;
 	return 0;
 }
 
@@ -220,9 +242,14 @@ static int take_probe(const struct option_value *v)
 	struct recording *a = v->part;
 
 	if (kind < KERNEL_KPROBE && !strchr(v->text, ':'))
-		return cmd_usage(a->verb, kind == KERNEL_USDT
-						  ? "--usdt: FILE:PROVIDER:NAME expected"
-						  : "-u: FILE:FUNCTION expected");
+		return kind == KERNEL_USDT ? cmd_error(a->verb,
+						       "--usdt %s: FILE:PROVIDER:NAME expected: "
+						       "`duet list --usdt FILE` lists them",
+						       v->text)
+					   : cmd_error(a->verb,
+						       "-u %s: FILE:FUNCTION expected: "
+						       "`duet list -u FILE` lists them",
+						       v->text);
 	a->o.wants_kernel = true;
 	a->last = LAST_PROBE;
 	a->uprobes = cmd_grow(a->uprobes, a->n_uprobes, sizeof *a->uprobes);
@@ -447,4 +474,20 @@ static const struct option_row rows[] = {
 #include "cmd/record/options_all.def"
 };
 
-const struct option_table recording_options = { rows, sizeof rows / sizeof *rows };
+/* Each verb that records accepts the rows named here. */
+static const struct option_heading headings[] = {
+	{ "output", "What is recorded of applications" },
+	{ "program", "Which programs" },
+	{ "kernel", "Events of the kernel" },
+	{ "uprobe", "Functions, of programs without trace sites too" },
+	{ "no-kernel", "How it is recorded: buffers, contexts, triggers" },
+	{ "pid", "The session, and the recording on disk" },
+	{ "session", "The session, and the recording on disk" },
+	{ "all-users", "Other users, containers" },
+	{ "to", "To another host" },
+	{ "progress", "Messages" },
+	{ "quiet", "Messages" },
+};
+
+const struct option_table recording_options = { rows, sizeof rows / sizeof *rows, headings,
+						sizeof headings / sizeof *headings };

@@ -12,9 +12,11 @@
 #include "rules/pattern.h"
 #include "base/runtime.h"
 #include "base/service.h"
+#include "cmd/announce.h"
 #include "cmd/record/marks.h"
 #include "cmd/record/options.h"
 #include "cmd/record/recording.h"
+#include "cmd/doctor/unseen.h"
 #include "collect/session/public.h"
 
 static const char record_usage[] =
@@ -25,18 +27,26 @@ static const char record_usage[] =
 	"programs of\n"
 	"this user, together with what the kernel did for them; then says what was recorded.\n\n";
 
-static const char record_notes[] =
-	"\nEnds with the command, or with Ctrl-C (twice while a command runs).  The exit status is "
-	"the\n"
-	"command's; 2 if recording failed.\n\n"
-	"  duet record -e 'lttng_ust_libc:*' -- find /usr -name '*.a'\n"
-	"  duet record -p 4711 -e 'shop:*' -k syscalls\n";
+static const char record_examples[] =
+	"  duet record -- ./program                         it, and the kernel's work for it\n"
+	"  duet record -p 4711 -e 'shop:*' -k syscalls      a running process, some events\n"
+	"  duet record -e 'lttng_ust_libc:*' -- find /usr   malloc and free of any command\n";
+
+static const char record_notes[] = "\nEnds with the command, with the last process of -p, or with "
+				   "Ctrl-C (twice while a command runs).  The exit status is "
+				   "the\n"
+				   "command's; 2 if recording failed.\n";
 
 static const char collect_usage[] =
-	"usage: duet collect [OPTIONS]\n\n"
+	"usage: duet collect [NAME] [OPTIONS]\n\n"
 	"Records all programs of this user, those that run and those that start, until Ctrl-C or "
 	"SIGTERM.\n"
 	"`duet enable` and `duet disable` change what is recorded meanwhile.\n\n";
+
+static const char collect_examples[] =
+	"  duet collect -o trace                            all events, and no kernel\n"
+	"  duet collect -e 'shop:*' -k sched,syscalls       some, and the kernel's for their "
+	"programs\n";
 
 /*
  * Whether a pattern names malloc or its relatives: then libduet-libc is preloaded into the command.
@@ -92,19 +102,20 @@ static int choose_preload(struct recording *a)
 	char path[4096];
 
 	if (wants_libc(a)) {
-		libc = cmd_find_library("libduet-libc.so", a->preload, sizeof a->preload);
+		libc = cmd_find_library("libduet-libc.so.0", a->preload, sizeof a->preload);
 		if (!libc)
 			return cmd_error("record",
-					 "libduet-libc.so is not installed: without it malloc "
+					 "libduet-libc.so.0 is not installed: without it malloc "
 					 "and free cannot be recorded");
 	}
 	a->o.preload = libc;
 	if (wants_cyg(a)) {
-		cyg = cmd_find_library("libduet-cyg.so", path, sizeof path);
+		cyg = cmd_find_library("libduet-cyg.so.0", path, sizeof path);
 		if (!cyg)
-			return cmd_error("record",
-					 "libduet-cyg.so is not installed: without it functions of "
-					 "-finstrument-functions cannot be recorded");
+			return cmd_error(
+				"record",
+				"libduet-cyg.so.0 is not installed: without it functions of "
+				"-finstrument-functions cannot be recorded");
 		if (preload_also(a, cyg))
 			return cmd_error("record", "no memory");
 	}
@@ -132,13 +143,14 @@ int cmd_record(int argc, char **argv)
 	struct options options = { .verb = "record",
 				   .bit = VERB_RECORD,
 				   .usage = record_usage,
+				   .examples = record_examples,
 				   .notes = record_notes,
 				   .has_command = true };
 	struct recording a;
 	int status;
 
-	recording_begin(&a, "record");
-	a.o.wants_kernel = true;
+	recording_begin_defaults(&a, "record");
+	a.o.ends_with_pids = true;
 	status = recording_options_parse(&a, &options, argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;
@@ -149,54 +161,50 @@ int cmd_record(int argc, char **argv)
 			return CMD_FAILED;
 		a.o.command = argv + optind;
 	}
-	snprintf(a.session, sizeof a.session,
-		 a.o.command || a.pids.n || others_record() ? "record-%d" : "default",
-		 (int)getpid());
+	if (!*a.session)
+		snprintf(a.session, sizeof a.session,
+			 a.o.command || a.pids.n || others_record() ? "record-%d" : "default",
+			 (int)getpid());
 	if (recording_choose_marks(&a) || recording_resolve(&a))
 		return CMD_FAILED;
-	/* Functions of programs alone need nothing of the kernel. */
-	if (calls_wanted(&a.o.calls) && !recording_names_kernel(&a))
-		a.o.wants_kernel = false;
-	/* Without a process to follow, the kernel's events are the machine's, and only if an option
-	 * asks for them. */
-	if (!a.o.command && !a.pids.n && !a.cgroups.n) {
-		a.o.wants_kernel = recording_names_kernel(&a);
-		a.o.kernel.whole_machine = a.o.wants_kernel;
-	}
+	recording_choose_defaults(&a);
 	if (a.o.command && choose_preload(&a))
 		return CMD_FAILED;
-	return recording_run(&a);
+	announce_counts(&a);
+	a.o.on_ready = announce_recording;
+	a.o.on_ready_arg = &a;
+	return unseen_report(&a) ? CMD_FAILED : recording_run(&a);
 }
 
 /* For systemd units of Type=notify. */
 static int notify_manager(void *arg, struct diag *d)
 {
-	(void)arg;
-	(void)d;
+	announce_recording(arg, d);
 	service_notify("READY=1"); /* if this fails, systemd times out by itself */
 	return 0;
 }
 
 int cmd_collect(int argc, char **argv)
 {
-	struct options options = { .verb = "collect", .bit = VERB_COLLECT, .usage = collect_usage };
+	struct options options = { .verb = "collect",
+				   .bit = VERB_COLLECT,
+				   .usage = collect_usage,
+				   .examples = collect_examples };
 	struct recording a;
 	int status;
 
-	recording_begin(&a, "collect");
-	snprintf(a.session, sizeof a.session, "default");
+	recording_begin_defaults(&a, "collect");
 	status = recording_options_parse(&a, &options, argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (optind < argc)
-		return cmd_usage("collect", "no argument expected");
+	if (recording_take_name(&a, argc - optind, argv + optind))
+		return CMD_FAILED;
 	if (recording_resolve(&a))
 		return CMD_FAILED;
-	a.o.kernel.whole_machine = a.o.wants_kernel && !a.cgroups.n;
-	a.o.no_default_events = true;
+	recording_choose_defaults(&a);
+	announce_counts(&a);
 	a.o.on_ready = notify_manager;
+	a.o.on_ready_arg = &a;
 	a.o.keep = true;
-	if (!a.quiet)
-		fprintf(stderr, "duet collect: recording into %s until Ctrl-C\n", a.o.path);
-	return recording_run(&a);
+	return unseen_report(&a) ? CMD_FAILED : recording_run(&a);
 }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,12 @@
 #include <unistd.h>
 
 #include "abi/plan.h"
+#include "cmd/finding.h"
+#include "cmd/progress.h"
+#include "cmd/record/findings.h"
 #include "cmd/record/options.h"
 #include "cmd/record/summary.h"
+#include "cmd/doctor/unseen.h"
 
 static bool is_session_name(const char *name)
 {
@@ -35,11 +40,47 @@ bool recording_name(struct recording *a, const char *option, const char *name)
 	return true;
 }
 
+int recording_take_name(struct recording *a, int n, char *const *args)
+{
+	if (n > 1)
+		return cmd_usage(a->verb, "one name for the session, and no command");
+	if (n && *a->session && strcmp(a->session, args[0]) != 0)
+		return cmd_error(a->verb, "%s: the session is %s by -s: give one name", args[0],
+				 a->session);
+	if (n && !recording_name(a, "", args[0]))
+		return CMD_FAILED;
+	if (!*a->session)
+		snprintf(a->session, sizeof a->session, "default");
+	return 0;
+}
+
 void recording_begin(struct recording *a, const char *verb)
 {
 	*a = (struct recording){ .verb = verb, .o.kernel.backend = KERNEL_BACKEND_AUTO };
 	cmd_channels_begin(&a->channels);
 	send_begin(&a->send);
+}
+
+void recording_begin_defaults(struct recording *a, const char *verb)
+{
+	recording_begin(a, verb);
+	a->o.wants_kernel = true;
+}
+
+void recording_choose_defaults(struct recording *a)
+{
+	const bool has_subject = a->o.command || a->pids.n || a->cgroups.n;
+	const bool is_none = a->n_events == 1 && !strcmp(a->events[0].pattern, "!*");
+
+	/* -e '!*': but programs may ask by DUET_EVENTS, and `duet enable` later. */
+	if (is_none) {
+		a->n_events = a->o.n_events = 0;
+		a->o.no_default_events = true;
+	}
+	if (recording_names_kernel(a))
+		a->o.kernel.whole_machine |= a->o.wants_kernel && !has_subject;
+	else if (!has_subject || calls_wanted(&a->o.calls)) /* functions need no kernel */
+		a->o.wants_kernel = false;
 }
 
 int recording_options_parse(struct recording *a, struct options *o, int argc, char **argv)
@@ -117,7 +158,23 @@ static int check_graph(struct recording *a)
 	return set_calls_mode(a);
 }
 
-int recording_resolve(struct recording *a)
+/* -k '!*' is none of the kernel's events, as -e '!*' is none of the applications'. */
+static int drop_kernel_if_none(struct recording *a)
+{
+	const bool is_none = a->kernel_events.n == 1 && !strcmp(a->kernel_events.at[0], "!*");
+	const bool has_no_event = a->n_events == 1 && !strcmp(a->events[0].pattern, "!*");
+
+	if (is_none)
+		a->kernel_events.n = a->kernel_filters.n = 0;
+	if (is_none && !a->n_uprobes && !a->graph.n)
+		a->o.wants_kernel = a->o.kernel.whole_machine = false;
+	if (has_no_event && !a->o.wants_kernel && !a->calls.n && a->o.command)
+		return cmd_error(a->verb,
+				 "-e '!*' without kernel events: nothing is left to record");
+	return 0;
+}
+
+static int resolve(struct recording *a)
 {
 	time_t now = time(NULL);
 	struct tm tm;
@@ -133,6 +190,8 @@ int recording_resolve(struct recording *a)
 	}
 	assert(a->o.path && *a->session);
 	assert(a->kernel_filters.n == a->kernel_events.n);
+	if (drop_kernel_if_none(a))
+		return CMD_FAILED;
 	if (a->calls.n && !cmd_channels_add_calls(a->verb, &a->channels))
 		return CMD_FAILED;
 	a->o.session = a->session;
@@ -172,6 +231,14 @@ int recording_resolve(struct recording *a)
 	return 0;
 }
 
+int recording_resolve(struct recording *a)
+{
+	/* An empty variable of a shell, as in -o "$OUT". */
+	if (a->o.path && !*a->o.path)
+		return cmd_error(a->verb, "-o '': the path is empty: name a directory");
+	return resolve(a);
+}
+
 static void print_summary(const struct recording *a, const struct recorder_result *result)
 {
 	struct recording_summary r = { .verb = a->verb,
@@ -180,11 +247,14 @@ static void print_summary(const struct recording *a, const struct recorder_resul
 				       .wants_kernel = a->o.wants_kernel,
 				       .is_verbose = a->verbose,
 				       .is_gone = a->o.leaves,
+				       .kernel_patterns = a->kernel_events,
 				       .result = *result };
 
 	for (int i = 0; i < a->channels.n; i++)
 		r.channels[i] = a->channels.at[i].channel.name;
-	summary_print(&r);
+	if (!a->quiet)
+		summary_print(&r);
+	findings_print(&r, a->quiet && !a->is_strict);
 }
 
 static int exit_status(int status)
@@ -210,6 +280,28 @@ int recording_run(struct recording *a)
 	return status;
 }
 
+static void ignore_signal(int signal)
+{
+	(void)signal;
+}
+
+/*
+ * Ctrl-C reaches the keeper, which passes it on, and the worker: it comes twice.  And a recording may
+ * end by itself just when the user ends it.  The signal that comes too late does nothing, another one
+ * ends the summary.  The recorder reads signals by itself, and an ignored one stays ignored.
+ */
+static void take_late_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM };
+	const struct sigaction once = { .sa_handler = ignore_signal,
+					.sa_flags = (int)SA_RESETHAND | SA_RESTART };
+	struct sigaction now;
+
+	for (int i = 0; i < 2; i++)
+		if (!sigaction(signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(signals[i], &once, NULL);
+}
+
 static int run_privately(struct recording *a)
 {
 	struct recorder_result result = { .n_collectors = 0 };
@@ -232,6 +324,9 @@ static int run_privately(struct recording *a)
 	sending = (struct recorder_sending){ &a->send.o, a->send.spool_bytes };
 	a->o.sends_tenants = a->send.to ? &sending : NULL;
 	a->o.leaves = a->send.to && !a->send.keeps;
+	take_late_signals();
+	a->o.kernel.ends_soon = !a->o.keep;
+	a->o.kernel_records = &a->kernel_records;
 	err = recorder_open(&r, &a->o, &d);
 	if (!err && send_follow(a->verb, &a->send)) {
 		recorder_finish(r, NULL, NULL);
@@ -239,32 +334,35 @@ static int run_privately(struct recording *a)
 	}
 	if (!err)
 		err = recorder_run(r, &d);
+	progress_hide();
 	if (a->send.to)
 		sender_lift(&a->send.sender, recorder_may_write_anew(&a->o));
 	end_err = recorder_finish(r, &result, &end);
+	signal(SIGPIPE, SIG_IGN); /* a summary without a reader: see recorder.c */
 	if (err) {
 		stopping_answer(&result.stopping, &a->o, &result, d.text);
 		sender_fini(&a->send.sender);
 		return cmd_error(a->verb, "%s", d.text);
 	}
-	if (!a->quiet)
-		print_summary(a, &result);
+	print_summary(a, &result);
+	if (!a->quiet || a->is_strict)
+		unseen_report_command(a, &result);
 	sent = send_finish(a->verb, &a->send, a->quiet);
 	stopping_answer(&result.stopping, &a->o, &result,
 			sent && !*end.text ? "not all of it was sent: `duet send` goes on"
 					   : end.text);
 	if (result.refused.most)
-		cmd_error(a->verb,
-			  "%" PRIu32 " users or containers were not recorded, for lack of room; "
-			  "most of %s",
-			  result.refused.most, result.refused.of);
+		cmd_finding(a->verb,
+			    "%" PRIu32 " users or containers were not recorded, for lack of room; "
+			    "most of %s",
+			    result.refused.most, result.refused.of);
 	if (result.trouble.text[0] && strcmp(result.trouble.text, end.text) != 0)
-		cmd_error(a->verb, "%s", result.trouble.text);
+		cmd_finding(a->verb, "%s", result.trouble.text);
 	if (result.calls.text[0])
-		cmd_error(a->verb, "--graph %s", result.calls.text);
+		cmd_finding(a->verb, "--graph %s", result.calls.text);
 	if (end_err)
 		return cmd_error(a->verb, "%s", end.text);
 	if (sent)
 		return sent;
-	return exit_status(result.status);
+	return cmd_findings_status(a->is_strict, exit_status(result.status));
 }

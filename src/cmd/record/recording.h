@@ -23,6 +23,9 @@ enum last_option { LAST_EVENT, LAST_KERNEL, LAST_PROBE };
 
 struct recording {
 	const char *verb;
+	bool is_strict;	     /* a finding makes the exit status 1 */
+	bool shows_progress; /* also with a command: announce_counts */
+	bool kernel_records; /* set before on_ready: the kernel may be refused */
 	bool quiet, verbose; /* verbose: only record and collect have it */
 	char default_path[64];
 	char session[64];
@@ -38,7 +41,9 @@ struct recording {
 	struct calls_mark *marks; /* of --usdt, in programs: cmd/record/marks.h */
 	const char *usdt_by;	  /* --usdt-by; NULL: whichever is possible */
 	enum last_option last;
-	int last_kernel; /* index of the first pattern of the last -k */
+	int last_kernel;   /* index of the first pattern of the last -k */
+	int last_event;	   /* and of the last -e */
+	const char *early; /* -f or --level that stood before every -e and -k; NULL: none */
 	struct cmd_strings triggers;
 	struct recorder_event *events;
 	int n_events;
@@ -46,6 +51,7 @@ struct recording {
 	uint64_t buffer_bytes, contexts;
 	struct cmd_pids pids;
 	struct text selector; /* rules/selector.h */
+	const char *programs; /* the last --program; NULL: not given */
 	struct send send;
 	struct recorder_options o;
 };
@@ -74,11 +80,28 @@ bool recording_graph_mode(const char *verb, const char *name, const char **mode)
 /* recording_name - set the session's @name.  If it is not valid, print that and return false. */
 bool recording_name(struct recording *a, const char *option, const char *name);
 
+/* recording_take_name - the session's name is -s NAME, or the only argument, or "default".
+ *
+ * @args: the @n arguments behind the options.  Returns 0, or CMD_FAILED after it printed why not. */
+int recording_take_name(struct recording *a, int n, char *const *args);
+
 /* recording_resolve - check the options and set the defaults that depend on them.
  *
  * Call it after the last option, before the verb changes `o`.  Returns 0, or CMD_FAILED after it
  * printed why not. */
 int recording_resolve(struct recording *a);
+
+/* recording_begin_defaults - begin as recording_begin, with what record, start and collect record where
+ * no option says. */
+void recording_begin_defaults(struct recording *a, const char *verb);
+
+/*
+ * recording_choose_defaults - decide what is recorded where no option says; after recording_resolve.
+ *
+ * Of applications: all events, of all verbs alike.  Of the kernel: sched and syscalls of the command,
+ * the processes of -p or the cgroup; if all programs are recorded, nothing that no option names.
+ */
+void recording_choose_defaults(struct recording *a);
 
 /* recording_run - record until the end.  Returns the exit status. */
 int recording_run(struct recording *a);

@@ -16,8 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/announce.h"
 #include "cmd/record/options.h"
 #include "cmd/record/recording.h"
+#include "cmd/doctor/unseen.h"
 
 static const char usage[] =
 	"usage: duet start [NAME] [OPTIONS]\n\n"
@@ -28,8 +30,8 @@ static const char usage[] =
 	"by side; `duet status` shows them, `duet enable` and `duet disable` change what they "
 	"record.\n\n";
 
-static const char notes[] =
-	"\n  duet start -e 'shop:*'            then: duet status; duet stop\n"
+static const char examples[] =
+	"  duet start -e 'shop:*'            then: duet status; duet stop\n"
 	"  duet start crash --overwrite      a flight recorder beside it; duet snapshot -s crash\n";
 
 /* ---------------------------------------------------------------- the session's side */
@@ -54,11 +56,12 @@ static int open_log(const struct recording *a, struct diag *d)
 static int report_ready(void *arg, struct diag *d)
 {
 	struct ready *r = arg;
+	const char kernel_records = r->recording->kernel_records;
 	int log = open_log(r->recording, d);
 
 	if (log < 0)
 		return log;
-	if (send(r->socket, "", 1, MSG_NOSIGNAL) != 1)
+	if (send(r->socket, &kernel_records, 1, MSG_NOSIGNAL) != 1)
 		return diag_errno(d, "the command that started the session has ended");
 	close(r->socket);
 	dup2(log, STDERR_FILENO);
@@ -98,21 +101,24 @@ static bool pass_message(int messages)
 	return n > 0 && write(STDERR_FILENO, text, (size_t)n) == n;
 }
 
-/* Wait until the session records (true) or has ended (false). */
-static bool wait_until_ready(int socket, int messages)
+/* Wait until the session records (true) or has ended (false); find whether the kernel is recorded. */
+static bool wait_until_ready(int socket, int messages, bool *kernel_records)
 {
 	struct pollfd p[] = { { .fd = messages, .events = POLLIN },
 			      { .fd = socket, .events = POLLIN } };
-	char ready;
+	char records = 0;
+	bool is_ready;
 
 	for (;;) {
 		if (poll(p, 2, -1) < 0 && errno != EINTR)
 			return false;
 		if (p[0].revents & POLLIN)
 			pass_message(messages);
-		else if (p[1].revents)
-			return read(socket, &ready, 1) == 1;
-		else if (p[0].revents)
+		else if (p[1].revents) {
+			is_ready = read(socket, &records, 1) == 1;
+			*kernel_records = records;
+			return is_ready;
+		} else if (p[0].revents)
 			p[0].fd = -1;
 	}
 }
@@ -132,6 +138,7 @@ static int exit_status(pid_t session)
 static int start(struct recording *a)
 {
 	int sockets[2], messages[2];
+	char subject[ANNOUNCE_BYTES], manner[ANNOUNCE_BYTES];
 	pid_t session;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) ||
@@ -145,13 +152,16 @@ static int start(struct recording *a)
 		_exit(run_session(a, sockets[1], messages[1]));
 	close(sockets[1]);
 	close(messages[1]);
-	if (!wait_until_ready(sockets[0], messages[0])) {
+	if (!wait_until_ready(sockets[0], messages[0], &a->kernel_records)) {
 		while (pass_message(messages[0]))
 			;
 		return exit_status(session);
 	}
 	if (!a->quiet)
-		printf("session %s records into %s\n", a->session, a->o.path);
+		printf("session %s records %s into %s%s; `duet stop%s%s` ends it\n", a->session,
+		       announce_subject(a, subject), a->o.path, announce_manner(a, manner),
+		       strcmp(a->session, "default") != 0 ? " " : "",
+		       strcmp(a->session, "default") != 0 ? a->session : "");
 	return 0;
 }
 
@@ -173,24 +183,21 @@ static int make_path_whole(struct recording *a, char whole[PATH_MAX])
 int cmd_start(int argc, char **argv)
 {
 	struct options options = {
-		.verb = "start", .bit = VERB_START, .usage = usage, .notes = notes
+		.verb = "start", .bit = VERB_START, .usage = usage, .examples = examples
 	};
 	char whole[PATH_MAX];
 	struct recording a;
 	int status;
 
-	recording_begin(&a, "start");
-	snprintf(a.session, sizeof a.session, "default");
+	recording_begin_defaults(&a, "start");
 	status = recording_options_parse(&a, &options, argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (argc - optind > 1)
-		return cmd_usage("start", "one name for the session, and no command");
-	if (optind < argc && !recording_name(&a, "", argv[optind]))
+	if (recording_take_name(&a, argc - optind, argv + optind))
 		return CMD_FAILED;
 	if (recording_resolve(&a) || make_path_whole(&a, whole))
 		return CMD_FAILED;
-	a.o.kernel.whole_machine = a.o.wants_kernel && !a.pids.n && !a.cgroups.n;
+	recording_choose_defaults(&a);
 	a.o.keep = true;
-	return start(&a);
+	return unseen_report(&a) ? CMD_FAILED : start(&a);
 }

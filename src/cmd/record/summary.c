@@ -2,14 +2,19 @@
 /*
  * cmd/record/summary.c - print the summary of a recording.
  *
- * Events are counted by reading the recording, which shows that it can be read.
+ * The counts are the collector's: it counts while it records (collect/drain/count.h), so also what
+ * retention has removed since.  Of a small recording the events are counted by name, too, by reading
+ * it.  A large one is not read: that would take as long as it is large.
  */
 #include "cmd/record/summary.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/record/chunk_options.h"
+#include "cmd/record/next.h"
+#include "cmd/summary/loss_hint.h"
 #include "trace/public.h"
 
 static const char *plural(uint64_t n)
@@ -17,16 +22,49 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* Above this a recording is not read at its end: about a second. */
+#define READ_MOST_BYTES 1000000000ull
+
 static void print_lost(uint64_t lost, const char *hint)
 {
-	if (lost)
+	if (lost && *hint)
 		fprintf(stderr, ", %llu LOST (%s)\n", (unsigned long long)lost, hint);
+	else if (lost)
+		fprintf(stderr, ", %llu LOST\n", (unsigned long long)lost);
 	else
 		fprintf(stderr, ", none lost\n");
 }
 
-static void print_missing(const struct recorder_result *r, const char *hint)
+/* A link that is too slow fills the spool, and then the buffers. */
+static const char *link_hint(const struct recording_summary *a, const char *hint, char *text,
+			     size_t size)
 {
+	if (!a->is_gone)
+		return hint;
+	snprintf(text, size, "a faster link or a larger --spool%s%s", *hint ? "; or " : "", hint);
+	return text;
+}
+
+static void print_app_lost(const struct recording_summary *a)
+{
+	char hint[LOSS_HINT_MAX], text[LOSS_HINT_MAX + 64];
+
+	print_lost(a->result.app_lost,
+		   link_hint(a, loss_hint_application(a, hint), text, sizeof text));
+	loss_hint_print(a);
+}
+
+static void print_kernel_lost(const struct recording_summary *a)
+{
+	char hint[LOSS_HINT_MAX], text[LOSS_HINT_MAX + 64];
+
+	print_lost(a->result.kernel_lost,
+		   link_hint(a, loss_hint_kernel(a, hint), text, sizeof text));
+}
+
+static void print_missing(const struct recording_summary *a)
+{
+	const struct recorder_result *r = &a->result;
 	char size[32];
 
 	if (r->app_unwritten)
@@ -35,7 +73,7 @@ static void print_missing(const struct recorder_result *r, const char *hint)
 	if (r->app_unwritten && !r->app_lost)
 		fputc('\n', stderr);
 	else
-		print_lost(r->app_lost, hint);
+		print_app_lost(a);
 }
 
 /* Print the most frequent events of one domain, in a line or two. */
@@ -45,7 +83,7 @@ static void print_names(const struct summary *s, enum trace_domain domain)
 	int shown = 0;
 
 	for (uint32_t i = 0; i < s->n_event_names; i++)
-		if (s->events[i].domain == domain) {
+		if (s->events[i].domain == domain && s->events[i].n) {
 			if (shown < 6)
 				fprintf(stderr, "%s%.60s %llu", shown ? ", " : "                ",
 					s->events[i].name, (unsigned long long)s->events[i].n);
@@ -55,25 +93,6 @@ static void print_names(const struct summary *s, enum trace_domain domain)
 		fprintf(stderr, ", and %llu more kind%s", (unsigned long long)n, plural(n));
 	if (shown)
 		fputc('\n', stderr);
-}
-
-static uint64_t count_domain(const struct summary *s, enum trace_domain domain)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < s->n_event_names; i++)
-		if (s->events[i].domain == domain)
-			n += s->events[i].n;
-	return n;
-}
-
-/* A single channel lost what the line above says. */
-static void print_channels_lost(const struct recording_summary *a, const struct recorder_result *r)
-{
-	for (int i = 0; i < a->n_channels && a->n_channels > 1; i++)
-		if (r->channel_lost[i])
-			fprintf(stderr, "                %llu of them in channel %s\n",
-				(unsigned long long)r->channel_lost[i], a->channels[i]);
 }
 
 static void print_kernel_recorder(const struct recording_summary *a,
@@ -95,17 +114,15 @@ static void print_sources(const struct recording_summary *a, const struct record
 	char size[32];
 
 	fprintf(stderr, "  applications  %llu event%s from %u program%s, %s",
-		(unsigned long long)count_domain(s, TRACE_UST), plural(count_domain(s, TRACE_UST)),
-		r->programs, plural(r->programs), cmd_size_text(r->app_bytes, size));
-	print_missing(r, "more memory: -b 256M, or fewer events: -e");
-	print_channels_lost(a, r);
+		(unsigned long long)r->app_events, plural(r->app_events), r->programs,
+		plural(r->programs), cmd_size_text(r->app_bytes, size));
+	print_missing(a);
 	print_names(s, TRACE_UST);
 	if (r->kernel_recorded) {
 		fprintf(stderr, "  kernel        %llu event%s, %s",
-			(unsigned long long)count_domain(s, TRACE_KERNEL),
-			plural(count_domain(s, TRACE_KERNEL)),
+			(unsigned long long)r->kernel_events, plural(r->kernel_events),
 			cmd_size_text(r->kernel_bytes, size));
-		print_lost(r->kernel_lost, "fewer events: -k");
+		print_kernel_lost(a);
 		print_kernel_recorder(a, r);
 		print_names(s, TRACE_KERNEL);
 	} else if (a->wants_kernel) {
@@ -122,27 +139,28 @@ static void print_replacements(const struct recorder_result *r)
 }
 
 /*
- * For recordings that are sent, or that have trace chunks: print the recorder's own counters.  The
+ * For recordings that are sent, that have trace chunks, or that are large: print the recorder's own counters.  The
  * data may not be here, or may be weeks long.
  */
 static void print_counts(const struct recording_summary *a, const struct recorder_result *r)
 {
 	char size[32];
 
-	fprintf(stderr, "\n%s: %.3f s\n  applications  %u program%s, %s", a->path,
-		(double)r->duration_ns / 1e9, r->programs, plural(r->programs),
-		cmd_size_text(r->app_bytes, size));
-	print_missing(r, a->is_gone ? "a faster link, more memory: -b, or fewer events: -e"
-				    : "more memory: -b 256M, or fewer events: -e");
-	print_channels_lost(a, r);
+	fprintf(stderr, "\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
+		cmd_size_text(r->app_bytes + r->kernel_bytes, size));
+	fprintf(stderr, "  applications  %llu event%s from %u program%s, %s",
+		(unsigned long long)r->app_events, plural(r->app_events), r->programs,
+		plural(r->programs), cmd_size_text(r->app_bytes, size));
+	print_missing(a);
 	if (r->kernel_recorded) {
 		fprintf(stderr, "  kernel        %llu events, %s",
 			(unsigned long long)r->kernel_events, cmd_size_text(r->kernel_bytes, size));
-		print_lost(r->kernel_lost,
-			   a->is_gone ? "a faster link, or fewer events: -k" : "fewer events: -k");
+		print_kernel_lost(a);
 		print_kernel_recorder(a, r);
+	} else if (a->wants_kernel) {
+		fprintf(stderr, "  kernel        not recorded: %s\n", r->kernel_reason.text);
 	}
-	trace_chunks_print(a->verb, r);
+	trace_chunks_print(a->verb, r, a->is_gone);
 	print_replacements(r);
 }
 
@@ -154,8 +172,16 @@ void summary_print(const struct recording_summary *a)
 	struct diag d = { "" };
 	char size[32];
 
-	if (a->is_gone || r->trace_chunks)
-		return print_counts(a, r);
+	if (a->is_gone || r->trace_chunks || r->app_bytes + r->kernel_bytes > READ_MOST_BYTES) {
+		print_counts(a, r);
+		if (!a->is_gone && !r->trace_chunks)
+			fprintf(stderr,
+				"\nNext: duet stats %s    how many of each event\n"
+				"      duet view -e 'PATTERN' %s    some events of it\n"
+				"      duet ui %s    as a timeline in the browser\n",
+				a->path, a->path, a->path);
+		return;
+	}
 	if (trace_open(&t, &a->path, 1, NULL, &d) || trace_summary(t, &s, &d)) {
 		cmd_error(a->verb, "cannot read what was recorded: %s", d.text);
 		return;
@@ -164,14 +190,7 @@ void summary_print(const struct recording_summary *a)
 		cmd_size_text(r->app_bytes + r->kernel_bytes, size));
 	print_sources(a, r, &s);
 	print_replacements(r);
-	fprintf(stderr,
-		"\nNext: duet view %s | less          all of it, merged by time\n"
-		"      duet view -e 'PATTERN' %s    some events of it\n"
-		"%s%s%s"
-		"      babeltrace2 %s               it is CTF: other tools read it too\n",
-		a->path, a->path, r->kernel_recorded ? "      duet report syscalls " : "",
-		r->kernel_recorded ? a->path : "",
-		r->kernel_recorded ? "      how long its system calls took\n" : "", a->path);
+	next_print(a->path, &s);
 	summary_fini(&s);
 	trace_close(t);
 }

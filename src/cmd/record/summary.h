@@ -3,6 +3,7 @@
 #ifndef CMD_RECORD_SUMMARY_H
 #define CMD_RECORD_SUMMARY_H
 
+#include "cmd/cmd.h"
 #include "collect/public.h"
 
 struct recording_summary {
@@ -10,8 +11,9 @@ struct recording_summary {
 	const char *channels[ABI_CHANNELS]; /* their names */
 	int n_channels;
 	bool wants_kernel;
-	bool is_verbose; /* print which kernel backend recorded, too */
-	bool is_gone;	 /* sent to another host; no data is left here */
+	bool is_verbose;		    /* print which kernel backend recorded, too */
+	bool is_gone;			    /* sent to another host; no data is left here */
+	struct cmd_strings kernel_patterns; /* that -k asked for */
 	struct recorder_result result;
 };
 

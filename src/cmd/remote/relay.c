@@ -31,8 +31,8 @@ static const char usage[] =
 	"until Ctrl-C.  Each recording lies in OUTPUT/HOST/SESSION-DATE and can be read while it "
 	"grows.\n\n";
 
-static const char notes[] =
-	"\n  (umask 077; openssl rand -hex 32 >key)       # the same file on both sides\n"
+static const char examples[] =
+	"  (umask 077; openssl rand -hex 32 >key)       # the same file on both sides\n"
 	"  duet relay -o traces --psk key\n"
 	"  duet record --to HOST --psk key -- ./serve   # on another host\n";
 
@@ -158,7 +158,7 @@ int cmd_relay(int argc, char **argv)
 		.verb = "relay",
 		.bit = VERB_RELAY,
 		.usage = usage,
-		.notes = notes,
+		.examples = examples,
 		.tables = { &first_options, &recording_options, &last_options },
 		.parts = { [PART_OWN] = &c,
 			   [PART_SEND] = &keys,

@@ -179,6 +179,16 @@ static int print_unsent(const char *verb, const struct send *s, const struct sen
 			 s->o.path, s->to);
 }
 
+/* The sending processes have a group of their own: Ctrl-C ends the wait, not them. */
+static void print_wait(const char *verb, const struct send *s)
+{
+	if (load_acquire(&s->sender.status->state) == SENDER_WAITS)
+		fprintf(stderr,
+			"duet %s: waits up to %.0f s for the relay at %s; Ctrl-C leaves it to a "
+			"process in the background\n",
+			verb, (double)s->sender.timeout_ns / 1e9, s->to);
+}
+
 int send_finish(const char *verb, struct send *s, bool is_quiet)
 {
 	struct sender_status *st = s->sender.status;
@@ -186,6 +196,7 @@ int send_finish(const char *verb, struct send *s, bool is_quiet)
 
 	if (!s->to)
 		return 0;
+	print_wait(verb, s);
 	if (sender_end(&s->sender) != SENDER_DONE) {
 		status = print_unsent(verb, s, st);
 	} else {

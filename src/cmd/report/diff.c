@@ -12,6 +12,8 @@
 
 #include "analysis/diff/diff.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/pager.h"
 #include "cmd/progress.h"
 #include "cmd/report/internal.h"
 
@@ -29,7 +31,8 @@ static const char usage[] =
 	"  --pair X Y  also the time from an event like X to the next like Y of a thread\n"
 	"  --all       also the rows without a significant change\n"
 	"  --limit N   at most N lines in a table (default: 30)\n"
-	"  --json      one JSON object, for programs\n";
+	"  --json      one JSON object, for programs\n"
+	"  --no-pager  on a terminal, do not show it page by page\n";
 
 static bool is_significant(const struct diff_row *row)
 {
@@ -283,13 +286,16 @@ static int print_all(struct diff *d, const struct arguments *a, char **paths)
 	return page_close(&p);
 }
 
-enum { OPT_JSON = 256, OPT_PAIR, OPT_ALL, OPT_LIMIT };
+enum { OPT_JSON = 256, OPT_NO_PAGER, OPT_PAIR, OPT_ALL, OPT_LIMIT };
 
 static int take_option(struct arguments *a, int c, char **argv)
 {
 	char *end;
 
 	switch (c) {
+	case OPT_NO_PAGER:
+		pager_disable();
+		return 0;
 	case OPT_JSON:
 		a->is_json = true;
 		return 0;
@@ -309,11 +315,9 @@ static int take_option(struct arguments *a, int c, char **argv)
 		return 0;
 	case 'h':
 		fputs(usage, stdout);
-		exit(0);
-	case ':':
-		return cmd_usage("diff", "an option lacks its value");
+		exit(cmd_written("diff", 0));
 	}
-	return cmd_usage("diff", "no such option");
+	return 0;
 }
 
 static int compare(const struct arguments *a, char **paths)
@@ -347,6 +351,7 @@ int cmd_diff(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },
+		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
 		{ "pair", required_argument, NULL, OPT_PAIR },
 		{ "all", no_argument, NULL, OPT_ALL },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
@@ -359,6 +364,8 @@ int cmd_diff(int argc, char **argv)
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+		if (c == ':' || c == '?')
+			return options_refuse("diff", c, options, argv);
 		status = take_option(&a, c, argv);
 		if (status)
 			return status;

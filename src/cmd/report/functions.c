@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/calls/calls.h"
+#include "analysis/names/public.h"
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
 #include "cmd/report/internal.h"
@@ -23,11 +24,25 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void put_function(struct table *t, const struct fcalls *c, uint32_t number)
+/* The line where the function begins; "" if it is unknown. */
+static const char *line_text(struct lines *l, const struct fcalls_function *f,
+			     char buffer[LINE_BYTES])
+{
+	char id[2 * ABI_BUILD_ID_BYTES + 1];
+
+	lines_build_id(f->build_id, f->build_id_bytes, id, sizeof id);
+	return lines_text(l, f->object, id, f->address, buffer);
+}
+
+/* @lines: NULL: the row is not among those that are printed. */
+static void put_function(struct table *t, const struct fcalls *c, uint32_t number,
+			 struct lines *lines)
 {
 	const struct fcalls_function *f = fcalls_function(c, number);
+	char line[LINE_BYTES];
 
 	table_text(t, number ? f->shown : "-");
+	table_text(t, number ? line_text(lines, f, line) : "");
 	table_text(t, base_of(f->object));
 }
 
@@ -54,11 +69,13 @@ static void put_hook(struct table *t, const struct fcalls_row *row)
 	table_text(t, fcalls_is_hook_heavy(row) ? "!" : "");
 }
 
-static void print_rows(struct page *p, const struct fcalls_report *f, const struct report *r)
+static void print_rows(struct page *p, const struct fcalls_report *f, const struct report *r,
+		       struct lines *lines)
 {
 	bool has = f->has_split;
 	const struct column columns[] = {
 		{ "function", "function", CELL_TEXT },
+		{ "line", "line", CELL_LINE },
 		{ "file", "file", CELL_TEXT },
 		{ "n", "calls", CELL_COUNT },
 		{ "total_ns", "total", CELL_NS },
@@ -89,7 +106,7 @@ static void print_rows(struct page *p, const struct fcalls_report *f, const stru
 	for (uint32_t i = 0; i < f->n_rows; i++) {
 		const struct fcalls_row *row = &f->rows[i];
 
-		put_function(&t, f->calls, row->function);
+		put_function(&t, f->calls, row->function, i < r->limit ? lines : NULL);
 		table_number(&t, (int64_t)row->calls);
 		table_number(&t, (int64_t)row->total_ns);
 		table_number(&t, (int64_t)row->self_ns);
@@ -103,36 +120,39 @@ static void print_rows(struct page *p, const struct fcalls_report *f, const stru
 	page_table(p, "functions", NULL, &t, r->limit);
 }
 
-static void print_edges(struct page *p, const struct fcalls_report *f, const struct report *r)
+static void print_edges(struct page *p, const struct fcalls_report *f, const struct report *r,
+			struct lines *lines)
 {
 	static const struct column columns[] = {
-		{ "caller", "caller", CELL_TEXT }, { "caller_file", NULL, CELL_TEXT },
-		{ "callee", "callee", CELL_TEXT }, { "callee_file", NULL, CELL_TEXT },
-		{ "n", "calls", CELL_COUNT },	   { "total_ns", "total", CELL_NS },
+		{ "caller", "caller", CELL_TEXT },    { "caller_line", "line", CELL_LINE },
+		{ "caller_file", NULL, CELL_TEXT },   { "callee", "callee", CELL_TEXT },
+		{ "callee_line", "line", CELL_LINE }, { "callee_file", NULL, CELL_TEXT },
+		{ "n", "calls", CELL_COUNT },	      { "total_ns", "total", CELL_NS },
 	};
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < f->n_edges; i++) {
-		put_function(&t, f->calls, f->edges[i].caller);
-		put_function(&t, f->calls, f->edges[i].callee);
+		put_function(&t, f->calls, f->edges[i].caller, i < r->limit ? lines : NULL);
+		put_function(&t, f->calls, f->edges[i].callee, i < r->limit ? lines : NULL);
 		table_number(&t, (int64_t)f->edges[i].calls);
 		table_number(&t, (int64_t)f->edges[i].total_ns);
 	}
 	page_table(p, "callers", "Callers and callees", &t, r->limit);
 }
 
-static void print_slowest(struct page *p, const struct fcalls_report *f)
+static void print_slowest(struct page *p, const struct fcalls_report *f, struct lines *lines)
 {
 	static const struct column columns[] = {
 		TABLE_SLOW("duration", "began"),
 		{ "function", "function", CELL_TEXT },
+		{ "line", "line", CELL_LINE },
 		{ "file", "file", CELL_TEXT },
 	};
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < f->slowest.n; i++) {
 		report_slow(&t, &f->run, &f->slowest.at[i]);
-		put_function(&t, f->calls, f->slowest.at[i].subject);
+		put_function(&t, f->calls, f->slowest.at[i].subject, lines);
 	}
 	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);
 }
@@ -140,9 +160,8 @@ static void print_slowest(struct page *p, const struct fcalls_report *f)
 static void print_elided(struct page *p, const struct fcalls_report *f, const struct report *r)
 {
 	static const struct column columns[] = {
-		{ "function", "function", CELL_TEXT },
-		{ "file", "file", CELL_TEXT },
-		{ "n", "calls before", CELL_COUNT },
+		{ "function", "function", CELL_TEXT }, { "line", NULL, CELL_LINE },
+		{ "file", "file", CELL_TEXT },	       { "n", "calls before", CELL_COUNT },
 		{ "mean_ns", "mean", CELL_NS },
 	};
 	struct table t = TABLE(columns);
@@ -152,7 +171,7 @@ static void print_elided(struct page *p, const struct fcalls_report *f, const st
 
 		if (!one->is_elided || (r->function && !fcalls_is_like(f->calls, i, r->function)))
 			continue;
-		put_function(&t, f->calls, i);
+		put_function(&t, f->calls, i, NULL);
 		table_number(&t, (int64_t)one->n_governed);
 		table_number_or_nothing(
 			&t, one->n_governed,
@@ -248,6 +267,7 @@ static void print(struct page *p, void *analysis, const struct report *r)
 {
 	struct functions *f = analysis;
 	const struct fcalls_report *c = &f->report;
+	struct lines *lines = lines_open(); /* without memory: no lines */
 	char count[64], functions[64];
 
 	page_number(p, "n_calls", (int64_t)c->n_calls);
@@ -255,15 +275,16 @@ static void print(struct page *p, void *analysis, const struct report *r)
 		  cmd_count_text(c->n_rows, "function", functions),
 		  c->is_estimated ? "; times are estimated from samples" : "");
 	print_losses(p, c);
-	print_rows(p, c, r);
+	print_rows(p, c, r, lines);
 	for (uint32_t i = 0; i < c->n_rows; i++)
 		if (fcalls_is_hook_heavy(&c->rows[i])) {
 			page_line(p, "!: recording a call costs more than 30 %% of its mean");
 			break;
 		}
-	print_edges(p, c, r);
-	print_slowest(p, c);
+	print_edges(p, c, r, lines);
+	print_slowest(p, c, lines);
 	print_elided(p, c, r);
+	lines_close(lines);
 }
 
 static void fini(void *analysis)

@@ -77,7 +77,17 @@ static const char *file_text(const struct heap_frame *f)
 	return slash ? slash + 1 : f->path ? f->path : "?";
 }
 
-static void add_site(struct table *t, const struct heap_sites *sites, const struct heap_site *s)
+/* @is_shown: the row is among those that are printed. */
+static void add_line(struct table *t, struct heap_sites *sites, const struct heap_frame *f,
+		     bool is_shown)
+{
+	char line[LINE_BYTES];
+
+	table_text(t, f && is_shown ? heap_sites_line(sites, f, line) : "");
+}
+
+static void add_site(struct table *t, struct heap_sites *sites, const struct heap_site *s,
+		     bool is_shown)
 {
 	const struct heap_frame *asks = s->asks ? heap_sites_frame(sites, s->asks) : NULL;
 	const struct heap_frame *asks_for =
@@ -91,11 +101,13 @@ static void add_site(struct table *t, const struct heap_sites *sites, const stru
 	table_number(t, (int64_t)s->peak_bytes);
 	table_number(t, s->peak_ns);
 	table_text(t, asks ? frame_text(asks, text) : "?");
+	add_line(t, sites, asks, is_shown);
 	table_text(t, asks ? file_text(asks) : "?");
 	if (asks_for)
 		table_text(t, frame_text(asks_for, text));
 	else
 		table_nothing(t);
+	add_line(t, sites, asks_for, is_shown);
 	snprintf(text, sizeof text, "0x%" PRIx64, asks ? asks->address : 0);
 	table_text(t, text);
 }
@@ -110,8 +122,10 @@ static void print_sites(struct page *p, const struct heap *h, const struct repor
 		{ "peak_bytes", "peak", CELL_BYTES },
 		{ "peak_ns", NULL, CELL_TIME },
 		{ "site", "allocated by", CELL_TEXT },
+		{ "line", "line", CELL_LINE },
 		{ "file", "in", CELL_TEXT },
 		{ "for", "for", CELL_TEXT },
+		{ "for_line", "line", CELL_LINE },
 		{ "address", NULL, CELL_TEXT },
 	};
 	const struct heap_site *sites;
@@ -126,7 +140,7 @@ static void print_sites(struct page *p, const struct heap *h, const struct repor
 	}
 	sites = heap_sites_sort(h->sites, &n);
 	for (uint32_t i = 0; i < n; i++)
-		add_site(&t, h->sites, &sites[i]);
+		add_site(&t, h->sites, &sites[i], i < r->limit);
 	page_table(p, "sites", "By call site", &t, r->limit);
 }
 

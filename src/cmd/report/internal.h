@@ -56,6 +56,7 @@ int report_irq(const struct report *r);
 int report_latency(const struct report *r);
 int report_locks(const struct report *r);
 int report_sched(const struct report *r);
+int report_scripts(const struct report *r);
 int report_syscalls(const struct report *r);
 int report_why(const struct report *r);
 

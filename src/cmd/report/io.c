@@ -15,16 +15,13 @@
 static const char *const directions[] = { "read", "write", "sync", "discard" };
 
 /* The name of a file if it is known; else "fd 3 (openat)". */
-static const char *file_text(const struct io *io, uint32_t i, char buffer[96])
+static const char *file_text(const struct io *io, uint32_t i, char buffer[128])
 {
-	const struct fd_file *f = &io->fds.files[i];
+	struct text t = text_fixed(buffer, 128);
 
-	if (f->name)
-		return f->name;
-	if (f->call)
-		snprintf(buffer, 96, "fd %d (%s)", f->fd, f->call);
-	else
-		snprintf(buffer, 96, "fd %d", f->fd);
+	if (io->objects.fds.files[i].name)
+		return io->objects.fds.files[i].name;
+	fds_words(&io->objects.fds, i, &t);
 	return buffer;
 }
 
@@ -32,7 +29,7 @@ static const char *file_text(const struct io *io, uint32_t i, char buffer[96])
 static bool lacks_names(const struct io *io)
 {
 	for (uint32_t i = 0; i < io->n_rows; i++) {
-		const struct fd_file *f = &io->fds.files[io->rows[i].file];
+		const struct fd_file *f = &io->objects.fds.files[io->rows[i].file];
 
 		if (!f->name && f->call && !strncmp(f->call, "open", 4))
 			return true;
@@ -62,12 +59,12 @@ static void print_rows(struct page *p, const struct io *io, const struct report 
 		{ "n_errors", "errors", CELL_COUNT },
 		{ "n_again", "not ready", CELL_COUNT },
 	};
-	char name[48], file[96];
+	char name[48], file[128];
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < io->n_rows; i++) {
 		struct io_row *row = &io->rows[i];
-		bool is_shared = !by_process && io->fds.files[row->file].name;
+		bool is_shared = !by_process && io->objects.fds.files[row->file].name;
 
 		if (by_process)
 			table_nothing(&t);
@@ -161,7 +158,7 @@ static void print_slowest(struct page *p, const struct io *io)
 		{ "file", "file", CELL_TEXT },
 		{ "bytes", "bytes", CELL_BYTES },
 	};
-	char file[96];
+	char file[128];
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < io->slowest.n; i++) {

@@ -11,18 +11,32 @@
 #include "cmd/cmd.h"
 #include "cmd/report/internal.h"
 
-static const char *address_text(uint64_t address, char buffer[32])
+/* The cells of a futex: its address, its name. */
+static void add_futex(struct table *t, const struct locks *l, uint32_t number)
 {
-	snprintf(buffer, 32, "0x%" PRIx64, address);
-	return buffer;
+	const struct object *f = objects_at(&l->objects, number);
+	struct text words = { 0 };
+	char address[32];
+
+	snprintf(address, sizeof address, "0x%" PRIx64, f ? (uint64_t)f->number : 0);
+	table_text(t, address);
+	objects_words(&l->objects, number, &words);
+	table_text(t, words.size ? words.bytes : address);
+	text_fini(&words);
 }
+
+#define TABLE_FUTEX                                                                                \
+	{ "address", NULL, CELL_TEXT },                                                            \
+	{                                                                                          \
+		"futex", "futex", CELL_TEXT                                                        \
+	}
 
 static void print_rows(struct page *p, const struct locks *l, const struct report *r)
 {
 	static const struct column columns[] = {
 		{ "process", "process", CELL_TEXT },
 		{ "pid", NULL, CELL_COUNT },
-		{ "address", "futex", CELL_TEXT },
+		TABLE_FUTEX,
 		{ "is_pi", NULL, CELL_COUNT },
 		{ "n", "waits", CELL_COUNT },
 		TABLE_SAMPLES,
@@ -33,7 +47,7 @@ static void print_rows(struct page *p, const struct locks *l, const struct repor
 		{ "n_wakes", "wakes", CELL_COUNT },
 		{ "n_woken", "woken", CELL_COUNT },
 	};
-	char name[48], address[32];
+	char name[48];
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < l->n_rows; i++) {
@@ -41,7 +55,7 @@ static void print_rows(struct page *p, const struct locks *l, const struct repor
 
 		table_text(&t, thread_text(l->run.threads, row->process, name));
 		table_number(&t, threads_at(l->run.threads, row->process)->tid);
-		table_text(&t, address_text(row->address, address));
+		add_futex(&t, l, row->futex);
 		table_number(&t, row->is_pi);
 		table_number(&t, (int64_t)row->waits.n);
 		table_samples(&t, &row->waits);
@@ -62,12 +76,12 @@ static void print_edges(struct page *p, const struct locks *l, const struct repo
 		{ "waiter_tid", NULL, CELL_COUNT },
 		{ "waker", "until woken by", CELL_TEXT },
 		{ "waker_tid", NULL, CELL_COUNT },
-		{ "address", "futex", CELL_TEXT },
+		TABLE_FUTEX,
 		{ "n", "times", CELL_COUNT },
 		{ "ns", "total", CELL_NS },
 		{ "max_ns", "longest", CELL_NS },
 	};
-	char name[48], address[32];
+	char name[48];
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < l->n_edges; i++) {
@@ -77,7 +91,7 @@ static void print_edges(struct page *p, const struct locks *l, const struct repo
 		table_number(&t, threads_at(l->run.threads, edge->waiter)->tid);
 		table_text(&t, thread_text(l->run.threads, edge->waker, name));
 		table_number(&t, threads_at(l->run.threads, edge->waker)->tid);
-		table_text(&t, address_text(edge->address, address));
+		add_futex(&t, l, edge->futex);
 		table_number(&t, (int64_t)edge->n);
 		table_number(&t, (int64_t)edge->ns);
 		table_number(&t, (int64_t)edge->max_ns);
@@ -89,17 +103,17 @@ static void print_slowest(struct page *p, const struct locks *l)
 {
 	static const struct column columns[] = {
 		TABLE_SLOW("waited", "from"),
-		{ "address", "futex", CELL_TEXT },
+		TABLE_FUTEX,
 		{ "waker", "woken by", CELL_TEXT },
 	};
-	char name[48], address[32];
+	char name[48];
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < l->slowest.n; i++) {
 		const struct slow *s = &l->slowest.at[i];
 
 		report_slow(&t, &l->run, s);
-		table_text(&t, address_text((uint64_t)s->detail, address));
+		add_futex(&t, l, (uint32_t)s->detail);
 		if (s->subject)
 			table_text(&t, thread_text(l->run.threads, s->subject, name));
 		else
@@ -110,7 +124,9 @@ static void print_slowest(struct page *p, const struct locks *l)
 
 static int read_futexes(void *analysis, const struct report *r, struct diag *d)
 {
-	return locks_init(analysis, r->trace, &r->range, r->n_slowest, d);
+	const struct locks_options o = { r->n_slowest, r->paths, r->n_paths };
+
+	return locks_init(analysis, r->trace, &r->range, &o, d);
 }
 
 static int check_futexes(const void *analysis, const struct report *r)

@@ -5,6 +5,7 @@
  * Each report is a file with the name of its question.
  */
 #include "cmd/report/internal.h"
+#include "cmd/pager.h"
 #include "cmd/progress.h"
 
 #include <assert.h>
@@ -13,9 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/selection.h"
 #include "cmd/cmd.h"
+#include "cmd/once.h"
+#include "cmd/options.h"
 #include "cmd/nearest.h"
 
 static const struct {
@@ -39,12 +43,15 @@ static const struct {
 	{ "irq", report_irq, ",cpu,", "interrupts: time, durations, interrupted threads" },
 	{ "locks", report_locks, "*",
 	  "waits for futexes and their wakers; locks of programs (--pair)" },
+	{ "scripts", report_scripts, ",", "tables that scripts have kept in the recording" },
 };
 enum { N_QUESTIONS = sizeof questions / sizeof *questions };
 
 static void help(void)
 {
-	fputs("usage: duet report QUESTION [OPTIONS] TRACE...\n\nAnswers about a recording:\n\n",
+	fputs("usage: duet report QUESTION [OPTIONS] TRACE...\n"
+	      "       duet report QUESTION [OPTIONS] -- COMMAND [ARGUMENTS]\n\n"
+	      "Answers about a recording, or about a command that it records for that:\n\n",
 	      stdout);
 	for (int i = 0; i < N_QUESTIONS; i++)
 		printf("  %-13s %s\n", questions[i].name, questions[i].what);
@@ -63,7 +70,8 @@ static void help(void)
 	      "  --slowest N   the N slowest, with their times in the trace (default: 5); heap: "
 	      "the oldest\n"
 	      "  --limit N     at most N lines in a table (default: 30)\n"
-	      "  --json        one JSON object, for programs\n",
+	      "  --json        one JSON object, for programs\n"
+	      "  --no-pager    on a terminal, do not show it page by page\n",
 	      stdout);
 }
 
@@ -151,29 +159,42 @@ void report_slow(struct table *t, const struct pass *run, const struct slow *slo
 	table_number(t, threads_at(run->threads, slow->thread)->tid);
 }
 
-struct options {
+struct asked {
 	struct report report;
 	struct moment from, to;
 };
 
-enum { OPT_JSON = 256, OPT_BY, OPT_SLOWEST, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_PAIR, OPT_FUNCTION };
+enum {
+	OPT_JSON = 256,
+	OPT_NO_PAGER,
+	OPT_BY,
+	OPT_SLOWEST,
+	OPT_LIMIT,
+	OPT_FROM,
+	OPT_TO,
+	OPT_PAIR,
+	OPT_FUNCTION
+};
 
 static int take_number(const char *option, int64_t *n)
 {
 	uint64_t v;
 
 	if (!parse_number(optarg, INT32_MAX, &v))
-		return cmd_error("report", "%s takes a number", option);
+		return cmd_error("report", "%s takes a number, not %s", option, optarg);
 	*n = (int64_t)v;
 	return 0;
 }
 
-static int take_option(struct options *o, int c, char **argv)
+static int take_option(struct asked *o, int c, char **argv)
 {
 	struct report *r = &o->report;
 	uint64_t n;
 
 	switch (c) {
+	case OPT_NO_PAGER:
+		pager_disable();
+		return 0;
 	case OPT_JSON:
 		r->is_json = true;
 		return 0;
@@ -212,16 +233,15 @@ static int take_option(struct options *o, int c, char **argv)
 		r->a = optarg;
 		r->b = argv[optind++];
 		return 0;
-	case ':':
-		return cmd_usage("report", "an option lacks its value");
 	}
-	return cmd_usage("report", "no such option");
+	return 0;
 }
 
-static int take_options(struct options *o, int argc, char **argv)
+static int take_options(struct asked *o, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },
+		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
 		{ "by", required_argument, NULL, OPT_BY },
 		{ "slowest", required_argument, NULL, OPT_SLOWEST },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
@@ -238,9 +258,11 @@ static int take_options(struct options *o, int argc, char **argv)
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":ht:p:", options, NULL)) >= 0) {
+		if (c == ':' || c == '?')
+			return options_refuse("report", c, options, argv);
 		if (c == 'h') {
 			help();
-			exit(0);
+			exit(cmd_written("report", 0));
 		}
 		status = take_option(o, c, argv);
 		if (status)
@@ -259,9 +281,10 @@ static bool may_be_by(const char *allowed, const char *by)
 	return strstr(allowed, wanted);
 }
 
-static int answer(struct options *options, int question, char **paths, int n)
+static int answer(struct asked *options, int question, char **paths, int n)
 {
 	struct report *r = &options->report;
+	struct diag d = { "" };
 	int status;
 
 	if (!may_be_by(questions[question].by, r->by))
@@ -276,6 +299,11 @@ static int answer(struct options *options, int question, char **paths, int n)
 	if (status)
 		return status;
 	moments_resolve(&options->from, &options->to, r->trace);
+	if (moments_check(&options->from, &options->to, r->trace, &d)) {
+		progress_end();
+		trace_close(r->trace);
+		return cmd_error("report", "%s", d.text);
+	}
 	r->range.from_ns = options->from.is_given ? options->from.ns : INT64_MIN;
 	r->range.to_ns = options->to.is_given ? options->to.ns : INT64_MAX;
 	status = questions[question].run(r);
@@ -301,6 +329,12 @@ static int refuse_question(const char *word)
 			 questions[i].name);
 		nearest_try(&near, name);
 	}
+	if (!access(word, F_OK))
+		return cmd_error(
+			"report",
+			"%s is a recording: name the question before it, as in `duet report "
+			"syscalls %s`",
+			word, word);
 	return cmd_error("report", "no question \"%s\"%s", word,
 			 *near.best ? nearest_text(&near, text)
 				    : ": `duet report --help` lists them");
@@ -317,9 +351,9 @@ int report_unknown(const struct report *r, const char *pattern)
 				    : "; `duet stats --by event` lists the events");
 }
 
-int cmd_report(int argc, char **argv)
+static int run_report(int argc, char **argv)
 {
-	struct options o = { .report = { .n_slowest = 5, .limit = 30, .tid = -1, .pid = -1 } };
+	struct asked o = { .report = { .n_slowest = 5, .limit = 30, .tid = -1, .pid = -1 } };
 	int status = take_options(&o, argc, argv), question = 0;
 
 	if (status)
@@ -339,4 +373,9 @@ int cmd_report(int argc, char **argv)
 	o.report.a = argv[1];
 	o.report.b = argv[2];
 	return answer(&o, question, argv + 3, argc - 3);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	return once_run("report", run_report, argc, argv);
 }

@@ -11,13 +11,17 @@
 #include <string.h>
 
 #include "analysis/report/public.h"
+#include "cmd/pager.h"
 #include "cmd/cmd.h"
+#include "cmd/once.h"
+#include "cmd/options.h"
 #include "cmd/nearest.h"
 #include "cmd/report/internal.h"
 #include "trace/symbols/public.h"
 
 static const char usage[] =
 	"usage: duet stats [--by WHAT] [--limit N] [--json] [-f EXPRESSION] TRACE...\n"
+	"       duet stats [OPTIONS] -- COMMAND [ARGUMENTS]\n"
 	"\n"
 	"Counts events: their number, rate and bytes, and the losses.\n"
 	"\n"
@@ -28,6 +32,7 @@ static const char usage[] =
 	"               ten of each of the former kinds\n"
 	"  --limit N    at most N lines of each kind\n"
 	"  --json       one JSON object, with everything\n"
+	"  --no-pager   on a terminal, do not show it page by page\n"
 	"  -f EXPR      only events for which this is true: 'size > 4096' (duet-filter(7))\n";
 
 struct arguments {
@@ -169,13 +174,16 @@ static int print_all(const struct arguments *a, const struct counts *c, struct k
 	return page_close(&p);
 }
 
-enum { OPT_JSON = 256, OPT_BY, OPT_LIMIT };
+enum { OPT_JSON = 256, OPT_NO_PAGER, OPT_BY, OPT_LIMIT };
 
 static int take_option(struct arguments *a, int c)
 {
 	char *end;
 
 	switch (c) {
+	case OPT_NO_PAGER:
+		pager_disable();
+		return 0;
 	case OPT_JSON:
 		a->is_json = true;
 		return 0;
@@ -196,16 +204,15 @@ static int take_option(struct arguments *a, int c)
 			return cmd_error("stats", "more than one -f; join them with && or ||");
 		a->filter = optarg;
 		return 0;
-	case ':':
-		return cmd_usage("stats", "an option lacks its value");
 	}
-	return cmd_usage("stats", "no such option");
+	return 0;
 }
 
 static int take_options(struct arguments *a, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },
+		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
 		{ "by", required_argument, NULL, OPT_BY },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
 		{ "help", no_argument, NULL, 'h' },
@@ -216,9 +223,11 @@ static int take_options(struct arguments *a, int argc, char **argv)
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":f:h", options, NULL)) >= 0) {
+		if (c == ':' || c == '?')
+			return options_refuse("stats", c, options, argv);
 		if (c == 'h') {
 			fputs(usage, stdout);
-			exit(0);
+			exit(cmd_written("stats", 0));
 		}
 		status = take_option(a, c);
 		if (status)
@@ -243,7 +252,7 @@ static int refuse_value(const struct trace *t, const char *value)
 			   : "; event, process, thread, cpu, stream and function are always there");
 }
 
-int cmd_stats(int argc, char **argv)
+static int run_stats(int argc, char **argv)
 {
 	struct arguments a = { .by = -1 };
 	struct counts counts;
@@ -270,4 +279,9 @@ int cmd_stats(int argc, char **argv)
 	kallsyms_close(functions);
 	trace_close(t);
 	return status;
+}
+
+int cmd_stats(int argc, char **argv)
+{
+	return once_run("stats", run_stats, argc, argv);
 }

@@ -5,6 +5,7 @@
  * A table is complete before it is printed, because the width of a column depends on all its cells.
  */
 #include "cmd/report/table.h"
+#include "cmd/pager.h"
 #include "cmd/progress.h"
 
 #include <assert.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -129,6 +129,7 @@ static const char *text_of(const struct cell *c, enum cell_kind kind, char buffe
 		return "-";
 	switch (kind) {
 	case CELL_TEXT:
+	case CELL_LINE:
 		return c->text;
 	case CELL_COUNT:
 		snprintf(buffer, 40, "%" PRId64, c->n);
@@ -233,6 +234,7 @@ const char *process_text(const struct threads *t, uint32_t number, char buffer[4
 int page_open(struct page *p, const char *verb, bool is_json)
 {
 	progress_end();
+	pager_open();
 	*p = (struct page){ .verb = verb, .is_json = is_json };
 	if (out_init(&p->out, STDOUT_FILENO))
 		return cmd_error(verb, "no memory");
@@ -250,6 +252,7 @@ int page_close(struct page *p)
 	out_flush(&p->out);
 	err = p->out.err;
 	out_fini(&p->out);
+	pager_close();
 	return err ? cmd_error(p->verb, "cannot write: %s", strerror(-err)) : 0;
 }
 
@@ -292,12 +295,17 @@ void page_line(struct page *p, const char *format, ...)
 	out_text(&p->out, "\n", 1);
 }
 
+static bool is_text(enum cell_kind kind)
+{
+	return kind == CELL_TEXT || kind == CELL_LINE;
+}
+
 static void json_cell(struct out *o, const struct cell *c, enum cell_kind kind)
 {
 	out_room(o);
 	if (!c->is_there)
 		out_literal(o, "null");
-	else if (kind == CELL_TEXT)
+	else if (is_text(kind))
 		out_json(o, c->text, strlen(c->text));
 	else if (kind == CELL_REAL || kind == CELL_PERCENT || kind == CELL_CHANGE)
 		out_real(o, c->real, false);
@@ -324,18 +332,21 @@ static void json_table(struct page *p, const char *key, const struct table *t)
 	out_text(o, "]", 1);
 }
 
+/* -1: the column is left out. */
 static int width_of_column(const struct table *t, int column, uint32_t n_rows)
 {
-	int width = show(NULL, t->columns[column].title);
+	int width = t->columns[column].title ? show(NULL, t->columns[column].title) : -1;
+	bool is_empty = t->columns[column].kind == CELL_LINE;
 	char buffer[40];
 
-	for (uint32_t row = 0; row < n_rows; row++) {
+	for (uint32_t row = 0; row < n_rows && width >= 0; row++) {
 		const struct cell *c = &t->cells[row * (uint32_t)t->n_columns + (uint32_t)column];
 		int w = show(NULL, text_of(c, t->columns[column].kind, buffer));
 
+		is_empty &= !w;
 		width = w > width ? w : width;
 	}
-	return width;
+	return is_empty ? -1 : width;
 }
 
 /* Text is aligned left, numbers right; the last column is not padded. */
@@ -358,7 +369,7 @@ static void put_row(struct out *o, const struct table *t, const struct cell *row
 	int last = t->n_columns - 1;
 	char buffer[40];
 
-	while (last && !t->columns[last].title)
+	while (last && widths[last] < 0)
 		last--;
 	for (int i = 0; i < t->n_columns; i++) {
 		const struct column *c = &t->columns[i];
@@ -366,13 +377,13 @@ static void put_row(struct out *o, const struct table *t, const struct cell *row
 		bool is_last = i == last;
 		const char *text;
 
-		if (!c->title)
+		if (widths[i] < 0)
 			continue;
 		text = row ? text_of(&row[i], c->kind, buffer) : c->title;
 		if (is_last && !*text)
 			break;
 		pad(o, 2);
-		put_cell(o, text, c->kind == CELL_TEXT || c->kind == CELL_TIME, is_last, widths[i]);
+		put_cell(o, text, is_text(c->kind) || c->kind == CELL_TIME, is_last, widths[i]);
 	}
 	out_text(o, "\n", 1);
 }
@@ -381,16 +392,15 @@ static void put_row(struct out *o, const struct table *t, const struct cell *row
 static void fit(const struct table *t, int *widths)
 {
 	enum { LEGIBLE = 24 };
-	struct winsize size;
-	int total = 0, widest = -1;
+	int width = terminal_width(), total = 0, widest = -1;
 
-	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+	if (!width)
 		return;
 	for (int i = 0; i < t->n_columns; i++)
-		total += widths[i] + (t->columns[i].title ? 2 : 0);
-	for (; total > size.ws_col; total--) {
+		total += widths[i] < 0 ? 0 : widths[i] + 2;
+	for (; total > width; total--) {
 		for (int i = 0; i < t->n_columns; i++)
-			if (t->columns[i].kind == CELL_TEXT &&
+			if (is_text(t->columns[i].kind) &&
 			    widths[i] > (widest < 0 ? LEGIBLE : widths[widest]))
 				widest = i;
 		if (widest < 0)
@@ -413,13 +423,22 @@ static void print_table(struct page *p, const char *heading, const struct table 
 	if (heading)
 		page_line(p, "%s", heading);
 	for (int i = 0; i < t->n_columns; i++)
-		widths[i] = t->columns[i].title ? width_of_column(t, i, shown) : 0;
+		widths[i] = width_of_column(t, i, shown);
 	fit(t, widths);
 	put_row(&p->out, t, NULL, widths);
 	for (uint32_t i = 0; i < shown; i++)
 		put_row(&p->out, t, &t->cells[i * (uint32_t)t->n_columns], widths);
 	if (shown < n_rows)
 		page_line(p, "  and %u more", n_rows - shown);
+}
+
+void table_empty(struct table *t)
+{
+	for (uint32_t i = 0; i < t->n_cells; i++)
+		free(t->cells[i].text);
+	free(t->cells);
+	t->cells = NULL;
+	t->n_cells = t->capacity = 0;
 }
 
 void page_table(struct page *p, const char *key, const char *heading, struct table *t,
@@ -430,11 +449,7 @@ void page_table(struct page *p, const char *key, const char *heading, struct tab
 		json_table(p, key, t);
 	else
 		print_table(p, heading, t, limit);
-	for (uint32_t i = 0; i < t->n_cells; i++)
-		free(t->cells[i].text);
-	free(t->cells);
-	t->cells = NULL;
-	t->n_cells = t->capacity = 0;
+	table_empty(t);
 }
 
 static void print_lost(struct page *p, const struct pass *r)
@@ -472,7 +487,7 @@ bool terminal_is_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 
-	if (!isatty(STDOUT_FILENO))
+	if (!terminal_is_shown_to())
 		return false;
 	for (int i = 0; i < 3; i++) {
 		const char *v = getenv(names[i]);

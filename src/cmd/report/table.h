@@ -13,10 +13,11 @@
 #include <stdint.h>
 
 #include "analysis/public.h"
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 
 enum cell_kind {
 	CELL_TEXT,
+	CELL_LINE, /* a text; for people the column is left out if all its cells are empty */
 	CELL_COUNT,
 	CELL_NS,   /* a duration */
 	CELL_TIME, /* ns since 1970: time of day for people */
@@ -59,6 +60,9 @@ void table_number(struct table *t, int64_t n); /* counts, durations, times, byte
 void table_real(struct table *t, double v);    /* reals, percents, changes */
 void table_nothing(struct table *t);
 void table_number_or_nothing(struct table *t, bool is_there, int64_t n);
+
+/* table_empty - free the cells of a table that is not printed. */
+void table_empty(struct table *t);
 
 /* The output of a verb. */
 struct page {

@@ -6,104 +6,52 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/wait/wait.h"
+#include "analysis/wait/public.h"
 #include "cmd/cmd.h"
 #include "cmd/report/futex.h"
 #include "cmd/report/internal.h"
 
-static const char *state_name(const struct wait_analysis *w, int state)
-{
-	static const char *const names[WAIT_STATES] = {
-		[WAIT_UNKNOWN] = "unknown",	   [WAIT_USER] = "running, user",
-		[WAIT_KERNEL] = "running, kernel", [WAIT_IRQ] = "interrupted",
-		[WAIT_PREEMPTED] = "preempted",	   [WAIT_RUNNABLE] = "waiting for a CPU",
-		[WAIT_BLOCKED] = "blocked",
-	};
-
-	assert(state >= 0 && state < WAIT_STATES); /* no time is charged to WAIT_GONE */
-	return state == WAIT_USER && !w->calls.has_entries ? "running" : names[state];
-}
-
-/* The states in JSON. */
-static const char *const keys[WAIT_STATES] = { "unknown",   "user",	"kernel", "irq",
-					       "preempted", "runnable", "blocked" };
-
-static const char *cause_text(const struct wait_analysis *w, struct wait_cause cause,
-			      char buffer[80])
-{
-	static const char *const kinds[] = { "irq", "softirq", "interrupt" };
-	const char *disk;
-
-	switch (cause.kind) {
-	case CAUSE_IRQ:
-		snprintf(buffer, 80, "%s %s", kinds[w->irqs.sources[cause.source].kind],
-			 w->irqs.sources[cause.source].name);
-		return buffer;
-	case CAUSE_SOME_IRQ:
-		return "an interrupt";
-	case CAUSE_BLOCK_IO:
-		disk = devices_disk(&w->machine, cause.source);
-		if (!cause.source)
-			return "block i/o";
-		if (disk && *disk)
-			snprintf(buffer, 80, "block i/o of %s", disk);
-		else
-			snprintf(buffer, 80, "block i/o of %" PRIu32 ":%" PRIu32,
-				 cause.source >> 20, cause.source & 0xfffff);
-		return buffer;
-	case CAUSE_TIMER:
-		return "its timer";
-	}
-	return "?";
-}
-
-/* "futex(uaddr=0x7f..)"; "" outside of calls. */
-static const char *call_text(const struct wait_analysis *w, uint32_t call, const char *object,
-			     int64_t number, char buffer[96])
-{
-	if (!call)
-		return "";
-	if (!object)
-		snprintf(buffer, 96, "%s", w->calls.names[call - 1]);
-	else if (!strcmp(object, "uaddr"))
-		snprintf(buffer, 96, "%s(uaddr=0x%" PRIx64 ")", w->calls.names[call - 1],
-			 (uint64_t)number);
-	else
-		snprintf(buffer, 96, "%s(%s=%" PRId64 ")", w->calls.names[call - 1], object,
-			 number);
-	return buffer;
-}
-
 static const char *where_text(const struct wait_analysis *w, const struct wait_part *p,
-			      char buffer[96])
+			      char buffer[WAIT_CALL_BYTES])
 {
+	if (p->is_fault)
+		return "page fault";
 	if (p->state != WAIT_BLOCKED || p->call)
-		return call_text(w, p->call, p->object_name, p->object, buffer);
-	return p->is_fault ? "page fault" : w->calls.has_entries ? "outside of known calls" : "";
+		return p->call ? wait_call_words(w->calls.names[p->call - 1], &w->objects,
+						 p->object, buffer)
+			       : "";
+	return w->calls.has_entries ? "outside of known calls" : "";
 }
 
 /* A call with all its arguments. */
 static const char *arguments_text(const struct wait_analysis *w, const struct wait_interval *wait,
-				  char buffer[256])
+				  char buffer[512])
 {
 	const struct call_made *m = &wait->call;
+	struct text object = { 0 };
 	size_t n;
 
 	if (!m->call)
 		return wait->is_fault ? "page fault" : "";
-	n = (size_t)snprintf(buffer, 256, "%s(", w->calls.names[m->call - 1]);
-	for (uint32_t i = 0; m->class && i < m->class->n_fields && n < 256; i++) {
+	n = (size_t)snprintf(buffer, 512, "%s(", w->calls.names[m->call - 1]);
+	objects_words(&w->objects, wait->object, &object);
+	for (uint32_t i = 0; m->class && i < m->class->n_fields && n < 512; i++) {
 		const char *name = m->class->name[i];
 		bool is_address = m->args[i] < -4096 || m->args[i] > 0xffffffff;
 		char op[48];
 
+		if (!i && object.size) { /* calls_object() is the first argument */
+			n += (size_t)snprintf(buffer + n, 512 - n, "%.300s", object.bytes);
+			continue;
+		}
 		if (!strcmp(w->calls.names[m->call - 1], "futex") && !strcmp(name, "op"))
 			snprintf(op, sizeof op, "%s", futex_op_text(m->args[i], (char[32]){ 0 }));
 		else
 			snprintf(op, sizeof op, is_address ? "0x%" PRIx64 : "%" PRId64, m->args[i]);
-		n += (size_t)snprintf(buffer + n, 256 - n, "%s%s=%s", i ? ", " : "", name, op);
+		n += (size_t)snprintf(buffer + n, 512 - n, "%s%s=%s", i ? ", " : "", name, op);
 	}
-	if (n < 255)
+	text_fini(&object);
+	if (n < 511)
 		strcat(buffer, ")");
 	return buffer;
 }
@@ -133,8 +81,8 @@ static void print_states(struct page *p, const struct wait_analysis *w, const st
 	for (int i = WAIT_STATES - 1; i >= 0; i--) {
 		if (!w->all.ns[i])
 			continue;
-		table_text(&t, keys[i]);
-		table_text(&t, state_name(w, i));
+		table_text(&t, wait_state_keys[i]);
+		table_text(&t, wait_state_words(w, i));
 		table_number(&t, (int64_t)w->all.n[i]);
 		table_number(&t, (int64_t)w->all.ns[i]);
 		table_real(&t, share(w->all.ns[i], w->ns));
@@ -192,13 +140,13 @@ static void print_parts(struct page *p, const struct wait_analysis *w, const str
 		{ "max_at_ns", "that began", CELL_TIME },
 	};
 	struct table t = TABLE(columns);
-	char text[96];
+	char text[WAIT_CALL_BYTES];
 
 	for (uint32_t i = 0; i < w->parts.n; i++) {
 		const struct wait_part *part = &w->parts.at[i];
 
-		table_text(&t, keys[part->state]);
-		table_text(&t, state_name(w, part->state));
+		table_text(&t, wait_state_keys[part->state]);
+		table_text(&t, wait_state_words(w, part->state));
 		table_text(&t, where_text(w, part, text));
 		table_number(&t, (int64_t)part->n);
 		table_number(&t, (int64_t)part->ns);
@@ -210,18 +158,17 @@ static void print_parts(struct page *p, const struct wait_analysis *w, const str
 
 /* A slice of a path as text. */
 static const char *slice_text(const struct wait_analysis *w, uint8_t state, uint32_t call,
-			      struct wait_cause cause, char buffer[192])
+			      uint32_t object, struct wait_cause cause,
+			      char buffer[WAIT_SLICE_BYTES])
 {
-	const char *in = call ? " in " : "", *name = call ? w->calls.names[call - 1] : "";
-	char text[80];
+	char text[80], words[WAIT_CALL_BYTES];
+	const char *name = call ? w->calls.names[call - 1] : NULL;
 
-	if (state == WAIT_KERNEL || state == WAIT_BLOCKED)
-		snprintf(buffer, 192, "%s%s%s%s%s", state_name(w, state), in, name,
-			 cause.kind ? ", until " : "",
-			 cause.kind ? cause_text(w, cause, text) : "");
-	else
-		snprintf(buffer, 192, "%s", state_name(w, state));
-	return buffer;
+	if (name)
+		name = wait_call_words(name, &w->objects, state == WAIT_BLOCKED ? object : 0,
+				       words);
+	return wait_slice_words(w, state, name,
+				cause.kind ? wait_cause_words(w, cause, text) : NULL, buffer);
 }
 
 static void print_chain(struct page *p, const struct wait_analysis *w, const struct report *r)
@@ -236,7 +183,7 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 		{ "percent", "of blocked", CELL_PERCENT },
 	};
 	uint64_t whole = 0;
-	char name[48], text[192];
+	char name[48], text[WAIT_SLICE_BYTES];
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < w->chain.n; i++)
@@ -246,8 +193,9 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 
 		table_text(&t, thread_text(w->run.threads, part->thread, name));
 		table_number(&t, threads_at(w->run.threads, part->thread)->tid);
-		table_text(&t, keys[part->state]);
-		table_text(&t, slice_text(w, part->state, part->call, part->cause, text));
+		table_text(&t, wait_state_keys[part->state]);
+		table_text(&t,
+			   slice_text(w, part->state, part->call, part->object, part->cause, text));
 		table_number(&t, (int64_t)part->n);
 		table_number(&t, (int64_t)part->ns);
 		table_real(&t, share(part->ns, whole));
@@ -265,7 +213,7 @@ static void print_waits(struct page *p, const struct wait_analysis *w,
 		{ "waker", "woken by", CELL_TEXT },
 		{ "call", "in", CELL_TEXT },
 	};
-	char name[48], text[256], cause[80];
+	char name[48], text[512], cause[80];
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -279,7 +227,7 @@ static void print_waits(struct page *p, const struct wait_analysis *w,
 										 : wait->begin_ns));
 		table_text(&t, wait->waker	  ? thread_text(w->run.threads, wait->waker, name)
 			       : is_preempted	  ? "(preempted)"
-			       : wait->cause.kind ? cause_text(w, wait->cause, cause)
+			       : wait->cause.kind ? wait_cause_words(w, wait->cause, cause)
 			       : wait->is_woken	  ? "?"
 						  : "(not recorded)");
 		table_text(&t, arguments_text(w, wait, text));
@@ -295,7 +243,7 @@ static void print_path(struct page *p, const struct wait_analysis *w,
 		{ "depth", NULL, CELL_COUNT },	  { "thread", "thread", CELL_TEXT },
 		{ "tid", NULL, CELL_COUNT },	  { "what", "was", CELL_TEXT },
 	};
-	char name[48], text[192];
+	char name[48], text[WAIT_SLICE_BYTES];
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < wait->n_slices; i++) {
@@ -306,7 +254,8 @@ static void print_path(struct page *p, const struct wait_analysis *w,
 		table_number(&t, slice->depth);
 		table_text(&t, thread_text(w->run.threads, slice->thread, name));
 		table_number(&t, threads_at(w->run.threads, slice->thread)->tid);
-		table_text(&t, slice_text(w, slice->state, slice->call, slice->cause, text));
+		table_text(&t, slice_text(w, slice->state, slice->call, slice->object, slice->cause,
+					  text));
 	}
 	page_table(p, "path", "The longest wait, step by step", &t, r->limit);
 }
@@ -340,7 +289,7 @@ static void print_summary(struct page *p, const struct wait_analysis *w, const s
 {
 	const uint64_t *ns = w->all.ns;
 	const struct wait_part *most = NULL, *link = NULL;
-	char time[32], text[192], name[48], part_time[32];
+	char time[32], text[WAIT_SLICE_BYTES], name[48], part_time[32];
 
 	for (uint32_t i = 0; i < w->parts.n && !most; i++)
 		most = w->parts.at[i].state == WAIT_BLOCKED ? &w->parts.at[i] : NULL;
@@ -356,11 +305,7 @@ static void print_summary(struct page *p, const struct wait_analysis *w, const s
 	else
 		page_line(p, "%s, of %s together:", cmd_count_text(w->n_rows, "thread", text),
 			  duration_text(w->ns, time));
-	page_line(p,
-		  "  on a CPU %.1f %%, waiting for one %.1f %%, blocked %.1f %%, unknown %.1f %%",
-		  share(ns[WAIT_USER] + ns[WAIT_KERNEL] + ns[WAIT_IRQ], w->ns),
-		  share(ns[WAIT_RUNNABLE] + ns[WAIT_PREEMPTED], w->ns),
-		  share(ns[WAIT_BLOCKED], w->ns), share(ns[WAIT_UNKNOWN], w->ns));
+	page_line(p, "  %s", wait_share_words(ns, text));
 	if (most)
 		page_line(p, "  blocked longest in %s: %s",
 			  *where_text(w, most, text) ? where_text(w, most, text) : "?",
@@ -368,7 +313,7 @@ static void print_summary(struct page *p, const struct wait_analysis *w, const s
 	if (link)
 		page_line(p, "  meanwhile, most of all, %s was %s: %s",
 			  thread_text(w->run.threads, link->thread, name),
-			  slice_text(w, link->state, link->call, link->cause, text),
+			  slice_text(w, link->state, link->call, link->object, link->cause, text),
 			  duration_text(link->ns, part_time));
 }
 
@@ -376,19 +321,8 @@ static void print_missing(struct page *p, const struct wait_analysis *w)
 {
 	char count[64];
 
-	if (!w->has_wakeups)
-		page_line(p,
-			  "no wakeups were recorded, so the threads that woke others are unknown: "
-			  "record with -k sched");
-	if (!w->calls.has_entries)
-		page_line(
-			p,
-			"no system calls were recorded, so user and kernel time are not separated: "
-			"record with -k syscalls");
-	if (!w->irqs.has_hard && !w->irqs.has_vectors)
-		page_line(p,
-			  "no interrupts were recorded, so a thread that an interrupt met may be "
-			  "shown as a waker: record with -k irq");
+	for (int i = 0; wait_lack_words(w, i); i++)
+		page_line(p, "%s", wait_lack_words(w, i));
 	if (w->n_cut)
 		page_line(p, "left out because events were lost during them: %s",
 			  cmd_count_text(w->n_cut, "time", count));
@@ -412,9 +346,27 @@ static void print_missing(struct page *p, const struct wait_analysis *w)
 
 static int read_recording(void *analysis, const struct report *r, struct diag *d)
 {
-	const struct wait_question q = { r->tid, r->pid, r->a, r->b, r->n_slowest };
+	const struct wait_question q = { .tid = r->tid,
+					 .pid = r->pid,
+					 .a = r->a,
+					 .b = r->b,
+					 .n_slowest = r->n_slowest,
+					 .paths = r->paths,
+					 .n_paths = r->n_paths };
 
 	return wait_init(analysis, r->trace, &r->range, &q, d);
+}
+
+static int refuse_threads(const struct report *r)
+{
+	static const char rest[] = "this part of the recording has no such thread; "
+				   "`duet stats --by thread` lists its threads";
+
+	if (r->tid >= 0)
+		return cmd_error("report", "-t %" PRId64 ": %s", r->tid, rest);
+	if (r->pid >= 0)
+		return cmd_error("report", "-p %" PRId64 ": %s", r->pid, rest);
+	return cmd_error("report", "%s", rest);
 }
 
 static int check(const void *analysis, const struct report *r)
@@ -426,8 +378,7 @@ static int check(const void *analysis, const struct report *r)
 	if (r->a && (!w->n_classes_a || !w->n_classes_b))
 		return report_unknown(r, w->n_classes_a ? r->b : r->a);
 	if (!w->n_rows)
-		return cmd_error("report", "this part of the recording has no such thread; "
-					   "`duet stats --by thread` lists its threads");
+		return refuse_threads(r);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/runtime.h"
 #include "cmd/cmd.h"
+#include "cmd/doctor/explain.h"
 #include "cmd/record/options.h"
 #include "cmd/session/enable_graph.h"
 #include "cmd/session/tenant_sessions.h"
@@ -141,6 +142,9 @@ static int report(const struct arguments *a, const char *pattern, const struct e
 			"%u program%s left alone: in seccomp's strict mode an event would kill %s",
 			total->strict, total->strict == 1 ? "" : "s",
 			total->strict == 1 ? "it" : "them");
+	for (int i = 0; i < a->pids.n && !total->events; i++)
+		if (explain_process(a->verb, a->pids.at[i], true) != FIND_RECORDABLE)
+			return CMD_FAILED;
 	if (!total->events)
 		return cmd_error(
 			a->verb, "%s: no running program has such an event (duet list)%s", pattern,

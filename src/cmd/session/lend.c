@@ -20,6 +20,7 @@
 
 #include "base/service.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "kernel/tracefs/public.h"
 
 static const char help[] =
@@ -172,15 +173,14 @@ int cmd_lend(int argc, char **argv)
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (c == ':' || c == '?')
+			return options_refuse("lend", c, options, argv);
 		if (c == 'h')
 			return fputs(help, stdout) < 0;
 		if (c == SOCKET)
 			a.path = optarg;
 		else if (c == GROUP)
 			a.group = optarg;
-		else if (c != IDLE)
-			return cmd_usage("lend",
-					 c == ':' ? "an option lacks its value" : "no such option");
 		else if ((a.idle_s = (int)strtol(optarg, &end, 10)) < 1 || *end || a.idle_s > 86400)
 			return cmd_error("lend", "--idle %s: seconds, 1 to 86400", optarg);
 	}

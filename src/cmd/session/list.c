@@ -12,6 +12,10 @@
 #include "base/runtime.h"
 #include "base/schema.h"
 #include "cmd/cmd.h"
+#include "cmd/complete.h"
+#include "cmd/doctor/explain.h"
+#include "cmd/options.h"
+#include "cmd/pager.h"
 #include "cmd/session/list_functions.h"
 #include "cmd/session/list_probes.h"
 #include "collect/session/public.h"
@@ -21,12 +25,15 @@
 #include "duet/site.h"
 #include "elf/sites.h"
 #include "kernel/kernel.h"
+#include "kernel/select/candidates.h"
+#include "cmd/nearest.h"
+#include "rules/pattern.h"
 
 static const char help[] =
-	"usage: duet list [-p PID]...     traced programs of this user, their events: [x] enabled\n"
+	"usage: duet list [PID]...        traced programs of this user, their events: [x] enabled\n"
 	"       duet list [--all-users] [--containers]    as root: those of others as well\n"
 	"       duet list FILE...         the events in a program or library on disk\n"
-	"       duet list -k              the kernel's events, as duet and as tracefs name them\n"
+	"       duet list -k [PATTERN]    the kernel's events, as duet and as tracefs name them\n"
 	"       duet list -u FILE         functions of a program or library, for duet record -u\n"
 	"       duet list --usdt FILE     its markers of sys/sdt.h, for duet record --usdt\n"
 	"       duet list --functions FILE[:GLOB]    functions and marks that can be patched, for "
@@ -34,13 +41,24 @@ static const char help[] =
 	"  -p, --pid PID   only this process\n"
 	"  -k, --kernel    the kernel's events\n"
 	"  -u, --uprobe FILE, --usdt FILE    what may be probed in it\n"
+	"      --no-pager  on a terminal, do not show it page by page\n"
 	"      --functions FILE[:GLOB]       how each function can be patched, or why not\n"
-	"      --all-users, --containers    also programs of all users, and those in containers\n";
+	"      --all-users, --containers    also programs of all users, and those in containers\n"
+	"      --complete duet WORD...      for shells: what may stand for the last word, a line "
+	"each\n";
 
 struct listing {
 	struct abi_session_slots session_slots;
 	uint32_t programs;
 };
+
+/* Texts from programs. */
+static const char *shown(const char *text)
+{
+	static char buffer[8192];
+
+	return text_printable(buffer, sizeof buffer, text);
+}
 
 /* The sessions that record the program, as "  (default, web)". */
 static void print_sessions(const struct listing *l, const struct program *a,
@@ -74,7 +92,8 @@ static void print_event(const struct listing *l, const struct program *a,
 	if (!p || !schema_name(e->schema, strlen(e->schema), name, sizeof name))
 		return;
 	p = strchr(p + 1, ' ');
-	printf("  [%c] %s%s", e->enabled ? 'x' : ' ', name, p ? p : "");
+	printf("  [%c] %s", e->enabled ? 'x' : ' ', shown(name));
+	printf("%s", shown(p ? p : ""));
 	print_sessions(l, a, e);
 	putchar('\n');
 }
@@ -88,14 +107,15 @@ static int print_app(void *arg, struct program *a)
 
 	l->programs++;
 	if (pid > 0 && (uint32_t)pid != a->page.pid)
-		printf("%d (%u in its pid namespace) %s", (int)pid, a->page.pid, a->page.program);
+		printf("%d (%u in its pid namespace) %s", (int)pid, a->page.pid,
+		       shown(a->page.program));
 	else if (pid > 0)
-		printf("%d %s", (int)pid, a->page.program);
+		printf("%d %s", (int)pid, shown(a->page.program));
 	else
 		printf("%u (as it calls itself in its pid namespace) %s", a->page.pid,
-		       a->page.program);
+		       shown(a->page.program));
 	if (a->page.sessions[0])
-		printf("  (DUET_SESSION %s)", a->page.sessions);
+		printf("  (DUET_SESSION %s)", shown(a->page.sessions));
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
 		lost += a->page.session_slots[i].lost;
 	if (lost)
@@ -168,19 +188,26 @@ static int list_programs(const struct cmd_pids *pids, bool users, bool container
 
 		programs_each(dir, pids->n ? pids->at[i] : 0, print_app, &l);
 		if (pids->n && l.programs == before) {
+			enum find_state state = explain_process("list", pids->at[i], false);
+
 			close(dir);
-			return cmd_error("list", "-p %d: that process has no duet events",
-					 (int)pids->at[i]);
+			return state != FIND_RECORDABLE
+				       ? CMD_FAILED
+				       : cmd_error("list", "-p %d: it has ended", (int)pids->at[i]);
 		}
 	}
 	if (users || containers)
 		list_others(&l, dir, users, containers);
+	if (dir < 0 && pids->n)
+		return explain_process("list", pids->at[0], false), CMD_FAILED;
 	if (dir >= 0)
 		close(dir);
 	if (!l.programs)
 		printf("no traced program of yours is running: `duet record -- COMMAND` starts "
 		       "one, "
 		       "`duet list FILE` looks into one\n");
+	if (!pids->n && !users && !containers)
+		explain_running("list", NULL, false);
 	return 0;
 }
 
@@ -197,31 +224,90 @@ static void print_site(void *arg, const struct elf_site *s)
 			       : "   (not recordable: sizes and values must be plain numbers)");
 }
 
+struct file_listing {
+	const char *path;
+	bool is_begun;
+};
+
+/* The file's name first, unless it cannot be read at all. */
+static void print_first(void *arg, const struct elf_site *s)
+{
+	struct file_listing *of = arg;
+
+	if (!of->is_begun)
+		printf("%s\n", of->path);
+	of->is_begun = true;
+	print_site(NULL, s);
+}
+
 static int list_file(const char *path)
 {
+	struct file_listing of = { path, false };
 	struct diag d = { "" };
 	int n;
 
-	printf("%s\n", path);
-	n = elf_sites(path, print_site, NULL, &d);
+	if (access(path, F_OK))
+		return cmd_error("list",
+				 "%s: no such file; events of running programs: duet list, of the "
+				 "kernel: duet list -k %s",
+				 path, path);
+	n = elf_sites(path, print_first, &of, &d);
 	if (n < 0)
 		return cmd_error("list", "%s", d.text);
-	if (!n)
-		printf("  no duet events\n");
-	return 0;
+	explain_file("list", path);
+	return n ? 0 : CMD_FAILED;
 }
+
+struct kernel_listing {
+	const char *pattern; /* NULL: all */
+	struct nearest near;
+	uint32_t n;
+};
 
 static void print_kernel_event(void *arg, const char *event, const char *tracefs_name)
 {
-	(void)arg;
+	struct kernel_listing *l = arg;
+	if (l->pattern) {
+		const char *end = l->pattern + strlen(l->pattern);
+
+		nearest_try(&l->near, event);
+		if (strchr(l->pattern, ':'))
+			nearest_try(&l->near, tracefs_name);
+		if (!strncmp(event, "syscall_entry_", 14))
+			nearest_try(&l->near, event + 14);
+		if (!kernel_pattern_has(l->pattern, tracefs_name, event) &&
+		    !pattern_glob(l->pattern, end, tracefs_name,
+				  tracefs_name + strlen(tracefs_name)))
+			return;
+	}
+	l->n++;
 	printf("%-40s %s\n", event, tracefs_name);
 }
 
-static int list_kernel(void)
+static int list_kernel(const char *pattern)
 {
+	struct kernel_listing l = { .pattern = pattern, .near = { .wanted = pattern } };
 	struct diag d = { "" };
+	char text[NEAREST_MAX + 32];
 
-	return kernel_list(print_kernel_event, NULL, &d) ? cmd_error("list", "-k: %s", d.text) : 0;
+	if (pattern && *pattern == '!')
+		return cmd_error("list", "-k %s: a list leaves out nothing: name what to list",
+				 pattern);
+	if (kernel_list(print_kernel_event, &l, &d))
+		return cmd_error("list", "-k: %s", d.text);
+	return l.n ? 0
+		   : cmd_error("list", "-k %s: no event of the kernel is called so%s",
+			       pattern ? pattern : "",
+			       *l.near.best ? nearest_text(&l.near, text)
+			       : pattern && strchr(pattern, ':')
+				       ? ": events of applications: duet list"
+				       : ": duet list -k lists them, and '*part*' finds some");
+}
+
+/* A process, unless there is a file of that name. */
+static bool is_number(const char *argument)
+{
+	return *argument && !argument[strspn(argument, "0123456789")] && access(argument, F_OK);
 }
 
 int cmd_list(int argc, char **argv)
@@ -233,6 +319,7 @@ int cmd_list(int argc, char **argv)
 						 { "uprobe", required_argument, NULL, 'u' },
 						 { "usdt", required_argument, NULL, 'D' },
 						 { "functions", required_argument, NULL, 'F' },
+						 { "no-pager", no_argument, NULL, 'P' },
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	struct cmd_pids pids = { 0 };
@@ -240,8 +327,12 @@ int cmd_list(int argc, char **argv)
 	bool is_usdt = false, kernel = false, users = false, containers = false;
 	int c, status = 0;
 
+	if (argc > 1 && !strcmp(argv[1], "--complete"))
+		return complete_line(argc - 2, argv + 2);
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":p:ku:h", options, NULL)) != -1) {
+		if (c == ':' || c == '?')
+			return options_refuse("list", c, options, argv);
 		if (c == 'p') {
 			if (!cmd_add_pid("list", &pids, optarg))
 				return CMD_FAILED;
@@ -256,12 +347,11 @@ int cmd_list(int argc, char **argv)
 			is_usdt = c == 'D';
 		} else if (c == 'F') {
 			patched = optarg;
+		} else if (c == 'P') {
+			pager_disable();
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
-		} else {
-			return cmd_usage("list",
-					 c == ':' ? "an option lacks its value" : "no such option");
 		}
 	}
 	if ((users || containers) && geteuid())
@@ -275,16 +365,24 @@ int cmd_list(int argc, char **argv)
 				 "-u, --usdt and --functions go with no other option or file");
 	if (probed && patched)
 		return cmd_usage("list", "--functions goes with no other option");
+	if (kernel && argc - optind > 1)
+		return cmd_usage("list", "-k takes one pattern");
+	while (!kernel && optind < argc && is_number(argv[optind]))
+		if (!cmd_add_pid("list", &pids, argv[optind++]))
+			return CMD_FAILED;
+	pager_open();
 	if (patched)
-		return list_functions(patched);
-	if (probed)
-		return list_probes(probed, is_usdt);
-	if (kernel)
-		return list_kernel();
-	if (optind == argc)
-		return list_programs(&pids, users, containers);
-	for (; optind < argc; optind++)
-		if (list_file(argv[optind]))
-			status = CMD_FAILED;
+		status = list_functions(patched);
+	else if (probed)
+		status = list_probes(probed, is_usdt);
+	else if (kernel)
+		status = list_kernel(optind < argc ? argv[optind] : NULL);
+	else if (optind == argc)
+		status = list_programs(&pids, users, containers);
+	else
+		for (; optind < argc; optind++)
+			if (list_file(argv[optind]))
+				status = CMD_FAILED;
+	pager_close();
 	return status;
 }

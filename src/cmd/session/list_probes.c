@@ -12,9 +12,21 @@
 #include "symbol/each.h"
 #include "kernel/probe/public.h"
 
+struct probe_listing {
+	const char *path;
+	int n;
+};
+
+/* The file's name first, unless it cannot be read at all. */
+static void begin_line(struct probe_listing *l)
+{
+	if (!l->n++)
+		printf("%s\n", l->path);
+}
+
 static int print_function(void *arg, const struct each_function *f)
 {
-	(void)arg;
+	begin_line(arg);
 	printf("  %s\n", f->written ? f->written : f->name);
 	return 0;
 }
@@ -23,9 +35,9 @@ static int print_function(void *arg, const struct each_function *f)
 static int print_marker(void *arg, const struct elf_marker *m)
 {
 	struct text fetch = { 0 };
-	int *n = arg, n_left_out = kernel_fetch_operands(m->arguments, "", true, &fetch, NULL);
+	int n_left_out = kernel_fetch_operands(m->arguments, "", true, &fetch, NULL);
 
-	++*n;
+	begin_line(arg);
 	printf("  %s:%s%s%s", m->provider, m->name, fetch.size ? fetch.bytes : "",
 	       m->semaphore ? "  (semaphore)" : "");
 	if (n_left_out > 0)
@@ -39,15 +51,15 @@ int list_probes(const char *file, bool is_usdt)
 {
 	char path[PATH_MAX];
 	struct diag d = { "" };
-	int n = 0;
+	struct probe_listing l = { 0 };
 
 	if (!kernel_uprobe_file(file, path, sizeof path))
 		return cmd_error("list", "%s: there is no such file, command or library", file);
-	printf("%s\n", path);
-	if (is_usdt ? elf_markers(path, print_marker, &n, &d)
-		    : each_function(path, print_function, NULL, &d))
+	l.path = path;
+	if (is_usdt ? elf_markers(path, print_marker, &l, &d)
+		    : each_function(path, print_function, &l, &d))
 		return cmd_error("list", "%s", d.text);
-	if (is_usdt && !n)
-		printf("  no markers\n");
+	if (!l.n)
+		printf("%s\n  no %s\n", path, is_usdt ? "markers" : "functions");
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "base/runtime.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/public.h"
 
@@ -95,13 +96,12 @@ int cmd_rotate(int argc, char **argv)
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":s:h", options, NULL)) != -1) {
+		if (c == ':' || c == '?')
+			return options_refuse("rotate", c, options, argv);
 		if (c == 's')
 			wanted = optarg;
 		else if (c == 'h')
 			return fputs(help, stdout) < 0;
-		else
-			return cmd_usage("rotate",
-					 c == ':' ? "an option lacks its value" : "no such option");
 	}
 	if (optind < argc && !wanted)
 		wanted = argv[optind++];

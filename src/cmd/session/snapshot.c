@@ -22,13 +22,14 @@
 #include "base/runtime.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/public.h"
 #include "collect/tenant/public.h"
 #include "trace/public.h"
 
 static const char help[] =
-	"usage: duet snapshot [-s SESSION] [-o DIR] [--last TIME] [--max-size SIZE]\n"
+	"usage: duet snapshot [SESSION] [-o DIR] [--last TIME] [--max-size SIZE]\n"
 	"\n"
 	"Asks a flight recorder (`duet record --overwrite`, `duet collect --overwrite`) to write "
 	"the events it\n"
@@ -351,6 +352,8 @@ int cmd_snapshot(int argc, char **argv)
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":s:o:h", options, NULL)) != -1) {
+		if (c == ':' || c == '?')
+			return options_refuse("snapshot", c, options, argv);
 		if (c == 's')
 			a.session = optarg;
 		else if (c == 'o')
@@ -361,10 +364,9 @@ int cmd_snapshot(int argc, char **argv)
 			return CMD_FAILED;
 		else if (c == 'h')
 			return fputs(help, stdout) < 0;
-		else if (c == ':' || c == '?')
-			return cmd_usage("snapshot",
-					 c == ':' ? "an option lacks its value" : "no such option");
 	}
+	if (optind < argc && !a.session)
+		a.session = argv[optind++];
 	if (optind < argc)
 		return cmd_usage("snapshot", "no argument expected");
 	umask(0077); /* a snapshot is as private as its recording */

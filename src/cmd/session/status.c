@@ -11,6 +11,7 @@
 
 #include "base/runtime.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "cmd/session/status_print.h"
 #include "collect/session/public.h"
 #include "collect/tenant/public.h"
@@ -39,15 +40,16 @@ static const char help[] =
 	"(duet start) the sums, and a line for each PART: \"default@1000\", which is a NAME as "
 	"well.\n"
 	"\n"
+	"  -s, --session NAME    the same as NAME\n"
 	"      --json            for programs\n"
-	"  -w, --watch SECONDS   repeat, until Ctrl-C\n"
+	"  -w, --watch TIME      repeat after 500ms, 2s, 1m, until Ctrl-C; 2 is 2s\n"
 	"\n"
 	"The exit status is 1 if nothing records.\n";
 
 struct arguments {
 	const char *name; /* NULL: all */
 	bool is_json;
-	double watch_s; /* 0: once */
+	uint64_t watch_ns; /* 0: once */
 };
 
 /* ---------------------------------------------------------------- for programs */
@@ -200,8 +202,9 @@ static int run(const struct arguments *a)
 /* On a terminal each output replaces the one before; else an empty line separates them. */
 static int watch(const struct arguments *a)
 {
-	const struct timespec pause = { (time_t)a->watch_s,
-					(long)((a->watch_s - (double)(time_t)a->watch_s) * 1e9) };
+	int status;
+	const struct timespec pause = { (time_t)(a->watch_ns / 1000000000),
+					(long)(a->watch_ns % 1000000000) };
 	bool is_terminal = isatty(STDOUT_FILENO) && !a->is_json;
 
 	for (bool first = true;; first = false) {
@@ -209,46 +212,62 @@ static int watch(const struct arguments *a)
 			printf("\033[H\033[J");
 		else if (!first && !a->is_json)
 			putchar('\n');
-		run(a);
+		status = run(a);
 		if (fflush(stdout))
 			return CMD_FAILED;
+		if (status == CMD_FAILED && a->name && first)
+			return status;
 		nanosleep(&pause, NULL);
 	}
 }
 
-static int take_seconds(struct arguments *a, const char *text)
+static int refuse_time(const char *text)
+{
+	return cmd_error("status", "-w %s: the time between two looks, 100ms to 24h", text);
+}
+
+/* A bare number is of seconds. */
+static int take_time(struct arguments *a, const char *text)
 {
 	char *end;
 
-	a->watch_s = strtod(text, &end);
-	if (end != text && !*end && a->watch_s >= 0.1 && a->watch_s <= 86400)
-		return 0;
-	return cmd_error("status", "-w %s: seconds between two looks, 0.1 to 86400", text);
+	double seconds = strtod(text, &end);
+
+	if (end != text && !*end && seconds >= 0.1 && seconds <= 86400)
+		a->watch_ns = (uint64_t)(seconds * 1e9);
+	else if (end != text && !*end)
+		return refuse_time(text);
+	else if (!cmd_parse_time("status", text, &a->watch_ns))
+		return CMD_FAILED;
+	return a->watch_ns >= 100000000 && a->watch_ns <= 86400000000000 ? 0 : refuse_time(text);
 }
 
 int cmd_status(int argc, char **argv)
 {
 	static const struct option options[] = { { "json", no_argument, NULL, 'j' },
 						 { "watch", required_argument, NULL, 'w' },
+						 { "session", required_argument, NULL, 's' },
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	struct arguments a = { .is_json = false };
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":w:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":w:s:h", options, NULL)) != -1) {
+		if (c == ':' || c == '?')
+			return options_refuse("status", c, options, argv);
 		if (c == 'h')
 			return fputs(help, stdout) < 0;
 		if (c == 'j')
 			a.is_json = true;
-		else if (c != 'w')
-			return cmd_usage("status",
-					 c == ':' ? "an option lacks its value" : "no such option");
-		else if (take_seconds(&a, optarg))
+		else if (c == 's')
+			a.name = optarg;
+		else if (take_time(&a, optarg))
 			return CMD_FAILED;
 	}
-	if (argc - optind > 1)
+	if (argc - optind > !a.name)
 		return cmd_usage("status", "more than one session");
-	a.name = argv[optind];
-	return a.watch_s > 0 ? watch(&a) : run(&a);
+	if (optind < argc)
+		a.name = argv[optind];
+	return a.watch_ns ? watch(&a) : run(&a);
 }

@@ -3,27 +3,34 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/runtime.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/finding.h"
+#include "cmd/record/findings.h"
 #include "cmd/record/summary.h"
 #include "collect/session/public.h"
 #include "collect/tenant/public.h"
 
-static const char help[] = "usage: duet stop [NAME]...\n"
-			   "       duet stop --all\n\n"
-			   "Ends sessions (default: \"default\", or the only one that records), "
-			   "waits until their recordings are\n"
-			   "complete, and prints what they contain and what was lost.\n\n"
-			   "  -a, --all    all sessions of this user\n"
-			   "  -q, --quiet  no summary\n\n"
-			   "The exit status is 1 if nothing records.\n";
+static const char help[] =
+	"usage: duet stop [NAME]...\n"
+	"       duet stop --all\n\n"
+	"Ends sessions (default: \"default\", or the only one that records), "
+	"waits until their recordings are\n"
+	"complete, and prints what they contain and what was lost.\n\n"
+	"  -a, --all    all sessions of this user\n"
+	"  -q, --quiet  no summary\n"
+	"      --strict exit with 1 if anything that was asked for was not found\n"
+	"  -s, --session NAME  the same as NAME\n\n"
+	"The exit status is 1 if nothing records, or with --strict if anything was not found.\n";
 
 struct arguments {
-	bool all, is_quiet;
+	bool all, is_quiet, is_strict;
 };
 
 static bool is_live(const char *session)
@@ -51,15 +58,16 @@ static int ask(const char *session, struct cmd_answer *answer)
 		status = cmd_ask("stop", session, &t, &how, answer);
 	} while (status == CMD_ENDED && is_live(session));
 	if (status == CMD_ENDED)
-		return cmd_error("stop", "session %s ended before it told what it recorded",
+		return cmd_error("stop", "session %s ended before it reported what it recorded",
 				 session);
 	return status ? status : cmd_refused("stop", session, answer);
 }
 
-static int print(const struct cmd_answer *answer, bool is_quiet)
+static int print(const struct cmd_answer *answer, const struct arguments *a)
 {
 	struct recording_summary r = { .verb = "stop" };
 	struct stopped s;
+	char *rest = s.kernel_patterns, *pattern;
 
 	stopping_read(&answer->line, &s, &r.result);
 	r.path = s.path;
@@ -68,21 +76,26 @@ static int print(const struct cmd_answer *answer, bool is_quiet)
 	r.n_channels = s.n_channels;
 	for (int i = 0; i < s.n_channels; i++)
 		r.channels[i] = s.channels[i];
-	if (!is_quiet)
+	while ((pattern = strsep(&rest, ",")))
+		if (*pattern)
+			cmd_add_string(&r.kernel_patterns, pattern);
+	if (!a->is_quiet)
 		summary_print(&r);
+	findings_print(&r, a->is_quiet && !a->is_strict);
+	free(r.kernel_patterns.at);
 	if (r.result.trouble.text[0])
-		cmd_error("stop", "%s", r.result.trouble.text);
+		cmd_finding("stop", "%s", r.result.trouble.text);
 	if (*s.failed && strcmp(s.failed, r.result.trouble.text) != 0)
 		cmd_error("stop", "%s", s.failed);
 	return *s.failed ? CMD_FAILED : 0;
 }
 
-static int stop(const char *session, bool is_quiet)
+static int stop(const char *session, const struct arguments *a)
 {
 	struct cmd_answer answer;
 	int status = ask(session, &answer);
 
-	return status ? status : print(&answer, is_quiet);
+	return status ? status : print(&answer, a);
 }
 
 static bool is_among(const struct cmd_strings *names, const char *name)
@@ -102,7 +115,8 @@ static int select_sessions(const struct arguments *a, const struct cmd_strings *
 	for (int i = 0; i < n; i++) {
 		if (!is_among(live, wanted[i]))
 			return cmd_error("stop", "%s: no such session is recording", wanted[i]);
-		cmd_add_string(chosen, wanted[i]);
+		if (!is_among(chosen, wanted[i]))
+			cmd_add_string(chosen, wanted[i]);
 	}
 	if (n)
 		return 0;
@@ -139,33 +153,41 @@ static int run(const struct arguments *a, int n, char **wanted)
 		return 1;
 	}
 	for (int i = 0; i < chosen.n; i++) {
-		one = stop(chosen.at[i], a->is_quiet);
+		one = stop(chosen.at[i], a);
 		status = one > status ? one : status;
 	}
-	return status;
+	return cmd_findings_status(a->is_strict, status);
 }
 
 int cmd_stop(int argc, char **argv)
 {
-	static const struct option options[] = { { "all", no_argument, NULL, 'a' },
-						 { "quiet", no_argument, NULL, 'q' },
-						 { "help", no_argument, NULL, 'h' },
-						 { NULL, 0, NULL, 0 } };
+	static const struct option options[] = {
+		{ "all", no_argument, NULL, 'a' },    { "quiet", no_argument, NULL, 'q' },
+		{ "strict", no_argument, NULL, 'S' }, { "session", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },   { NULL, 0, NULL, 0 }
+	};
 	struct arguments a = { .all = false };
+	char *named = NULL;
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":aqh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":aqs:h", options, NULL)) != -1) {
+		if (c == ':' || c == '?')
+			return options_refuse("stop", c, options, argv);
 		if (c == 'h')
 			return fputs(help, stdout) < 0;
 		if (c == 'a')
 			a.all = true;
 		else if (c == 'q')
 			a.is_quiet = true;
-		else
-			return cmd_usage("stop", "no such option");
+		else if (c == 'S')
+			a.is_strict = true;
+		else if (c == 's')
+			named = optarg;
 	}
-	if (a.all && optind < argc)
+	if ((a.all || named) && optind < argc)
+		return cmd_usage("stop", a.all ? "either names or --all" : "either -s or names");
+	if (a.all && named)
 		return cmd_usage("stop", "either names or --all");
-	return run(&a, argc - optind, argv + optind);
+	return named ? run(&a, 1, &named) : run(&a, argc - optind, argv + optind);
 }

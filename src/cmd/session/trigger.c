@@ -7,6 +7,7 @@
 
 #include "base/runtime.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "cmd/session/tenant_sessions.h"
 #include "cmd/session/trigger.h"
 #include "collect/session/public.h"
@@ -217,9 +218,16 @@ static int run(struct arguments *a, const char *what, int n, char **rest)
 	int status;
 
 	if (!adds && !removes && !lists && strcmp(what, "watch"))
-		return cmd_usage("trigger", "add, list, remove or watch expected");
+		return cmd_error("trigger",
+				 "%s: add, list, remove or watch expected: `duet trigger --help` "
+				 "shows how it is used",
+				 what);
 	if ((adds || removes) && !n)
 		return cmd_usage("trigger", adds ? "no trigger given" : "no number given");
+	if (!adds && !removes && n == 1 && !a->session_wanted) {
+		a->session_wanted = *rest;
+		n = 0;
+	}
 	if (!adds && !removes && n)
 		return cmd_usage("trigger", "no argument expected");
 	status = select_events(a);
@@ -243,6 +251,8 @@ int cmd_trigger(int argc, char **argv)
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":s:n:h", options, NULL)) != -1) {
+		if (c == ':' || c == '?')
+			return options_refuse("trigger", c, options, argv);
 		if (c == 's') {
 			a.session_wanted = optarg;
 		} else if (c == 'n') {
@@ -253,9 +263,6 @@ int cmd_trigger(int argc, char **argv)
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
-		} else {
-			return cmd_usage("trigger",
-					 c == ':' ? "an option lacks its value" : "no such option");
 		}
 	}
 	if (optind == argc)

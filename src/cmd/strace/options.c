@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "abi/capture.h"
+#include "cmd/options.h"
 
 static const char help[] =
 	"usage: duet strace [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
@@ -156,7 +157,7 @@ static int take_times(struct strace_printer *p)
 }
 
 /* Refuses an option of strace that we do not have, and names the alternative. */
-static int refuse(int c)
+static int refuse(int c, const struct option *options, char *const *argv)
 {
 	static const struct {
 		char option;
@@ -177,7 +178,7 @@ static int refuse(int c)
 	for (size_t i = 0; c == '?' && i < sizeof others / sizeof *others; i++)
 		if (others[i].option == optopt)
 			return cmd_error("strace", "%s", others[i].instead);
-	return cmd_usage("strace", c == ':' ? "an option lacks its value" : "no such option");
+	return options_refuse("strace", c, options, argv);
 }
 
 /* Returns -1 to go on, else the exit status. */
@@ -277,7 +278,7 @@ static int take_option(struct strace *s, int c)
 		fputs(help, stdout);
 		return 0;
 	}
-	return refuse(c);
+	return -1;
 }
 
 static int check(const struct strace *s)
@@ -336,7 +337,8 @@ int strace_options(struct strace *s, int argc, char **argv)
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYzZe:E:P:s:S:o:n:a:i:p:h", options,
 				NULL)) != -1) {
-		status = take_option(s, c == 'h' ? OPT_HELP : c);
+		status = c == ':' || c == '?' ? refuse(c, options, argv)
+					      : take_option(s, c == 'h' ? OPT_HELP : c);
 		if (status >= 0)
 			return status;
 	}

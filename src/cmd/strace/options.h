@@ -28,7 +28,7 @@ struct strace {
 				       .column = 40,                                               \
 				       .limit = UINT64_MAX,                                        \
 				       .sort = "time" },                                           \
-			  .record = { .program = -1, .backend = KERNEL_BACKEND_AUTO },             \
+			  .record = { .child.program = -1, .backend = KERNEL_BACKEND_AUTO },       \
 			  .string_bytes = 32 })
 
 /* strace_options - parse the command line.  Returns -1 to go on; else the exit status, after the

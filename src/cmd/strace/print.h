@@ -12,7 +12,7 @@
 #include "analysis/syscalls/public.h"
 #include "analysis/public.h"
 #include "cmd/strace/filter.h"
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 
 enum strace_time {
 	STRACE_NO_TIME,

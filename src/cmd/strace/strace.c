@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -138,6 +139,11 @@ static int show_recording(struct strace *s)
 	if (!isatty(STDOUT_FILENO) || !s->printer.prints)
 		progress_begin("strace", t);
 	moments_resolve(&s->from, &s->to, t);
+	if (moments_check(&s->from, &s->to, t, &d)) {
+		progress_end();
+		trace_close(t);
+		return cmd_error("strace", "%s", d.text);
+	}
 	options.range = (struct pass_range){ s->from.is_given ? s->from.ns : INT64_MIN,
 					     s->to.is_given ? s->to.ns : INT64_MAX };
 	options.pids = s->record.pids.at;
@@ -161,16 +167,20 @@ static int show_recording(struct strace *s)
 
 /* ---------------------------------------------------------------- live */
 
-/* Waits for the next round. */
-static void wait_for_more(struct strace *s)
+/* Waits for the next round, or for the recorder's end: @recorder, a pidfd, is then closed. */
+static void wait_for_more(struct strace *s, int *recorder)
 {
-	struct pollfd p = { .fd = s->printer.out.fd };
+	struct pollfd p[2] = { { .fd = s->printer.out.fd }, { .fd = *recorder, .events = POLLIN } };
 
-	if (poll(&p, 1, REFRESH_MS) > 0) { /* only errors are polled */
-		if (p.revents & (POLLERR | POLLNVAL))
-			s->printer.out.is_over = true;
-		else
-			poll(NULL, 0, REFRESH_MS);
+	if (poll(p, 2, REFRESH_MS) <= 0)
+		return;
+	if (p[0].revents & (POLLERR | POLLNVAL)) { /* only errors are polled */
+		s->printer.out.is_over = true;
+	} else if (p[1].revents) {
+		close(*recorder);
+		*recorder = -1;
+	} else {
+		poll(NULL, 0, REFRESH_MS);
 	}
 }
 
@@ -179,14 +189,14 @@ static void pass_interrupts_on(struct strace *s)
 	static int n_passed;
 
 	if (is_stopped)
-		strace_record_interrupt(&s->record, 0);
+		recorder_child_interrupt(&s->record.child, 0);
 	for (; n_passed < n_interrupts; n_passed++)
-		strace_record_interrupt(&s->record, n_passed + 1);
+		recorder_child_interrupt(&s->record.child, n_passed + 1);
 }
 
 static int follow(struct strace *s, struct trace *t, struct pairing *j, struct diag *d)
 {
-	int grows, err;
+	int recorder = (int)syscall(SYS_pidfd_open, s->record.child.recorder, 0), grows, err;
 
 	for (;;) {
 		const struct trace_following *f;
@@ -203,8 +213,10 @@ static int follow(struct strace *s, struct trace *t, struct pairing *j, struct d
 		if (err || !grows || j->is_over || s->printer.out.is_over)
 			break;
 		pass_interrupts_on(s);
-		wait_for_more(s);
+		wait_for_more(s, &recorder);
 	}
+	if (recorder >= 0)
+		close(recorder);
 	if (!err && trace_following(t)->n_late)
 		fprintf(stderr, "duet strace: %" PRIu64 " events came too late to be shown\n",
 			trace_following(t)->n_late);
@@ -217,13 +229,13 @@ static int show_live(struct strace *s)
 {
 	const struct trace_options o = { .warn = warn, .follows = true };
 	struct pairing_options options = options_of(s);
-	const char *path = s->record.path;
+	const char *path = s->record.child.path;
 	struct pairing j = { .is_over = false };
 	struct diag d = { "" };
 	struct trace *t;
 	int status = 0;
 
-	options.command = s->record.program;
+	options.command = s->record.child.program;
 	if (trace_open(&t, &path, 1, &o, &d))
 		return cmd_error("strace", "%s", d.text);
 	if (pairing_open(&j, t, &options, &d)) {
@@ -258,8 +270,9 @@ static int run_live(struct strace *s)
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
 	status = show_live(s);
-	ended = strace_record_end(&s->record, status || s->printer.out.is_over ||
-						      s->printer.n_lines >= s->printer.limit);
+	ended = recorder_child_end(&s->record.child,
+				   status || s->printer.out.is_over ||
+					   s->printer.n_lines >= s->printer.limit);
 	return status ? status : ended;
 }
 

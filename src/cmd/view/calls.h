@@ -4,7 +4,7 @@
  * single events.
  *
  * The events that hold batches of calls come too; displays leave them out by default
- * (selection_is_batch()).  A recording without calls is read as trace_next() reads it.
+ * (trace_is_batch()).  A recording without calls is read as trace_next() reads it.
  */
 #ifndef CMD_VIEW_CALLS_H
 #define CMD_VIEW_CALLS_H

@@ -5,7 +5,7 @@
 #define CMD_VIEW_CSV_H
 
 #include "base/text.h"
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 #include "trace/public.h"
 
 struct csv {

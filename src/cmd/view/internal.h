@@ -9,7 +9,7 @@
 #include "cmd/selection.h"
 #include "cmd/view/calls.h"
 #include "cmd/view/csv.h"
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 #include "cmd/view/print.h"
 #include "cmd/view/view.h"
 
@@ -29,6 +29,7 @@ struct view {
 	struct moment from, to;
 	const char *patterns[VIEW_PATTERNS_MAX];
 	int n_patterns;
+	bool is_strict;	    /* a finding makes the exit status 1 */
 	bool *is_wanted;    /* by class number */
 	uint32_t n_classes; /* size of is_wanted */
 	const char *filter; /* NULL: none */

@@ -84,12 +84,12 @@ static void add_field(struct out *o, struct members *m, enum ctf_found found,
 {
 	bool opens = found == CTF_OPEN || found == CTF_OPEN_ARRAY;
 	bool closes = found == CTF_CLOSE || found == CTF_CLOSE_ARRAY;
-	bool is_elsewhere =
-		v->scope == CTF_CONTEXT && !m->depth && v->name && view_is_shown_elsewhere(v->name);
+	bool is_elsewhere = v->scope == CTF_CONTEXT && !m->depth && v->name &&
+			    field_is_shown_elsewhere(v->name);
 
 	out_room(o);
 	if (m->is_short && !m->depth)
-		is_elsewhere |= view_is_left_out(v->scope, v->name);
+		is_elsewhere |= field_is_left_out(v->scope, v->name);
 	if (m->skipped || v->is_hidden || is_elsewhere) {
 		m->skipped += opens && !closes ? 1 : closes ? -1 : 0;
 		return;
@@ -138,7 +138,11 @@ bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope 
 
 	ctf_walk_event(&w, e->ctf, scope);
 	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && v.scope == scope) {
-		if (!is_open && v.name && !v.is_hidden && !view_is_left_out(scope, v.name)) {
+		if (field_is_nothing(&w, found, &v)) {
+			ctf_walk_next(&w, &v); /* its end */
+			continue;
+		}
+		if (!is_open && v.name && !v.is_hidden && !field_is_left_out(scope, v.name)) {
 			out_bytes(o, before, strlen(before));
 			out_byte(o, '{');
 			is_open = true;

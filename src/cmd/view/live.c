@@ -22,6 +22,7 @@ static const char help[] =
 	"happen, until the recording ends or Ctrl-C.  Without SESSION: of the only session that "
 	"records.  DIRECTORY\n"
 	"is a recording on this machine, also one that a relay writes.\n\n"
+	"  -s, --session NAME  the same as SESSION\n"
 	"  --begin      from the recording's beginning, not from now\n"
 	"  --at HOST[:PORT]  a recording that a relay there (duet relay --watch) receives: SESSION "
 	"is HOST, NAME,\n"
@@ -85,6 +86,16 @@ static int take_remote_option(struct live *l, char **argv, int *i)
 	return size != NULL;
 }
 
+/* The session of -s NAME, -sNAME, --session NAME or --session=NAME at argv[*i]; else NULL. */
+static const char *session_of(char **argv, int *i)
+{
+	const char *value = value_of("--session", argv, i);
+
+	if (!value && !strncmp(argv[*i], "-s", 2))
+		value = argv[*i][2] ? argv[*i] + 2 : argv[*i + 1] ? argv[++*i] : NULL;
+	return value;
+}
+
 /* Whether @arg is an option of duet live, not of duet view. */
 static bool take_own_option(struct live *l, const char *arg)
 {
@@ -119,13 +130,13 @@ static int refuse_sent(const char *path)
 /* @args: the arguments without options and their values. */
 static int resolve(char *const *args, int n, char paths[][PATH_MAX], const char **at)
 {
-	int status = n ? 0 : live_session(NULL, paths[0]);
+	int status = n ? 0 : live_session("live", NULL, paths[0]);
 
 	for (int i = 0; i < n && !status; i++)
 		if (is_directory(args[i]))
 			snprintf(paths[i], PATH_MAX, "%s", args[i]);
 		else
-			status = live_session(args[i], paths[i]);
+			status = live_session("live", args[i], paths[i]);
 	for (int i = 0; i < (n ? n : 1) && !status; i++) {
 		status = refuse_sent(paths[i]);
 		at[i] = paths[i];
@@ -158,6 +169,7 @@ int cmd_live(int argc, char **argv)
 	struct live l = { .at.most_bytes = 64 << 20 };
 	const struct tls_keys *k = &l.at.keys.o.keys;
 	int n_view = 1, n_args = 0, is_remote;
+	const char *session;
 
 	view[0] = argv[0]; /* kept until exit */
 	for (int i = 1; i < argc; i++) {
@@ -168,6 +180,13 @@ int cmd_live(int argc, char **argv)
 			return CMD_FAILED;
 		if (is_remote || take_own_option(&l, argv[i]))
 			continue;
+		session = session_of(argv, &i);
+		if (session) {
+			args[n_args++] = (char *)session;
+			continue;
+		}
+		if (!strcmp(argv[i], "-s") || !strcmp(argv[i], "--session"))
+			return cmd_usage("live", "-s: an option lacks its value");
 		if (*argv[i] != '-') {
 			args[n_args++] = argv[i];
 			continue;

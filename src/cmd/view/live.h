@@ -9,8 +9,8 @@
 #include "cmd/remote/send.h"
 
 /* live_session - store the absolute directory that session @wanted, or the only one, records into.
- * Returns 0; or CMD_FAILED after reporting the reason, such as a flight recorder. */
-int live_session(const char *wanted, char path[PATH_MAX]);
+ * Returns 0; or CMD_FAILED after reporting the reason as @verb, such as a flight recorder. */
+int live_session(const char *verb, const char *wanted, char path[PATH_MAX]);
 
 /* live_serve - serve the recordings @paths to viewers that use lttng-live.  Ends after a signal, or
  * when all recordings have ended and no viewer is attached.  @address: [ADDRESS]:PORT, or NULL. */

@@ -18,7 +18,7 @@
 #include "collect/session/public.h"
 
 /* @channel: its number, or -1 for the session. */
-static int ask(const char *name, int channel, struct cmd_answer *answer)
+static int ask(const char *verb, const char *name, int channel, struct cmd_answer *answer)
 {
 	const struct cmd_asking options = { .passed = -1, .timeout_s = CMD_TIMEOUT_S };
 	struct text t = { 0 };
@@ -27,31 +27,32 @@ static int ask(const char *name, int channel, struct cmd_answer *answer)
 	json_line_add_text(&t, "verb", "status");
 	if (channel >= 0)
 		json_line_add_number(&t, "channel", (uint64_t)channel);
-	status = cmd_ask("live", name, &t, &options, answer);
-	return status ? status : cmd_refused("live", name, answer);
+	status = cmd_ask(verb, name, &t, &options, answer);
+	return status ? status : cmd_refused(verb, name, answer);
 }
 
-static int find_path(const char *name, const struct cmd_answer *answer, char path[PATH_MAX])
+static int find_path(const char *verb, const char *name, const struct cmd_answer *answer,
+		     char path[PATH_MAX])
 {
 	char recording[PATH_MAX], cwd[PATH_MAX] = "", link[64];
 	uint64_t pid = 0;
 
 	if (!json_line_text(&answer->line, "path", recording, sizeof recording) ||
 	    !json_line_number(&answer->line, "pid", &pid))
-		return cmd_error("live", "session %s does not say where it records to", name);
+		return cmd_error(verb, "session %s does not say where it records to", name);
 	snprintf(link, sizeof link, "/proc/%" PRIu64 "/cwd", pid);
 	if (*recording != '/' && readlink(link, cwd, sizeof cwd - 1) < 0)
-		return cmd_error("live",
+		return cmd_error(verb,
 				 "session %s records into %s, relative to an unknown directory: "
 				 "name the directory",
 				 name, recording);
 	if (snprintf(path, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", recording) >= PATH_MAX)
-		return cmd_error("live", "session %s: the path is too long", name);
+		return cmd_error(verb, "session %s: the path is too long", name);
 	return 0;
 }
 
 /* Events of a flight recorder are in memory until a snapshot is taken. */
-static int refuse_flight_recorder(const char *name, uint64_t n_channels)
+static int refuse_flight_recorder(const char *verb, const char *name, uint64_t n_channels)
 {
 	char mode[32] = "", channel[ABI_CHANNEL_NAME_BYTES] = "";
 	struct cmd_answer answer;
@@ -59,7 +60,7 @@ static int refuse_flight_recorder(const char *name, uint64_t n_channels)
 	int status = 0;
 
 	for (uint64_t i = 0; i < n_channels && i < ABI_CHANNELS && !status; i++) {
-		status = ask(name, (int)i, &answer);
+		status = ask(verb, name, (int)i, &answer);
 		if (!status && json_line_text(&answer.line, "mode", mode, sizeof mode) &&
 		    !strcmp(mode, "overwrite")) {
 			json_line_text(&answer.line, "name", channel, sizeof channel);
@@ -70,18 +71,18 @@ static int refuse_flight_recorder(const char *name, uint64_t n_channels)
 		return status;
 	if (n_overwrite < n_channels) {
 		fprintf(stderr,
-			"duet live: channel %s of session %s is a flight recorder: duet snapshot "
+			"duet %s: channel %s of session %s is a flight recorder: duet snapshot "
 			"shows what it holds\n",
-			channel, name);
+			verb, channel, name);
 		return 0;
 	}
-	return cmd_error("live",
+	return cmd_error(verb,
 			 "session %s is a flight recorder: its events stay in memory\n"
 			 "  duet snapshot -s %s writes what it holds now, for duet view",
 			 name, name);
 }
 
-int live_session(const char *wanted, char path[PATH_MAX])
+int live_session(const char *verb, const char *wanted, char path[PATH_MAX])
 {
 	int dir = runtime_dir_open(false), status;
 	struct abi_session session;
@@ -89,26 +90,26 @@ int live_session(const char *wanted, char path[PATH_MAX])
 	uint64_t n_channels = 0;
 
 	if (dir < 0 && dir != -ENOENT)
-		return cmd_error("live", "cannot use the runtime directory: %s", strerror(-dir));
+		return cmd_error(verb, "cannot use the runtime directory: %s", strerror(-dir));
 	if (dir < 0 || (wanted && !session_is_live(dir, wanted)))
 		status = 1;
 	else
-		status = cmd_select_session("live", dir, wanted, &session);
+		status = cmd_select_session(verb, dir, wanted, &session);
 	if (dir >= 0)
 		close(dir);
 	if (status == 1)
-		return wanted ? cmd_error("live",
+		return wanted ? cmd_error(verb,
 					  "%s: no such session is recording, and no such directory",
 					  wanted)
-			      : cmd_error("live",
+			      : cmd_error(verb,
 					  "nothing records: `duet start` and `duet record` do");
 	if (!status)
-		status = ask(session.name, -1, &answer);
+		status = ask(verb, session.name, -1, &answer);
 	if (!status)
-		status = find_path(session.name, &answer, path);
+		status = find_path(verb, session.name, &answer, path);
 	if (!status) {
 		json_line_number(&answer.line, "channels", &n_channels);
-		status = refuse_flight_recorder(session.name, n_channels);
+		status = refuse_flight_recorder(verb, session.name, n_channels);
 	}
 	return status;
 }

@@ -4,12 +4,14 @@
  *
  * `duet live` passes the same options to view_follow(), so errors name the verb of struct view.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "cmd/view/internal.h"
 
 static const char usage[] =
@@ -19,6 +21,7 @@ static const char usage[] =
 	"  --calls WHAT calls of programs: line (the default; one each, at its end), both (entry "
 	"and\n"
 	"               exit), none; with -e or -f they are shown only if asked for\n"
+	"  --strict     exit with 1 if no event is shown\n"
 	"  --no-pager   on a terminal, do not show it page by page\n"
 	"  --follow     print new events until the recording ends; see also duet live\n";
 
@@ -35,12 +38,14 @@ enum {
 	OPT_COLUMNS,
 	OPT_COLOR,
 	OPT_NO_PAGER,
-	OPT_FOLLOW
+	OPT_FOLLOW,
+	OPT_STRICT
 };
 
 static int take_option(struct view *v, int c)
 {
 	char *end;
+	int n;
 
 	switch (c) {
 	case OPT_JSON:
@@ -65,8 +70,8 @@ static int take_option(struct view *v, int c)
 		return 0;
 	case OPT_LIMIT:
 		v->limit = strtoull(optarg, &end, 10);
-		return *end || end == optarg || *optarg == '-'
-			       ? view_fail(v, "--limit takes a number")
+		return *end || end == optarg || *optarg == '-' || !v->limit
+			       ? view_fail(v, "--limit takes a number, from 1")
 			       : 0;
 	case OPT_FROM:
 		return moment_parse(optarg, &v->from)
@@ -87,19 +92,23 @@ static int take_option(struct view *v, int c)
 		v->has_no_pager = true;
 		return 0;
 	case 'e':
-		if (v->n_patterns == VIEW_PATTERNS_MAX)
-			return view_fail(v, "more than 64 patterns; join some with *");
-		v->patterns[v->n_patterns++] = optarg;
+		n = selection_add(v->patterns, v->n_patterns, VIEW_PATTERNS_MAX, optarg);
+		if (n < 0)
+			return view_fail(v, n == -EINVAL
+						    ? "-e: empty pattern"
+						    : "more than 64 patterns; join some with *");
+		v->n_patterns = n;
+		return 0;
+	case OPT_STRICT:
+		v->is_strict = true;
 		return 0;
 	case 'f':
 		if (v->filter)
 			return view_fail(v, "more than one -f; join them with && or ||");
 		v->filter = optarg;
 		return 0;
-	case ':':
-		return cmd_usage(v->verb, "an option lacks its value");
 	}
-	return cmd_usage(v->verb, "no such option");
+	return 0;
 }
 
 int view_options(struct view *v, int argc, char **argv)
@@ -116,6 +125,7 @@ int view_options(struct view *v, int argc, char **argv)
 		{ "color", required_argument, NULL, OPT_COLOR },
 		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
 		{ "follow", no_argument, NULL, OPT_FOLLOW },
+		{ "strict", no_argument, NULL, OPT_STRICT },
 		{ "from", required_argument, NULL, OPT_FROM },
 		{ "to", required_argument, NULL, OPT_TO },
 		{ "help", no_argument, NULL, 'h' },
@@ -126,9 +136,11 @@ int view_options(struct view *v, int argc, char **argv)
 	optind = 0; /* another verb may have used getopt */
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":e:f:h", options, NULL)) >= 0) {
+		if (c == ':' || c == '?')
+			return options_refuse(v->verb, c, options, argv);
 		if (c == 'h') {
 			fputs(usage, stdout);
-			exit(0);
+			exit(cmd_written(v->verb, 0));
 		}
 		err = take_option(v, c);
 		if (err)

@@ -4,7 +4,7 @@
 #define CMD_VIEW_PRINT_H
 
 #include "cmd/view/style.h"
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 #include "cmd/view/template.h"
 #include "trace/public.h"
 
@@ -17,10 +17,10 @@ struct view_clock {	   /* the text of the current second, so that it is formatte
 	bool has_second;
 };
 
-struct view_symbols;
+struct addresses;
 
-struct view_texts {		      /* state shared by all lines for people */
-	struct view_symbols *symbols; /* NULL: addresses are not resolved */
+struct view_texts {		   /* state shared by all lines for people */
+	struct addresses *symbols; /* NULL: addresses are not resolved */
 	struct view_style style;
 	struct view_clock clock;
 	struct view_templates templates;
@@ -54,12 +54,5 @@ void view_call_members(struct out *o, const struct view_call *c);
  * nothing and return false. */
 bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope scope,
 		     const char *before);
-
-/* view_is_shown_elsewhere - whether a context is printed as process:thread already. */
-bool view_is_shown_elsewhere(const char *name);
-
-/* view_is_left_out - whether a context (enum ctf_scope) is printed elsewhere in the line, or needed
- * by tracer developers only.  @name: NULL for an element. */
-bool view_is_left_out(int scope, const char *name);
 
 #endif

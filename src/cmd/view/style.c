@@ -2,15 +2,12 @@
 /* cmd/view/style.c - parses --time, --columns and --color, and runs the pager. */
 #include "cmd/view/style.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/pager.h"
 
 bool view_style_time(struct view_style *l, const char *name)
 {
@@ -67,7 +64,7 @@ static bool is_colorful(void)
 {
 	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
 
-	return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") && !(no && *no);
+	return terminal_is_shown_to() && term && strcmp(term, "dumb") && !(no && *no);
 }
 
 bool view_style_color(struct view_style *l, const char *when)
@@ -86,55 +83,4 @@ bool view_style_color(struct view_style *l, const char *when)
 	l->lost = is_on ? "\033[31m" : "";
 	l->plain = is_on ? "\033[m" : "";
 	return true;
-}
-
-static void run_pager(const char *pager, const int ends[2])
-{
-	dup2(ends[0], STDIN_FILENO);
-	close(ends[0]);
-	close(ends[1]);
-	/* quit if it fits on one screen; keep colours; leave the text on the screen */
-	setenv("LESS", "FRX", 0);
-	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
-	_exit(127);
-}
-
-pid_t view_pager_open(void)
-{
-	const char *pager = getenv("DUET_PAGER");
-	int ends[2];
-	pid_t pid;
-
-	if (!pager)
-		pager = getenv("PAGER");
-	if (!pager)
-		pager = "less";
-	if (!isatty(STDOUT_FILENO) || !*pager || !strcmp(pager, "cat") || pipe(ends))
-		return 0;
-	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		run_pager(pager, ends);
-	close(ends[0]);
-	if (pid > 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		/* Ctrl-C is for the pager: without us it would lose its input */
-		signal(SIGINT, SIG_IGN);
-	}
-	close(ends[1]);
-	return pid > 0 ? pid : 0;
-}
-
-void view_pager_close(pid_t pager)
-{
-	int status = 0;
-
-	if (!pager)
-		return;
-	close(STDOUT_FILENO);
-	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
-		;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		cmd_error("view",
-			  "the pager cannot be run: set DUET_PAGER or PAGER, or use --no-pager");
 }

@@ -50,12 +50,4 @@ bool view_style_columns(struct view_style *l, const char *names);
  * not set. */
 bool view_style_color(struct view_style *l, const char *when);
 
-/*
- * view_pager_open - if standard output is a terminal, send it through $DUET_PAGER, $PAGER, or
- * less(1).  Returns the pager's process; 0 if there is none, and standard output is unchanged.
- */
-pid_t view_pager_open(void);
-/* view_pager_close - close the pager's input and wait for its end.  Accepts 0. */
-void view_pager_close(pid_t pager);
-
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cmd/view/print.h"
-#include "cmd/view/symbols.h"
+#include "trace/text/public.h"
 
 enum { TEXT_MAX = 16384, BEFORE_MAX = 512 };
 
@@ -72,7 +72,7 @@ static void build(struct builder *b, const struct view_templates *ts,
 	for (uint32_t i = 0; i < p->n_columns; i++) {
 		const struct ctf_op *op = p->columns[i];
 
-		if (view_is_left_out(op->scope, op->name))
+		if (field_is_left_out(op->scope, op->name))
 			continue;
 		if (op->scope != scope)
 			add(b, scope < 0 ? "{ " : " }, { ", scope < 0 ? 2 : 6);
@@ -104,7 +104,7 @@ static struct view_template *make(const struct view_templates *ts,
 		const struct ctf_op *op = class->program->columns[i];
 
 		if (op->name &&
-		    view_address_kind_of(op->name, op->name_size, op->scope == CTF_CONTEXT, true))
+		    address_kind_of(op->name, op->name_size, op->scope == CTF_CONTEXT, true))
 			return NULL; /* addresses are followed by names */
 	}
 	build(&b, ts, class);

@@ -9,7 +9,7 @@
 #ifndef CMD_VIEW_TEMPLATE_H
 #define CMD_VIEW_TEMPLATE_H
 
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 #include "trace/public.h"
 
 enum view_format { VIEW_SIGNED, VIEW_UNSIGNED, VIEW_TEXT, VIEW_OTHER, VIEW_END };

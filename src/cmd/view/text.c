@@ -5,7 +5,6 @@
  * The text of a second is formatted once, and a class with a template needs no walk: most lines are
  * a few copies.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -13,19 +12,7 @@
 #include "base/atomic.h"
 #include "cmd/cmd.h"
 #include "cmd/view/print.h"
-#include "cmd/view/symbols.h"
-
-bool view_is_shown_elsewhere(const char *name)
-{
-	static const char *const names[] = { "vpid", "vtid", "procname", "pid", "tid", NULL };
-
-	if (*name != 'v' && *name != 'p' && *name != 't')
-		return false;
-	for (const char *const *t = names; *t; t++)
-		if (!strcmp(name, *t))
-			return true;
-	return false;
-}
+#include "trace/text/public.h"
 
 /* Formats the second that contains @time_ns. */
 static void set_second(struct view_clock *c, enum view_time form, int64_t time_ns)
@@ -124,165 +111,6 @@ static void add_thread(struct out *o, const struct thread_identity *w)
 	out_byte(o, ' ');
 }
 
-static void add_integer(struct out *o, const struct ctf_value *v)
-{
-	uint64_t mask = v->size_bits < 64 ? (1ull << v->size_bits) - 1 : UINT64_MAX;
-
-	if (v->base != 10)
-		out_base(o, v->u & mask, v->base);
-	else if (v->is_signed)
-		out_i64(o, v->i);
-	else
-		out_u64(o, v->u);
-}
-
-static void add_real(struct out *o, const struct ctf_value *v)
-{
-	if (isnan(v->real))
-		out_literal(o, "nan");
-	else if (isinf(v->real))
-		out_bytes(o, v->real < 0 ? "-inf" : "+inf", 4);
-	else
-		out_real(o, v->real, v->is_single);
-}
-
-/* Quotes a label that could be mistaken for other syntax. */
-static void add_label(struct out *o, const struct ctf_value *v)
-{
-	static const char word[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+/";
-	size_t n = v->label ? strlen(v->label) : 0;
-
-	if (!v->label)
-		out_byte(o, '?');
-	else if (n && strspn(v->label, word) == n)
-		out_text(o, v->label, n);
-	else
-		out_quoted(o, v->label, n);
-	out_literal(o, ": ");
-	add_integer(o, v);
-}
-
-static void add_value(struct out *o, enum ctf_found found, const struct ctf_value *v)
-{
-	switch (found) {
-	case CTF_INT:
-	case CTF_UINT:
-		return add_integer(o, v);
-	case CTF_REAL:
-		return add_real(o, v);
-	case CTF_TEXT:
-		return out_quoted(o, v->text, v->size);
-	case CTF_LABEL:
-		return add_label(o, v);
-	case CTF_OPEN:
-		return out_literal(o, "{");
-	case CTF_OPEN_ARRAY:
-		return out_literal(o, "[");
-	case CTF_CLOSE:
-		return out_literal(o, " }");
-	case CTF_CLOSE_ARRAY:
-		return out_literal(o, " ]");
-	case CTF_WALK_END:
-		return;
-	}
-}
-
-static bool is_opening(enum ctf_found f)
-{
-	return f == CTF_OPEN || f == CTF_OPEN_ARRAY;
-}
-
-static bool is_closing(enum ctf_found f)
-{
-	return f == CTF_CLOSE || f == CTF_CLOSE_ARRAY;
-}
-
-bool view_is_left_out(int scope, const char *name)
-{
-	return scope == CTF_CONTEXT && name &&
-	       (view_is_shown_elsewhere(name) || !strcmp(name, "flags") ||
-		!strcmp(name, "preempt"));
-}
-
-static bool is_left_out(const struct ctf_value *v)
-{
-	return v->is_hidden || view_is_left_out(v->scope, v->name);
-}
-
-/* Contexts come first, in braces of their own. */
-static void add_fields(struct out *o, const struct view_texts *t, const struct trace_event *e,
-		       const struct thread_identity *who)
-{
-	enum view_address_kind address = VIEW_ADDRESS_NONE;
-	struct ctf_value v;
-	struct ctf_walk w;
-	enum ctf_found found;
-	int depth = 0, skip_depth = -1, scope = -1;
-	const char *before = "";
-
-	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
-	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END) {
-		out_room(o);
-		if (is_closing(found) && --depth == skip_depth) {
-			skip_depth = -1;
-			continue;
-		}
-		if (skip_depth < 0 && !is_closing(found) && is_left_out(&v) && is_opening(found))
-			skip_depth = depth;
-		if (skip_depth >= 0 || (!is_closing(found) && is_left_out(&v))) {
-			depth += is_opening(found);
-			continue;
-		}
-		if (v.scope != scope) {
-			out_text(o, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
-			scope = v.scope;
-			before = " ";
-		}
-		if (!is_closing(found))
-			out_bytes(o, before, strlen(before));
-		if (v.name && !is_closing(found)) {
-			out_text(o, v.name, v.name_size);
-			out_literal(o, " = ");
-		}
-		add_value(o, found, &v);
-		if (v.name)
-			address = view_address_kind_of(v.name, v.name_size, v.scope == CTF_CONTEXT,
-						       e->stream->source->domain == TRACE_KERNEL);
-		if (address && (found == CTF_UINT || found == CTF_INT))
-			view_symbols_add(o, t->symbols, who->pid < 0 ? who->tid : who->pid,
-					 e->clock, v.u, address);
-		depth += is_opening(found);
-		before = is_opening(found) ? " " : ", ";
-	}
-	out_room(o);
-	if (scope != CTF_PAYLOAD)
-		out_text(o, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
-	out_literal(o, " }\n");
-}
-
-/* Numbers that are not plain decimal integers. */
-static void add_other(struct out *o, const struct ctf_op *op, const struct ctf_column *cell)
-{
-	struct ctf_value v = {
-		.u = cell->u,
-		.base = op->type->base,
-		.is_signed = op->is_signed,
-		.size_bits = (uint8_t)op->size_bits,
-	};
-
-	if (op->type->kind == CTF_FLOAT) {
-		v.is_single = op->size_bits == 32;
-		v.real = cell->real;
-		add_real(o, &v);
-	} else if (op->type->kind == CTF_ENUM) {
-		v.label = ctf_enum_label(op->type, v.u);
-		add_label(o, &v);
-	} else {
-		add_integer(o, &v);
-	}
-}
-
 static bool add_by_template(struct out *o, const struct view_template *t, const struct ctf_event *e)
 {
 	struct ctf_column columns[CTF_COLUMNS_MAX];
@@ -305,7 +133,7 @@ static bool add_by_template(struct out *o, const struct view_template *t, const 
 			out_quoted(o, c->text, c->size);
 			break;
 		case VIEW_OTHER:
-			add_other(o, e->class->program->columns[p->cell], c);
+			column_add(o, e->class->program->columns[p->cell], c);
 			break;
 		case VIEW_END:
 			return true;
@@ -368,10 +196,9 @@ void view_text(struct out *o, struct view_texts *t, const struct trace_event *e,
 	add_text(o, t->style.plain);
 	if (t->style.columns & VIEW_COLUMN_FIELDS) {
 		out_byte(o, ' ');
-		add_fields(o, t, e, w);
-	} else {
-		out_byte(o, '\n');
+		fields_add(o, t->symbols, e, w->pid < 0 ? w->tid : w->pid);
 	}
+	out_byte(o, '\n');
 }
 
 void view_text_call(struct out *o, struct view_texts *t, const struct trace_event *e,

@@ -17,11 +17,13 @@
 
 #include "cmd/selection.h"
 #include "cmd/cmd.h"
+#include "cmd/finding.h"
+#include "cmd/pager.h"
 #include "cmd/progress.h"
 #include "cmd/strace/strace.h"
 #include "cmd/view/internal.h"
 #include "cmd/view/print.h"
-#include "cmd/view/symbols.h"
+#include "trace/text/public.h"
 #include "cmd/view/view.h"
 #include "trace/filter/match.h"
 #include "trace/public.h"
@@ -51,12 +53,13 @@ static void mark_state(struct view *v)
 	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++)
 		for (const struct ctf_event_class *c = trace_source(v->trace, i)->meta->events; c;
 		     c = c->next)
-			v->is_wanted[c->number] |= selection_is_state_event(c->name);
+			v->is_wanted[c->number] |= trace_is_state_event(c->name);
 }
 
 static int select_by_events(struct view *v, struct diag *d)
 {
 	uint32_t n = trace_n_classes(v->trace);
+	const char *missing;
 	bool *is_wanted;
 
 	assert(n >= v->n_classes);
@@ -72,11 +75,8 @@ static int select_by_events(struct view *v, struct diag *d)
 		selection_mark_default(v->trace, v->is_wanted);
 	if (!v->n_patterns && (v->shows_state || v->form == AS_JSON))
 		mark_state(v);
-	for (int i = 0; i < v->n_patterns; i++)
-		if (!selection_mark(v->trace, v->patterns[i], v->is_wanted) &&
-		    !trace_may_grow(v->trace))
-			return selection_refuse(v->trace, v->patterns[i], d);
-	return 0;
+	missing = selection_mark_all(v->trace, v->patterns, v->n_patterns, v->is_wanted);
+	return missing && !trace_may_grow(v->trace) ? selection_refuse(v->trace, missing, d) : 0;
 }
 
 static bool has_several_hosts(const struct trace *t)
@@ -133,7 +133,7 @@ static int show_call(struct view *v, const struct view_call_item *c)
 
 static void count_hidden(struct view *v, const struct trace_event *e)
 {
-	if (selection_is_batch(e->ctf->class->name))
+	if (trace_is_batch(e->ctf->class->name))
 		v->n_batches++;
 	else
 		v->n_hidden++;
@@ -321,11 +321,20 @@ static int open_calls(struct view *v, struct diag *d)
 			       are_shown && !v->follows ? v->calls_form : VIEW_CALLS_NONE, d);
 }
 
+/* Nothing was printed: a typing error in a time or a filter looks like a quiet program. */
+static void report_none(const struct view *v)
+{
+	struct diag d = { "" };
+
+	selection_explain_none(v->trace, &v->from, &v->to, v->patterns, v->n_patterns, v->filter,
+			       &d);
+	cmd_finding(v->verb, "%s", d.text);
+}
+
 static int view(struct view *v)
 {
 	struct view_style *style = &v->texts.style;
 	struct diag d = { "no memory" };
-	pid_t pager = 0;
 	int err = names_open(&v->names, v->trace, &d);
 
 	if (!err)
@@ -348,13 +357,13 @@ static int view(struct view *v)
 	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted, v->calls.walk))
 		return view_fail(v, d.text);
 	if (!v->has_no_pager && !v->follows)
-		pager = view_pager_open();
+		pager_open();
 	if (!v->follows && !isatty(STDOUT_FILENO))
 		progress_begin(v->verb, v->trace);
 	err = v->follows ? follow(v, &d) : print_events(v, &d);
 	progress_end();
 	out_flush(&v->out);
-	view_pager_close(pager);
+	pager_close();
 	if (err)
 		return view_fail(v, d.text);
 	if (v->out.err) {
@@ -362,6 +371,8 @@ static int view(struct view *v)
 		return view_fail(v, d.text);
 	}
 	report_missing(v);
+	if (!v->follows && !v->n_shown && !v->out.is_over)
+		report_none(v);
 	return 0;
 }
 
@@ -375,7 +386,7 @@ static int run(struct view *v, const char *const *paths, int n)
 		return CMD_FAILED;
 	progress_hook(&o);
 	if (trace_open(&v->trace, paths, n, &o, &d) ||
-	    view_symbols_open(&v->texts.symbols, paths, n, &d)) {
+	    addresses_open(&v->texts.symbols, paths, n, &d)) {
 		trace_close(v->trace);
 		return view_fail(v, d.text);
 	}
@@ -385,7 +396,7 @@ static int run(struct view *v, const char *const *paths, int n)
 	csv_close(&v->csv);
 	view_calls_close(&v->calls);
 	out_fini(&v->out);
-	view_symbols_close(v->texts.symbols);
+	addresses_close(v->texts.symbols);
 	view_templates_close(&v->texts.templates);
 	names_close(v->names);
 	match_close(v->match);
@@ -423,5 +434,7 @@ int cmd_view(int argc, char **argv)
 	if (!status && v.form == AS_SYSCALLS)
 		return strace_view((const char *const *)argv + optind, argc - optind, &v.from,
 				   &v.to, v.limit);
-	return status ? status : run(&v, (const char *const *)argv + optind, argc - optind);
+	if (!status)
+		status = run(&v, (const char *const *)argv + optind, argc - optind);
+	return cmd_findings_status(v.is_strict, status);
 }

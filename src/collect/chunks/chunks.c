@@ -51,7 +51,7 @@ static bool name_inside(char to[PATH_MAX], const char *path, uint32_t n, const c
 	return snprintf(to, PATH_MAX, "%s/" PREFIX "%06u/%s", path, n, name) < PATH_MAX;
 }
 
-int trace_chunks_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_ns,
+int trace_chunks_finish(const char *path, uint32_t n, const struct trace_chunk_content *content,
 			struct diag *d)
 {
 	char file[PATH_MAX], fresh[PATH_MAX];
@@ -63,7 +63,8 @@ int trace_chunks_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_
 	    !name_inside(fresh, path, n, ".duet/.finished"))
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 	f = fopen(fresh, "we");
-	if (!f || fprintf(f, "%" PRIu64 " %" PRIu64 "\n", begin_ns, end_ns) < 0)
+	if (!f || fprintf(f, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", content->begin_ns,
+			  content->end_ns, content->sum.events, content->sum.bytes) < 0)
 		err = -errno;
 	if (f && fclose(f) && !err)
 		err = -errno;
@@ -104,14 +105,15 @@ static int add_file(const char *path, const struct stat *st, int type, struct FT
 
 static bool read_trace_chunk(const char *path, uint32_t n, struct trace_chunk *p)
 {
-	char file[PATH_MAX], text[64];
+	char file[PATH_MAX], text[128];
 	uint64_t begin_ns;
 
 	*p = (struct trace_chunk){ .number = n };
 	if (!name_inside(file, path, n, ".duet/finished") ||
 	    io_read_file(file, text, sizeof text) < 0)
 		return false;
-	if (sscanf(text, "%" SCNu64 " %" SCNu64, &begin_ns, &p->end_ns) != 2)
+	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &begin_ns, &p->end_ns,
+		   &p->sum.events, &p->sum.bytes) < 2)
 		p->end_ns = 0; /* corrupted: counts as old */
 	trace_chunks_path(file, sizeof file, path, n, NULL);
 	totals.base = strlen(file);
@@ -162,6 +164,19 @@ int trace_chunks_list(const char *path, struct trace_chunk **trace_chunks)
 		qsort(list, (size_t)n, sizeof *list, by_number);
 	*trace_chunks = list;
 	return n;
+}
+
+void trace_chunks_kept(const char *path, struct recorder_kept *kept)
+{
+	struct trace_chunk *p;
+	int n = trace_chunks_list(path, &p);
+
+	for (int i = 0; i < n; i++) {
+		kept->n++;
+		kept->events += p[i].sum.events;
+		kept->bytes += p[i].sum.bytes;
+	}
+	free(p);
 }
 
 /* ---------------------------------------------------------------- removal */

@@ -19,18 +19,22 @@
 
 #include "base/diag.h"
 #include "collect/options/options.h"
+#include "collect/options/result.h"
+#include "ctf/write/public.h"
 
 /* trace_chunks_path - the path of trace chunk @n.  0 or -ENAMETOOLONG. */
 int trace_chunks_path(char *to, size_t size, const char *path, uint32_t n, struct diag *d);
 /* trace_chunks_number - the number in a directory name, or 0. */
 uint32_t trace_chunks_number(const char *name);
 
-/*
- * trace_chunks_finish - write the file `finished`; @begin_ns and @end_ns since the Epoch.
- *
- * 0 or -errno.
- */
-int trace_chunks_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_ns,
+/* The file `finished`: four numbers. */
+struct trace_chunk_content {
+	uint64_t begin_ns, end_ns; /* since the Epoch */
+	struct ctf_sum sum;	   /* its events, and the bytes of its packets */
+};
+
+/* trace_chunks_finish - write the file `finished`.  0 or -errno. */
+int trace_chunks_finish(const char *path, uint32_t n, const struct trace_chunk_content *content,
 			struct diag *d);
 bool trace_chunks_is_finished(const char *path, uint32_t n);
 
@@ -39,6 +43,7 @@ struct trace_chunk {
 	uint32_t number;
 	uint64_t end_ns; /* since the Epoch */
 	uint64_t bytes;	 /* on disk */
+	struct ctf_sum sum;
 	bool is_packed;
 };
 
@@ -47,6 +52,9 @@ struct trace_chunk {
  * -errno.
  */
 int trace_chunks_list(const char *path, struct trace_chunk **trace_chunks);
+
+/* trace_chunks_kept - add those that are there to @kept. */
+void trace_chunks_kept(const char *path, struct recorder_kept *kept);
 
 /*
  * trace_chunks_count_old - of @n trace chunks, the oldest first, the number that exceed the limits.

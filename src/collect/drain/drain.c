@@ -103,6 +103,7 @@ int drain_append_packet(struct drain *d, struct output *o, const struct drain_ch
 		.end_ns = s->begin_ns + s->since_ns,
 		.discarded = lost,
 		.sequence = o->stream.sequence,
+		.n_events = counter_count(d->counter, body.iov_base, body.iov_len),
 		.cpu = s->cpu,
 		.n_body = 1,
 		.body = &body,
@@ -464,4 +465,13 @@ uint64_t drain_lost(const struct drain *d)
 	for (uint32_t i = 0; i < d->pool->n_slots; i++)
 		lost += load(&pool_slot(d->pool, i)->lost);
 	return lost;
+}
+
+uint64_t drain_too_large(const struct drain *d)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < d->pool->n_slots; i++)
+		n += load(&pool_slot(d->pool, i)->too_large);
+	return n;
 }

@@ -178,5 +178,7 @@ uint64_t drain_oldest_ns(struct drain *d);
 uint64_t drain_held_ns(const struct drain *d);
 /* Events refused so far, over all slots. */
 uint64_t drain_lost(const struct drain *d);
+/* The part of them that was larger than a chunk. */
+uint64_t drain_too_large(const struct drain *d);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "abi/session.h"
 #include "base/text.h"
+#include "collect/drain/count.h"
 #include "collect/drain/drain.h"
 #include "collect/drain/procnames.h"
 #include "collect/drain/interval.h"
@@ -45,6 +46,7 @@ struct drain {
 	struct output *cpus;
 	struct output *exclusive_streams;
 	uint32_t n_exclusive_streams;
+	struct counter *counter;
 	struct mark *marks;
 	struct drain_chunk *seen;
 	struct drain_chunk *at, *end; /* the part of `seen` that this pass has yet to write */

@@ -19,10 +19,11 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "elf/build_id.h"
 
-enum { IDS = 512 };
+enum { IDS = 512, LOOKED = 4096 };
 
 struct build_id { /* a file's build ID, cached by the file's identity */
 	unsigned long inode;
@@ -42,7 +43,8 @@ struct maps {
 	bool of_tenant;
 	size_t size; /* bytes written */
 	struct process processes[MAPS_PROCESSES_MAX];
-	unsigned next; /* slot to replace next */
+	unsigned next;	      /* slot to replace next */
+	pid_t looked[LOOKED]; /* at by maps_follow(), by their numbers modulo LOOKED */
 	struct build_id build_id[IDS];
 };
 
@@ -97,7 +99,8 @@ static const char *id_of(struct maps *m, const char *path, unsigned major, unsig
 }
 
 /*
- * Parses "begin-end r-xp offset major:minor inode   path" of /proc/PID/maps; keeps code of files.
+ * Parses "begin-end r-xp offset major:minor inode   path" of /proc/PID/maps; keeps code of files, and
+ * the stack.
  */
 static void add_line(struct maps *m, struct text *t, pid_t pid, const char *line)
 {
@@ -110,7 +113,7 @@ static void add_line(struct maps *m, struct text *t, pid_t pid, const char *line
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %lu %n", &begin, &end,
 		   rights, &offset, &major, &minor, &inode, &path) != 7 ||
-	    rights[2] != 'x' || !path || !line[path])
+	    !path || !line[path] || (rights[2] != 'x' && strcmp(line + path, "[stack]") != 0))
 		return;
 	/*
 	 * For a tenant's program, open the mapped file itself.  Its path may name another file in
@@ -203,6 +206,36 @@ void maps_join(struct maps *m, pid_t pid, uint64_t at_ns)
 	fflush(m->file);
 }
 
+static pid_t leader_of(pid_t tid)
+{
+	char path[64], text[1024];
+	const char *at;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	at = io_read_file(path, text, sizeof text) > 0 ? strstr(text, "\nTgid:") : NULL;
+	return at ? (pid_t)atoi(at + 6) : 0;
+}
+
+static bool is_known(const struct maps *m, pid_t pid)
+{
+	for (unsigned i = 0; i < MAPS_PROCESSES_MAX; i++)
+		if (m->processes[i].pid == pid)
+			return true;
+	return false;
+}
+
+void maps_follow(struct maps *m, pid_t tid, uint64_t at_ns)
+{
+	pid_t leader;
+
+	if (!m || tid <= 0 || m->looked[tid % LOOKED] == tid)
+		return;
+	m->looked[tid % LOOKED] = tid;
+	leader = leader_of(tid);
+	if (leader > 0 && !is_known(m, leader))
+		maps_join(m, leader, at_ns);
+}
+
 void maps_add(struct maps *m, const struct kernel_mapped *g)
 {
 	struct text t = { 0 };
@@ -225,8 +258,10 @@ static void check_process(struct maps *m, struct process *p, uint64_t at_ns)
 
 	if (p->pid && has_changed(p, &is_alive))
 		is_alive = write_mappings(m, p, at_ns);
-	if (!is_alive)
+	if (!is_alive) {
+		m->looked[p->pid % LOOKED] = 0;
 		p->pid = 0;
+	}
 }
 
 void maps_again(struct maps *m, uint64_t at_ns)

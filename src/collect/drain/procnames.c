@@ -125,7 +125,8 @@ void procnames_add(struct procnames *n, uint64_t at_ns, uint32_t vpid, pid_t pid
 		.pid = (uint32_t)pid,
 	};
 
-	snprintf(e.procname, sizeof e.procname, "%s", program);
+	/* As long as the kernel's names of threads: filters compare them in programs, too. */
+	snprintf(e.procname, sizeof e.procname, "%.15s", program);
 	for (char *p = e.procname; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = '_';
@@ -263,11 +264,22 @@ static int make_ready(struct procnames *n, struct ctf_writer *sink, struct diag 
 	return err;
 }
 
+static uint64_t count_stored(const struct text *t)
+{
+	struct stored_event e;
+	uint64_t n = 0;
+
+	for (size_t at = 0; next_event(t, at, &e); at += e.size)
+		n++;
+	return n;
+}
+
 int procnames_write(struct procnames *n, struct ctf_writer *sink, uint64_t lost, uint64_t now_ns,
 		    struct diag *d)
 {
 	struct iovec body = { n->text.bytes, n->text.size };
-	struct ctf_packet p = { .begin_ns = n->text.size ? n->begin_ns : now_ns,
+	struct ctf_packet p = { .n_events = count_stored(&n->text),
+				.begin_ns = n->text.size ? n->begin_ns : now_ns,
 				.end_ns = n->text.size ? n->end_ns : now_ns,
 				.discarded = lost,
 				.cpu = ABI_CPU_UNKNOWN,

@@ -73,11 +73,13 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	snprintf(d->prefix, sizeof d->prefix, "%s%s", o->name, *o->name ? "_" : "");
 	d->cpus = calloc(pool->n_cpus, sizeof *d->cpus);
 	d->exclusive_streams = calloc(DRAIN_EXCLUSIVE_STREAMS, sizeof *d->exclusive_streams);
+	d->counter = counter_open(o->contexts);
 	d->marks = calloc(pool->n_chunks, sizeof *d->marks);
 	d->seen = calloc(pool->n_chunks, sizeof *d->seen);
 	d->is_described = calloc(ABI_SCHEMAS, sizeof *d->is_described);
 	d->n_polled = drain_count_closed(d);
-	if (!d->cpus || !d->exclusive_streams || !d->marks || !d->seen || !d->is_described)
+	if (!d->cpus || !d->exclusive_streams || !d->counter || !d->marks || !d->seen ||
+	    !d->is_described)
 		err = diag_fail(diag, -ENOMEM, "no memory for the collector");
 	if (err)
 		drain_close(d);
@@ -125,6 +127,7 @@ void drain_close(struct drain *d)
 	drain_forget_copy(d);
 	free(d->cpus);
 	free(d->exclusive_streams);
+	counter_close(d->counter);
 	free(d->marks);
 	free(d->seen);
 	free(d->is_described);
@@ -169,6 +172,7 @@ int drain_describe(struct drain *d, struct diag *diag)
 		if (!t.size)
 			add_own_stream(d, &t);
 		schema_to_tsdl(&t, schema, size, d->class_id, i + 1);
+		counter_describe(d->counter, i + 1, schema, size);
 		d->is_described[i] = DESCRIBED_NOW;
 	}
 	if (t.failed)

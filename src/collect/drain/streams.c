@@ -59,6 +59,7 @@ int streams_open(struct streams **out, const struct streams_options *o, struct d
 	s->lost_before = o->lost_before;
 	s->sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	err = ctf_writer_open(&s->sink, &so, d);
+	s->sink.ledger = o->ledger;
 	if (!err)
 		err = ctf_writer_describe(&s->sink, header_tsdl, strlen(header_tsdl), d);
 	if (!err)
@@ -343,4 +344,10 @@ uint64_t streams_lost(const struct streams *s, uint32_t i)
 {
 	assert(i < s->n);
 	return drain_lost(s->drains[i]);
+}
+
+uint64_t streams_too_large(const struct streams *s, uint32_t i)
+{
+	assert(i < s->n);
+	return drain_too_large(s->drains[i]);
 }

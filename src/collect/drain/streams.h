@@ -34,7 +34,8 @@ struct streams_options {
 	bool resume; /* the pools were drained into another trace before: collect/resume.h,
 		      * collect/rotate.h */
 	uint64_t bytes_before,
-		lost_before; /* of earlier traces: bytes; losses that they reported */
+		lost_before;	   /* of earlier traces: bytes; losses that they reported */
+	struct ctf_ledger *ledger; /* enters each packet; lent; NULL: none */
 };
 
 /* streams_open - 0 or -errno. */
@@ -139,5 +140,7 @@ uint64_t streams_bytes(const struct streams *s);
 uint64_t streams_unwritten(const struct streams *s);
 /* Events refused so far by the pool of channel @i. */
 uint64_t streams_lost(const struct streams *s, uint32_t i);
+/* The part of them that was larger than a sub-buffer. */
+uint64_t streams_too_large(const struct streams *s, uint32_t i);
 
 #endif

@@ -18,17 +18,25 @@
 #include <stdint.h>
 
 #include "base/supervise.h"
+#include "collect/handover/counts.h"
 #include "collect/session/filters.h"
+#include "collect/findings/seen.h"
+#include "collect/options/losses.h"
 #include "collect/options/result.h"
 #include "collect/trigger/engine.h"
 
 /* What a worker leaves to its successor, in memory that it shares with the supervisor. */
 struct handover {
 	struct supervision supervision;
-	uint64_t lost_outside; /* events of programs that could not join and have ended */
+	struct counts apps, kernel; /* what is in the files */
+	bool is_copying; /* pools in overwrite mode are being written, which a successor repeats */
+	struct ctf_sum before_copy; /* of apps */
+	struct losses losses;	    /* the reasons and the program of lost_outside */
+	uint64_t lost_outside;	    /* events of programs that could not join and have ended */
 	uint32_t n_joined;
 	struct triggers_saved triggers;
 	struct filters_saved filters;
+	struct seen seen;
 	bool is_over;	/* the recording has ended with the result below; only resources must be
 			 * released */
 	bool is_closed; /* the last trace chunk is marked as finished; its files may have been
@@ -52,5 +60,11 @@ struct handover {
  */
 struct handover *handover_memory(void);
 void handover_forget(struct handover *k);
+
+/* handover_content - what trace chunk @number has, of applications and kernel. */
+static inline struct ctf_sum handover_content(const struct handover *k, uint32_t number)
+{
+	return ctf_ledger_plus(counts_of(&k->apps, number), counts_of(&k->kernel, number));
+}
 
 #endif

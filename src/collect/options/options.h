@@ -75,6 +75,12 @@ static inline bool calls_wanted(const struct calls_options *o)
 	return o->n_patterns || o->n_marks;
 }
 
+/* The recording so far, for on_second. */
+struct recorder_counts {
+	uint64_t events, bytes, lost; /* of applications and of the kernel, written to files */
+	uint64_t duration_ns;
+};
+
 struct recorder_event {
 	const char *pattern; /* "!pattern" excludes */
 	const char *filter;  /* an expression over its fields, or NULL */
@@ -97,6 +103,10 @@ struct recorder_options {
 	const char *selector;	/* conditions for all events: rules/selector.h; or NULL */
 	const pid_t *pids;	/* only these programs */
 	int n_pids;
+	bool ends_with_pids; /* recording ends when the last of `pids` has */
+	/* How long an event may stay outside of the files; 0: a second.  Less is for a reader that
+	 * follows, and costs a look at every open chunk as often. */
+	uint64_t unwritten_ns;
 	bool has_group; /* `group` may read the recording; else only its owner may */
 	gid_t group;
 	mode_t command_umask; /* of the command; the recorder's own keeps others out */
@@ -128,7 +138,14 @@ struct recorder_options {
 	 */
 	int (*on_ready)(void *arg, struct diag *d);
 	void *on_ready_arg;
-	pid_t *command_pid; /* receives the command's pid before on_ready is called; or NULL */
+	/*
+	 * Called once a second while the collector records, in its process and thread: it must not
+	 * wait.  Or NULL: then nothing is counted for it.
+	 */
+	void (*on_second)(void *arg, const struct recorder_counts *);
+	void *on_second_arg;
+	bool *kernel_records; /* receives, before on_ready, whether the kernel is recorded; or NULL */
+	pid_t *command_pid;   /* receives the command's pid before on_ready is called; or NULL */
 	/*
 	 * Record other users' programs, each user in separate memory: collect/tenant/supervisor.h.
 	 * Root only.

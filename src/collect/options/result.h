@@ -13,6 +13,8 @@
 
 #include "abi/session.h"
 #include "base/diag.h"
+#include "collect/options/losses.h"
+#include "collect/options/finding.h"
 
 /*
  * Results of the archiver (collect/chunks/archiver.h), in memory that the collectors and their
@@ -48,11 +50,17 @@ struct tenants_refused {
 		      * NUL */
 };
 
+/* Trace chunks that are on disk at the end; those of all users. */
+struct recorder_kept {
+	uint64_t n, events, bytes; /* bytes of their packets, before compression */
+};
+
 struct recorder_result {
 	uint64_t duration_ns;
-	uint64_t app_bytes, app_lost;
-	uint64_t channel_lost[ABI_CHANNELS]; /* part of app_lost */
-	uint64_t app_unwritten;		     /* bytes of events that could not be written to disk */
+	uint64_t app_events, app_bytes, app_lost; /* recorded, also what was removed since */
+	uint64_t channel_lost[ABI_CHANNELS];	  /* part of app_lost */
+	struct losses losses;			  /* why */
+	uint64_t app_unwritten; /* bytes of events that could not be written to disk */
 	uint64_t kernel_events, kernel_bytes, kernel_lost;
 	uint32_t programs;     /* programs that joined */
 	uint32_t tenants;      /* other users and containers that had some */
@@ -63,9 +71,11 @@ struct recorder_result {
 	char kernel_recorder[16];	 /* "bpf" or "ftrace": kernel/kernel.h */
 	struct diag kernel_no_bpf;	 /* why BPF is not used where it could be, or "" */
 	struct diag kernel_reason;	 /* why the kernel is not recorded, if requested */
+	struct findings findings;	 /* what it was asked for and did not find */
 	struct diag calls;		 /* patterns of functions that matched nothing, or "" */
 	uint32_t trace_chunks;		 /* finished, including those removed since; 0: no trace
 					  * chunks */
+	struct recorder_kept kept;	 /* of them */
 	struct archiver_status archiver; /* work done on them */
 	struct diag trouble;		 /* the first problem during the recording, or "" */
 	struct stopping stopping;	 /* clients that requested the end: the caller answers

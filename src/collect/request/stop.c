@@ -19,12 +19,19 @@ static const struct {
 	size_t offset;
 } counts[] = {
 	{ "duration_ns", offsetof(struct recorder_result, duration_ns) },
+	{ "app_events", offsetof(struct recorder_result, app_events) },
 	{ "app_bytes", offsetof(struct recorder_result, app_bytes) },
 	{ "app_lost", offsetof(struct recorder_result, app_lost) },
 	{ "app_unwritten", offsetof(struct recorder_result, app_unwritten) },
 	{ "kernel_events", offsetof(struct recorder_result, kernel_events) },
 	{ "kernel_bytes", offsetof(struct recorder_result, kernel_bytes) },
 	{ "kernel_lost", offsetof(struct recorder_result, kernel_lost) },
+	{ "kernel_lost_elsewhere", offsetof(struct recorder_result, losses.kernel_elsewhere) },
+	{ "kept", offsetof(struct recorder_result, kept.n) },
+	{ "kept_events", offsetof(struct recorder_result, kept.events) },
+	{ "kept_bytes", offsetof(struct recorder_result, kept.bytes) },
+	{ "packed_from_bytes", offsetof(struct recorder_result, archiver.plain_bytes) },
+	{ "packed_bytes", offsetof(struct recorder_result, archiver.compressed_bytes) },
 };
 enum { N_COUNTS = sizeof counts / sizeof *counts };
 
@@ -57,6 +64,57 @@ static void add_channels(struct text *t, const struct recorder_options *o,
 	json_line_add_text(t, "channel_lost", text);
 }
 
+/* "KIND<tab>SUBJECT<tab>LINE", one a line. */
+static void add_findings(struct text *t, const struct findings *f)
+{
+	struct text lines = { 0 };
+
+	for (uint32_t i = 0; i < f->n; i++)
+		text_addf(&lines, "%u\t%s\t%s\n", f->at[i].kind, f->at[i].subject, f->at[i].text);
+	if (f->n && !lines.failed)
+		json_line_add_text(t, "findings", lines.bytes);
+	if (f->more)
+		json_line_add_number(t, "more_findings", f->more);
+	text_fini(&lines);
+}
+
+/* As -k takes them. */
+static void add_kernel_patterns(struct text *t, const struct kernel_options *k)
+{
+	struct text all = { 0 };
+
+	for (int i = 0; i < k->n_patterns; i++)
+		text_addf(&all, "%s%s", i ? "," : "", k->patterns[i]);
+	if (k->n_patterns && !all.failed && all.size < STOPPED_PATTERNS_BYTES)
+		json_line_add_text(t, "kernel_patterns", all.bytes);
+	text_fini(&all);
+}
+
+/* Of each channel: limit, too large, sub-buffer, wait, whether memory was short, mode. */
+static void add_rooms(struct text *t, const struct recorder_options *o,
+		      const struct recorder_result *r)
+{
+	char text[ABI_CHANNELS * 100] = "";
+	size_t n = 0;
+
+	for (int i = 0; i < o->n_channels; i++) {
+		const struct losses_channel *c = &r->losses.channels[i];
+
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%llu:%llu:%u:%u:%d:%d",
+				      i ? "," : "", (unsigned long long)c->limit_bytes,
+				      (unsigned long long)c->too_large, c->chunk_bytes, c->wait_us,
+				      c->was_short, c->overwrites);
+	}
+	json_line_add_text(t, "channel_room", text);
+	n = 0;
+	*text = 0;
+	for (int i = 0; i < ABI_LOSSES; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%llu", i ? "," : "",
+				      (unsigned long long)r->losses.outside[i]);
+	json_line_add_text(t, "lost_outside", text);
+	add_text(t, "lost_program", r->losses.program);
+}
+
 static void add_result(struct text *t, const struct recorder_options *o,
 		       const struct recorder_result *r)
 {
@@ -66,8 +124,14 @@ static void add_result(struct text *t, const struct recorder_options *o,
 		json_line_add_number(t, counts[i].key,
 				     *(const uint64_t *)((const char *)r + counts[i].offset));
 	add_channels(t, o, r);
+	add_rooms(t, o, r);
+	json_line_add_number(t, "kernel_buffer", r->losses.kernel_buffer_kib);
 	json_line_add_number(t, "programs", r->programs);
 	json_line_add_number(t, "lives", r->n_collectors);
+	json_line_add_number(t, "pieces", r->trace_chunks);
+	json_line_add_number(t, "pieces_waiting", r->archiver.n_waiting);
+	json_line_add_number(t, "pieces_failures", r->archiver.n_failures);
+	add_text(t, "pieces_trouble", r->archiver.text);
 	text_addf(t, ",\"kernel\":%s,\"kernel_wanted\":%s,\"leaves\":%s",
 		  r->kernel_recorded ? "true" : "false", o->wants_kernel ? "true" : "false",
 		  o->leaves ? "true" : "false");
@@ -76,6 +140,8 @@ static void add_result(struct text *t, const struct recorder_options *o,
 	add_text(t, "kernel_recorder", r->kernel_recorder);
 	add_text(t, "kernel_no_bpf", r->kernel_no_bpf.text);
 	add_text(t, "trouble", r->trouble.text);
+	add_findings(t, &r->findings);
+	add_kernel_patterns(t, &o->kernel);
 }
 
 void stopping_answer(struct stopping *s, const struct recorder_options *o,
@@ -114,6 +180,49 @@ static void read_channels(const struct json_line *l, struct stopped *s, struct r
 	}
 }
 
+static void read_findings(const struct json_line *l, struct findings *f)
+{
+	char text[FINDINGS_MAX * sizeof(struct finding)], *rest = text, *line;
+	uint64_t more = 0;
+
+	read_text(l, "findings", text, sizeof text);
+	while (f->n < FINDINGS_MAX && (line = strsep(&rest, "\n")) && *line) {
+		struct finding *one = &f->at[f->n++];
+		const char *kind = strsep(&line, "\t"), *subject = strsep(&line, "\t");
+
+		one->kind = (uint32_t)strtoul(kind, NULL, 10);
+		snprintf(one->subject, sizeof one->subject, "%s", subject ? subject : "");
+		snprintf(one->text, sizeof one->text, "%s", line ? line : "");
+	}
+	if (json_line_number(l, "more_findings", &more))
+		f->more = (uint32_t)more;
+}
+
+static void read_rooms(const struct json_line *l, struct losses *to)
+{
+	char text[ABI_CHANNELS * 100], *rest = text, *one;
+	unsigned long long limit, too_large;
+	int was_short, overwrites;
+
+	read_text(l, "channel_room", text, sizeof text);
+	for (int i = 0; i < ABI_CHANNELS && (one = strsep(&rest, ",")); i++) {
+		struct losses_channel *c = &to->channels[i];
+
+		if (sscanf(one, "%llu:%llu:%u:%u:%d:%d", &limit, &too_large, &c->chunk_bytes,
+			   &c->wait_us, &was_short, &overwrites) != 6)
+			break;
+		c->limit_bytes = limit;
+		c->too_large = too_large;
+		c->was_short = was_short;
+		c->overwrites = overwrites;
+	}
+	read_text(l, "lost_outside", text, sizeof text);
+	rest = text;
+	for (int i = 0; i < ABI_LOSSES && (one = strsep(&rest, ",")); i++)
+		to->outside[i] = strtoull(one, NULL, 10);
+	read_text(l, "lost_program", to->program, sizeof to->program);
+}
+
 void stopping_read(const struct json_line *l, struct stopped *s, struct recorder_result *r)
 {
 	uint64_t n = 0;
@@ -128,11 +237,23 @@ void stopping_read(const struct json_line *l, struct stopped *s, struct recorder
 		r->programs = (uint32_t)n;
 	if (json_line_number(l, "lives", &n))
 		r->n_collectors = (uint32_t)n;
+	if (json_line_number(l, "pieces", &n))
+		r->trace_chunks = (uint32_t)n;
+	if (json_line_number(l, "pieces_waiting", &n))
+		r->archiver.n_waiting = (uint32_t)n;
+	if (json_line_number(l, "pieces_failures", &n))
+		r->archiver.n_failures = (uint32_t)n;
+	read_text(l, "pieces_trouble", r->archiver.text, sizeof r->archiver.text);
 	read_channels(l, s, r);
+	read_rooms(l, &r->losses);
+	if (json_line_number(l, "kernel_buffer", &n))
+		r->losses.kernel_buffer_kib = (uint32_t)n;
 	read_text(l, "path", s->path, sizeof s->path);
 	read_text(l, "failed", s->failed, sizeof s->failed);
 	read_text(l, "kernel_reason", r->kernel_reason.text, sizeof r->kernel_reason.text);
 	read_text(l, "kernel_recorder", r->kernel_recorder, sizeof r->kernel_recorder);
 	read_text(l, "kernel_no_bpf", r->kernel_no_bpf.text, sizeof r->kernel_no_bpf.text);
 	read_text(l, "trouble", r->trouble.text, sizeof r->trouble.text);
+	read_findings(l, &r->findings);
+	read_text(l, "kernel_patterns", s->kernel_patterns, sizeof s->kernel_patterns);
 }

@@ -23,13 +23,16 @@ bool stopping_add(struct stopping *s, int fd);
 void stopping_answer(struct stopping *s, const struct recorder_options *o,
 		     const struct recorder_result *r, const char *error);
 
+enum { STOPPED_PATTERNS_BYTES = 512 };
+
 /* A parsed answer; it owns its strings. */
 struct stopped {
 	char path[4096];
 	char failed[1024]; /* why the recording failed, or "" */
 	char channels[ABI_CHANNELS][ABI_CHANNEL_NAME_BYTES];
 	int n_channels;
-	bool wants_kernel, leaves; /* struct recorder_options */
+	char kernel_patterns[STOPPED_PATTERNS_BYTES]; /* of -k, between commas; "" if too many */
+	bool wants_kernel, leaves;		      /* struct recorder_options */
 };
 
 /* stopping_read - parse an answer; @r gets the members that it has. */

@@ -135,6 +135,8 @@ static int explain_nothing_recorded(const struct enable_result *total, pid_t pid
 int default_events_enable(const struct default_events *w, pid_t pid, bool has_kernel,
 			  struct diag *d)
 {
+	/* Another user's process, or that of a container, is its tenant collector's. */
+	bool is_here = pid && !w->options->all_users && !w->options->containers;
 	struct enable_result total = { 0 };
 
 	for (int i = 0; i < w->n_events; i++) { /* in order: the last match decides */
@@ -147,12 +149,12 @@ int default_events_enable(const struct default_events *w, pid_t pid, bool has_ke
 		total.events += s.events;
 		total.other_session += s.other_session;
 		total.strict += s.strict;
-		if (pid && !s.events && !s.other_session && !s.strict && !w->all &&
+		if (is_here && !s.events && !s.other_session && !s.strict && !w->all &&
 		    strcmp(p, CALLS_EVENTS) != 0 && strcmp(p, ARGUMENTS_EVENTS) != 0)
 			return diag_fail(d, -ENOENT,
 					 "%s: process %d has no such event (duet list -p %d shows "
 					 "its events)",
 					 p, (int)pid, (int)pid);
 	}
-	return pid ? explain_nothing_recorded(&total, pid, has_kernel, d) : 0;
+	return is_here ? explain_nothing_recorded(&total, pid, has_kernel, d) : 0;
 }

@@ -134,7 +134,7 @@ static enum permission get_permission(const struct abi_session *f, bool by_pid, 
 	/* A private session is not expected to record other programs: no error. */
 	if (!member_of(a->page.sessions, f->name, f->is_private && !by_pid))
 		return f->is_private && !by_pid ? NOT_ALLOWED : OTHER_SESSION;
-	if (has_strict_thread(program_pid(a)))
+	if (!a->page.is_prepared && has_strict_thread(program_pid(a)))
 		return STRICT_SECCOMP;
 	return take_session_slot(a, f) ? ALLOWED : NOT_ALLOWED;
 }

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,30 @@ static int make_room(struct filters *f, uint32_t n, struct diag *d)
 	return 0;
 }
 
+static void find_unknown(void *to, bool is_context, const char *name)
+{
+	char *unknown = to;
+
+	for (int i = 0; filter_context_name((enum filter_context)i); i++)
+		if (!strcmp(name, filter_context_name((enum filter_context)i)))
+			return;
+	if (is_context && !*unknown)
+		snprintf(unknown, ABI_FILTER_NAME_MAX + 1, "%s", name);
+}
+
+/* Fields differ from event to event; contexts are the same for all, so a wrong one never passes. */
+static int check_contexts(const struct filter_code *code, const char *text, struct diag *d)
+{
+	char unknown[ABI_FILTER_NAME_MAX + 1] = "";
+
+	filter_each_name(code, find_unknown, unknown);
+	return *unknown ? diag_fail(d, -EINVAL,
+				    "-f '%s': there is no context `$%s': $vpid, $vtid, $procname, "
+				    "$cpu_id, $ppid, $uid, $gid and $ip are",
+				    text, unknown)
+			: 0;
+}
+
 /* Stores the text first: a successor finds a text for each filter that programs have. */
 int filters_add(struct filters *f, struct session *s, const char *text, struct diag *d)
 {
@@ -51,6 +76,8 @@ int filters_add(struct filters *f, struct session *s, const char *text, struct d
 	one = &f->at[f->n];
 	one->is_known = true;
 	err = filter_compile(text, &one->code, d);
+	if (!err)
+		err = check_contexts(&one->code, text, d);
 	if (err)
 		return err;
 	strcpy(f->saved->text[f->n], text);

@@ -94,8 +94,22 @@ void pool_memory_adjust(struct pool_memory *s)
 	for (uint32_t i = 0; i < s->pool->n_chunks && more && s->n_parked && !s->is_short; i++)
 		if (is_parked(s, i)) {
 			s->is_short = !unpark(s, i);
+			s->was_short |= s->is_short;
 			more--;
 		}
+}
+
+bool pool_memory_grow(struct pool_memory *s, uint32_t n_least, uint32_t n_now)
+{
+	uint32_t n = s->pool->n_chunks;
+
+	s->n_least = n_least < n ? n_least : n;
+	for (uint32_t i = 0; i < n && n_now && n - s->n_parked < s->n_least && !s->is_short; i++)
+		if (is_parked(s, i)) {
+			s->is_short = !unpark(s, i);
+			n_now--;
+		}
+	return n - s->n_parked < s->n_least && !s->is_short;
 }
 
 bool pool_memory_is_calm(struct pool_memory *s)

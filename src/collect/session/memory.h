@@ -32,6 +32,7 @@ struct pool_memory {
 	uint64_t order;	    /* the pool's order at the last pool_memory_is_calm */
 	uint32_t calm;	    /* consecutive seconds with little use */
 	bool is_short;	    /* allocation failed; tried again when calm */
+	bool was_short;	    /* it has failed */
 };
 
 /*
@@ -39,6 +40,12 @@ struct pool_memory {
  * programs see the pool.  0 or -errno.
  */
 int pool_memory_begin(struct pool_memory *s, uint32_t n_least, struct diag *d);
+
+/*
+ * pool_memory_grow - from now on @n_least chunks have memory: back at most @n_now more of them.
+ * Returns whether more are to be backed. If memory is short, there are fewer.
+ */
+bool pool_memory_grow(struct pool_memory *s, uint32_t n_least, uint32_t n_now);
 
 /* pool_memory_adjust - before a pass: if more than half of the memory is in use, double it. */
 void pool_memory_adjust(struct pool_memory *s);

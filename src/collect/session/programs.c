@@ -88,6 +88,36 @@ static bool has_uncounted_losses(const struct program *a, const struct abi_sessi
 	return false;
 }
 
+/*
+ * Whether a collector that lives, other than that of @session, has yet to read the dead program's page:
+ * programs_reap.
+ */
+static bool is_awaited(const struct program *a, const struct abi_session *session)
+{
+	struct abi_session_slots s;
+
+	session_slots_read(a->dir, &s);
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		if (!ABI_EPOCH_IS_NONE(s.at[i].epoch) && !a->page.seen[i] &&
+		    !(session && s.at[i].epoch == session->epoch) &&
+		    session_is_live(a->dir, s.at[i].session))
+			return true;
+	return false;
+}
+
+/* Lets the session's collector read the dead program's page, once. */
+static void show_page(const struct program *a, const struct abi_session *session,
+		      const struct program_reader *last)
+{
+	const uint8_t seen = 1;
+
+	if (!last || a->page.seen[session->session_slot])
+		return;
+	last->read(last->arg, a);
+	(void)!pwrite(a->fd, &seen, sizeof seen,
+		      (off_t)(offsetof(struct abi_control, seen) + session->session_slot));
+}
+
 /* Visits the program of page @name if it is in use; otherwise removes the page. */
 static int visit_page(int dir, struct liveness *l, const char *name,
 		      int (*visit)(void *arg, struct program *a), void *arg)
@@ -103,7 +133,7 @@ static int visit_page(int dir, struct liveness *l, const char *name,
 		a.liveness = l;
 		if (liveness_is_used(fd))
 			result = visit(arg, &a);
-		else if (!has_uncounted_losses(&a, NULL))
+		else if (!has_uncounted_losses(&a, NULL) && !is_awaited(&a, NULL))
 			unlinkat(dir, name, 0);
 	}
 	if (fd >= 0)
@@ -159,7 +189,8 @@ int programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct program *a)
 }
 
 /* The losses that the page counts for the session; resets them, so that they are counted once. */
-static uint64_t take_losses(const struct program *a, const struct abi_session *f)
+static uint64_t take_losses(const struct program *a, const struct abi_session *f,
+			    const struct program_reader *last)
 {
 	const off_t at = (off_t)(offsetof(struct abi_control, session_slots) +
 				 f->session_slot * sizeof(struct abi_control_slot) +
@@ -169,6 +200,8 @@ static uint64_t take_losses(const struct program *a, const struct abi_session *f
 	if (!program_is_of(a, f) || pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost ||
 	    !lost || pwrite(a->fd, &none, sizeof none, at) != (ssize_t)sizeof none)
 		return 0;
+	if (last)
+		last->lost(last->arg, a, lost);
 	return lost;
 }
 
@@ -177,7 +210,7 @@ static uint64_t take_losses(const struct program *a, const struct abi_session *f
  * @session.
  */
 static uint64_t reap_page(int dir, const char *name, const struct abi_session *session,
-			  struct reaping *b)
+			  struct reaping *b, const struct program_reader *last)
 {
 	int fd = open_page(dir, name);
 	uint64_t lost = 0;
@@ -188,8 +221,9 @@ static uint64_t reap_page(int dir, const char *name, const struct abi_session *s
 	} else if (!read_page(dir, fd, &a)) {
 		remove_if_abandoned(dir, name);
 	} else {
-		lost = take_losses(&a, session);
-		if (!has_uncounted_losses(&a, session))
+		show_page(&a, session, last);
+		lost = take_losses(&a, session, last);
+		if (!has_uncounted_losses(&a, session) && !is_awaited(&a, session))
 			unlinkat(dir, name, 0);
 	}
 	if (fd >= 0)
@@ -197,7 +231,8 @@ static uint64_t reap_page(int dir, const char *name, const struct abi_session *s
 	return lost;
 }
 
-uint64_t programs_reap(int dir, const struct abi_session *session, struct reaping *b, uint32_t most)
+uint64_t programs_reap(int dir, const struct abi_session *session, struct reaping *b, uint32_t most,
+		       const struct program_reader *last)
 {
 	DIR *list = list_directory(dir);
 	uint32_t first = b->n_in_use;
@@ -208,7 +243,7 @@ uint64_t programs_reap(int dir, const struct abi_session *session, struct reapin
 		seekdir(list, b->at); /* if pages came and went meanwhile some are missed until
 				       * the next walk */
 	while (b->n_in_use - first < most && (name = next_page(list)))
-		lost += reap_page(dir, name, session, b);
+		lost += reap_page(dir, name, session, b, last);
 	if (name)
 		b->at = telldir(list);
 	else
@@ -300,7 +335,8 @@ static void empty_session_slot(const struct program *a, uint32_t session_slot)
 			program_set_enabled(a, i, session_slot, 0);
 }
 
-uint64_t programs_release(int dir, const struct abi_session *session)
+uint64_t programs_release(int dir, const struct abi_session *session,
+			  const struct program_reader *last)
 {
 	DIR *list = list_directory(dir);
 	struct program a;
@@ -313,15 +349,17 @@ uint64_t programs_release(int dir, const struct abi_session *session)
 		int fd = open_page(dir, name);
 
 		if (fd >= 0 && read_page(dir, fd, &a)) {
+			if (last)
+				last->read(last->arg, &a);
 			empty_session_slot(&a, session->session_slot);
-			lost += take_losses(&a, session);
+			lost += take_losses(&a, session, last);
 		}
 		if (fd >= 0)
 			close(fd);
 	}
 	if (list)
 		closedir(list);
-	return lost + programs_reap(dir, session, &all, UINT32_MAX);
+	return lost + programs_reap(dir, session, &all, UINT32_MAX, NULL);
 }
 
 static int visit_nothing(void *arg, struct program *a)
@@ -373,7 +411,7 @@ static void sweep_session_slot(int dir, const struct abi_session_slot *s, uint32
 	if (ABI_EPOCH_IS_NONE(s->epoch) ||
 	    (!strchr(s->session, '/') && session_is_live(dir, s->session)))
 		return;
-	programs_release(dir, &gone);
+	programs_release(dir, &gone, NULL);
 	session_slots_leave(dir, session_slot, s->epoch);
 }
 

@@ -117,11 +117,22 @@ void programs_follow(int dir, pid_t pid, const struct abi_session *session, bool
 /* programs_lost - events that live programs of the session could not deliver so far. */
 uint64_t programs_lost(int dir, const struct abi_session *session);
 
+/* A caller that reads a page for the last time: collect/findings/seen.h.  NULL: none does. */
+struct program_reader {
+	void (*read)(void *arg, const struct program *a);
+	/* It could not deliver @n events. */
+	void (*lost)(void *arg, const struct program *a, uint64_t n);
+	void *arg;
+};
+
 /*
  * programs_release - disable all events in the session's slot, at its end.  Returns the events that
  * those programs could not deliver.
+ *
+ * @last: reads each page before its events are disabled.
  */
-uint64_t programs_release(int dir, const struct abi_session *session);
+uint64_t programs_release(int dir, const struct abi_session *session,
+			  const struct program_reader *last);
 
 /* A walk over all pages, some in each call, repeated forever.  Initially zero. */
 struct reaping {
@@ -135,11 +146,12 @@ struct reaping {
  * programs_reap - remove pages that are no longer in use; continue after @most used ones with the
  * next call.
  *
- * Cheap enough for once a second: a used page costs one system call.  Returns the events that dead
- * programs could not deliver to @session.
+ * @last: reads each page of a dead program before it is removed.  Cheap enough for once a second: a
+ * used page costs one system call.  Returns the events that dead programs could not deliver to
+ * @session.
  */
-uint64_t programs_reap(int dir, const struct abi_session *session, struct reaping *b,
-		       uint32_t most);
+uint64_t programs_reap(int dir, const struct abi_session *session, struct reaping *b, uint32_t most,
+		       const struct program_reader *last);
 /* programs_joined - a program has joined. */
 void programs_joined(struct reaping *b);
 

@@ -3,6 +3,8 @@
 #ifndef COLLECT_SESSION_PUBLIC_H
 #define COLLECT_SESSION_PUBLIC_H
 
+#include "collect/session/container.h"
+#include "collect/session/liveness.h"
 #include "collect/session/programs.h"
 #include "collect/session/selectors.h"
 #include "collect/session/session.h"

@@ -13,6 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
+
+enum { GROW_MOST_NS = 1000000 }; /* a program that joins stands still meanwhile */
+
 /* False if it is not received: a program does not wait forever, and asks again. */
 static bool send_answer(const struct session *s, int fd, const struct ucred *peer, int error)
 {
@@ -80,6 +84,19 @@ static bool is_same_user_or_root(uid_t uid, const struct ucred *peer)
 	return peer->uid == uid || !peer->uid;
 }
 
+/*
+ * The pools of a command begin small, and grow from then on.  A program that joins sooner may write
+ * much in its first milliseconds, while this process waits for a CPU: it is answered a step later.
+ * All of the memory would take 26 ms, which a program must not stand still.
+ */
+static void prepare_for_first(struct session *s)
+{
+	uint64_t end_ns = monotonic_ns() + GROW_MOST_NS;
+
+	while (session_grow_memory(s) && monotonic_ns() < end_ns)
+		;
+}
+
 static enum session_event answer_join(struct session *s, int fd, struct abi_attach *q,
 				      const struct ucred *peer)
 {
@@ -88,6 +105,8 @@ static enum session_event answer_join(struct session *s, int fd, struct abi_atta
 
 	if (joined && s->on_join)
 		s->on_join(s->on_join_arg, peer->pid);
+	if (joined && !s->n_joined)
+		prepare_for_first(s);
 	joined &= send_answer(s, fd, peer, joined ? 0 : -EPROTO);
 	q->program[sizeof q->program - 1] = 0;
 	s->n_joined += joined;

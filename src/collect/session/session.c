@@ -28,9 +28,13 @@
 
 /*
  * A pool in overwrite mode has the first size; others begin with the second and grow to the third.
+ * That of a command begins with the fourth, because many commands end soon, and grows to the second
+ * from then on, in steps between other work.
  */
 #define FLIGHT_BYTES (64ull << 20)
 #define BEGIN_BYTES (64ull << 20)
+#define BEGIN_COMMAND_BYTES (8ull << 20)
+#define GROW_BYTES (2ull << 20)
 #define MOST_BYTES (256ull << 20)
 /* For tenants: there may be many, and most record little. */
 #define BEGIN_TENANT_BYTES (4ull << 20)
@@ -120,10 +124,11 @@ static int create_memory(struct session *s, uint64_t size, struct diag *d)
 static int create_pool(struct session *s, uint32_t i, const struct abi_pool *shape, struct diag *d)
 {
 	const struct session_channel *c = &s->channels[i];
-	uint64_t chunk = 1ull << shape->chunk_shift, begin = c->flight_recorder ? UINT32_MAX
-							     : s->tenant
-								     ? BEGIN_TENANT_BYTES / chunk
-								     : BEGIN_BYTES / chunk;
+	uint64_t chunk = 1ull << shape->chunk_shift,
+		 begin = c->flight_recorder   ? UINT32_MAX
+			 : s->tenant	      ? BEGIN_TENANT_BYTES / chunk
+			 : s->file.is_private ? BEGIN_COMMAND_BYTES / chunk
+					      : BEGIN_BYTES / chunk;
 	void *memory = (char *)s->session_memory + s->session_memory->channels[i].offset;
 	int err;
 
@@ -171,6 +176,21 @@ static int create_channels(struct session *s, const struct session_options *o, s
 	for (uint32_t i = 0; i < count_pools(s) && !err; i++)
 		err = create_pool(s, i, &shapes[i], d);
 	return err;
+}
+
+bool session_grow_memory(struct session *s)
+{
+	bool is_growing = false;
+
+	for (uint32_t i = 0; i < s->n_channels; i++) {
+		uint64_t chunk = s->pools[i].chunk_size;
+
+		if (!s->channels[i].flight_recorder && !s->tenant)
+			is_growing |=
+				pool_memory_grow(&s->supplies[i], (uint32_t)(BEGIN_BYTES / chunk),
+						 (uint32_t)(GROW_BYTES / chunk));
+	}
+	return s->is_growing = is_growing;
 }
 
 void session_adjust_memory(struct session *s, bool rest)
@@ -410,6 +430,8 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 		err = open_client_socket(s, d);
 	if (err)
 		session_close(s);
+	else
+		s->is_growing = s->file.is_private && !s->tenant;
 	return err;
 }
 
@@ -431,6 +453,7 @@ static void close_client_socket(struct session *s)
 
 void session_close(struct session *s)
 {
+	s->is_growing = false;
 	if (s->listen_fd >= 0)
 		release_name_and_slot(s);
 	close_client_socket(s);

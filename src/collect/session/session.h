@@ -76,6 +76,7 @@ struct session {
 	uint64_t session_slots_file; /* of session_slots_repair, collect/session/slots.h */
 	uint32_t pid_namespace;	     /* ours; 0: unknown */
 	uint32_t n_joined;
+	bool is_growing; /* session_grow_memory has more to do */
 	/* Called when a program joins, before it gets its answer and continues; or NULL. */
 	void (*on_join)(void *arg, pid_t pid);
 	void *on_join_arg;
@@ -151,6 +152,9 @@ void session_recount(struct session *s);
  * release what they no longer need.
  */
 void session_adjust_memory(struct session *s, bool rest);
+/* session_grow_memory - a step towards the memory that pools have once a program has joined. Returns
+ * whether more are needed: `is_growing`. */
+bool session_grow_memory(struct session *s);
 /* session_publish - replace session-<name> in the directory @dir. */
 int session_publish(int dir, const struct abi_session *file, struct diag *d);
 /*

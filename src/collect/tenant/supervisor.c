@@ -110,7 +110,12 @@ static void add_results(const struct tenant_supervisor *w, struct recorder_resul
 {
 	const struct tenant_supervisor_results *from = w->results;
 
+	r->app_events += load(&from->app_events);
 	r->app_bytes += load(&from->app_bytes);
+	r->kept.n += load(&from->kept.n);
+	r->kept.events += load(&from->kept.events);
+	r->kept.bytes += load(&from->kept.bytes);
+	r->trace_chunks += load(&from->trace_chunks);
 	r->app_lost += load(&from->app_lost);
 	r->app_unwritten += load(&from->app_unwritten);
 	r->programs += load(&from->programs);

@@ -91,7 +91,12 @@ static void take_results(struct watch *all, struct tenant_collector *w)
 	uint32_t programs = load(&from->programs);
 
 	assert(from && !w->group);
+	fetch_add(&to->app_events, load(&from->app_events));
 	fetch_add(&to->app_bytes, load(&from->app_bytes));
+	fetch_add(&to->kept.n, load(&from->kept.n));
+	fetch_add(&to->kept.events, load(&from->kept.events));
+	fetch_add(&to->kept.bytes, load(&from->kept.bytes));
+	fetch_add(&to->trace_chunks, load(&from->trace_chunks));
 	fetch_add(&to->app_lost, load(&from->app_lost));
 	fetch_add(&to->app_unwritten, load(&from->app_unwritten));
 	to->programs += programs;

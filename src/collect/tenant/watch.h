@@ -23,8 +23,9 @@ enum { TENANT_WATCH_GO = 'g', TENANT_WATCH_STOP = 's' }; /* orders, one byte eac
 
 /* Totals of all tenant collectors.  The tenant supervisor writes them, the recorder reads them. */
 struct tenant_supervisor_results {
-	uint64_t app_bytes, app_lost, app_unwritten;
-	uint32_t programs, tenants;
+	uint64_t app_events, app_bytes, app_lost, app_unwritten;
+	struct recorder_kept kept;
+	uint32_t programs, tenants, trace_chunks;
 	uint32_t has_ended;   /* the tenant supervisor ended normally */
 	uint32_t has_trouble; /* `trouble` holds the first problem */
 	struct diag trouble;

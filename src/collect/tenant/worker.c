@@ -105,6 +105,7 @@ static int run_recorder(struct tenant_worker *p, struct sender *s, struct record
 	o.clock = p->clock;
 	o.main_handover = p->main_handover;
 	o.wants_kernel = o.all_users = o.containers = false;
+	o.ends_with_pids = false; /* the main collector does, and ends this one */
 	o.on_ready = enter_sandbox;
 	o.on_ready_arg = p;
 	o.keep = true;
@@ -124,6 +125,9 @@ int tenant_worker_record(struct tenant_worker *p)
 		err = run_recorder(p, s, &result, &d);
 	if (s && !err && finish_sender(p, s, &unsent) && !result.trouble.text[0])
 		result.trouble = unsent;
+	p->results->app_events = result.app_events;
+	p->results->kept = result.kept;
+	p->results->trace_chunks = result.trace_chunks;
 	p->results->app_bytes = result.app_bytes;
 	p->results->app_lost = result.app_lost;
 	p->results->app_unwritten = result.app_unwritten;

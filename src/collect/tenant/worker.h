@@ -22,8 +22,9 @@ enum { TENANTS_MAX = 512 };
  * that took over its collector may write anything here.
  */
 struct tenant_worker_results {
-	uint64_t app_bytes, app_lost, app_unwritten;
-	uint32_t programs;
+	uint64_t app_events, app_bytes, app_lost, app_unwritten;
+	struct recorder_kept kept;
+	uint32_t programs, trace_chunks;
 	uint32_t has_ended; /* ended normally */
 	struct diag trouble;
 };

@@ -417,8 +417,9 @@ int trigger_parse(struct trigger *t, const char *text, struct diag *d)
 	arrow = find_arrow(t->text);
 	if (!arrow)
 		return diag_fail(d, -EINVAL,
-				 "trigger: \"CONDITION -> ACTION\" expected, such as "
-				 "'event shop:order if id > 9 -> snapshot'");
+				 "trigger: %.64s: \"CONDITION -> ACTION\" expected, such as "
+				 "'event shop:order if id > 9 -> snapshot'",
+				 text);
 	r.end = arrow;
 	err = read_condition(&r);
 	if (err)

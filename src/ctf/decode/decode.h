@@ -33,7 +33,7 @@ struct ctf_packet_info {
 	uint64_t instance;
 	uint32_t cpu; /* UINT32_MAX: unknown */
 	bool has_size, has_begin, has_end, has_sequence, has_discarded;
-	struct ctf_location content_at, packet_at, end_at;
+	struct ctf_location content_at, packet_at, begin_at, end_at, sequence_at, discarded_at;
 };
 
 /* Where and why decoding stopped. */

@@ -169,4 +169,17 @@ static inline int next_event(struct ctf_reader *r, struct ctf_event *e)
 	return 1;
 }
 
+/* Whether the field lies at a fixed distance from the event's begin; then its number. */
+static inline bool ctf_is_quick(const struct ctf_op *op)
+{
+	return op->is_first_run && op->code == OP_NUMBER && op->type->kind != CTF_FLOAT;
+}
+
+static inline int64_t ctf_quick_number(const struct ctf_event *e, const struct ctf_op *op)
+{
+	uint64_t base = vm_align(e->body_bits, e->class->program->align_bits);
+
+	return (int64_t)vm_number(e->packet, base + op->offset_bits, op);
+}
+
 #endif

@@ -10,6 +10,7 @@ static void note(struct ctf_packet_info *info, const char *name, uint64_t v,
 {
 	if (!strcmp(name, "timestamp_begin") || !strcmp(name, "=clock")) {
 		info->begin = v;
+		info->begin_at = place;
 		info->has_begin = true;
 	} else if (!strcmp(name, "timestamp_end")) {
 		info->end = v;
@@ -25,9 +26,11 @@ static void note(struct ctf_packet_info *info, const char *name, uint64_t v,
 		*size_seen |= 2;
 	} else if (!strcmp(name, "packet_seq_num")) {
 		info->sequence = v;
+		info->sequence_at = place;
 		info->has_sequence = true;
 	} else if (!strcmp(name, "events_discarded")) {
 		info->discarded = v;
+		info->discarded_at = place;
 		info->has_discarded = true;
 	}
 }

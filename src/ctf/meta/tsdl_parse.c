@@ -121,6 +121,14 @@ static const struct ctf_type *take_struct(struct tsdl *p, const char *key,
 	return v->type;
 }
 
+/* Another version may mean something else by the same words. */
+static bool take_version(struct tsdl *p, const struct tsdl_value *v)
+{
+	if (v->type || v->text || v->is_negative || v->number != 1)
+		tsdl_fail(p, "CTF of another major version than 1: duet reads 1.8 and 2");
+	return !p->err;
+}
+
 static void assign_trace(struct tsdl *p, void *object, const char *key, const struct tsdl_value *v)
 {
 	struct ctf_meta *m = object;
@@ -132,7 +140,7 @@ static void assign_trace(struct tsdl *p, void *object, const char *key, const st
 	else if (!strcmp(key, "packet.header"))
 		m->packet_header = take_struct(p, key, v);
 	else if (!strcmp(key, "major"))
-		m->has_major = true;
+		m->has_major = take_version(p, v);
 	else if (!strcmp(key, "minor"))
 		m->has_minor = true;
 }

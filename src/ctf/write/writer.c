@@ -289,6 +289,7 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 	if (!quota_take(st->writer->quota, size))
 		return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", st->writer->path,
 				 st->name);
+	ctf_ledger_begin(st->writer->ledger, p->n_events, size);
 	err = io_writev(st->fd, v, p->n_body + 1);
 	if (!err)
 		err = append_index(st, &h);
@@ -297,9 +298,11 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 		(void)!ftruncate(st->fd, (off_t)st->offset);
 		lseek(st->fd, (off_t)st->offset, SEEK_SET);
 		quota_wrote(st->writer->quota, size);
+		ctf_ledger_begin(st->writer->ledger, 0, 0);
 		return diag_fail(d, err, "%s/%s: %s", st->writer->path, st->name, strerror(-err));
 	}
 	quota_wrote(st->writer->quota, 0);
+	ctf_ledger_end(st->writer->ledger);
 	st->offset += size;
 	st->sequence = p->sequence + 1;
 	st->writer->bytes += size;

@@ -22,6 +22,7 @@
 #include "abi/clock.h"
 #include "base/diag.h"
 #include "base/quota.h"
+#include "ctf/write/ledger.h"
 
 struct ctf_writer {
 	int dir; /* descriptor of the directory */
@@ -29,8 +30,9 @@ struct ctf_writer {
 	int metadata;
 	uint8_t uuid[16];
 	uint32_t n_streams;
-	uint64_t bytes;	     /* written to all streams */
-	struct quota *quota; /* of packets; NULL: none */
+	uint64_t bytes;		   /* written to all streams */
+	struct quota *quota;	   /* of packets; NULL: none */
+	struct ctf_ledger *ledger; /* enters each packet; lent; NULL: none */
 	char path[512];
 };
 
@@ -76,6 +78,7 @@ struct ctf_packet {
 	uint64_t end_ns;    /* not before the last event */
 	uint64_t discarded; /* cumulative for the stream */
 	uint64_t sequence;  /* of the stream; gaps are lost packets */
+	uint64_t n_events;  /* for the ledger */
 	uint32_t cpu;	    /* ABI_CPU_UNKNOWN if not known */
 	int n_body;
 	struct iovec *body;

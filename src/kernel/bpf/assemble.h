@@ -22,6 +22,7 @@ struct bpf_plan {
 	uint32_t ring_size; /* bytes, a power of two */
 	uint32_t bit;	    /* of control->is_on, for the next program */
 	bool follows;	    /* only threads in control->pids */
+	bool has_extra;	    /* also captures that are made on request only: capture/table.h */
 	/* Offsets in the kernel's structures; negative: unknown. */
 	int task_pid, task_comm, task_prio, task_exit_state;
 	int task_cpu, task_status; /* of thread_info, in the task */

@@ -150,16 +150,25 @@ int kernel_bpf_open(struct kernel_bpf **out, const struct kernel_bpf_options *o,
 	*out = NULL;
 	if (!b)
 		return diag_fail(d, -ENOMEM, "no memory to record by BPF");
-	b->plan = (struct bpf_plan){ .rings = -1, .control = -1, .bit = 1, .follows = o->follows };
+	b->plan = (struct bpf_plan){ .rings = -1,
+				     .control = -1,
+				     .bit = 1,
+				     .follows = o->follows,
+				     .has_extra = o->captures_extra };
 	b->keeps_newest = o->keeps_newest;
 	err = setup(b, o, d);
 	if (err) {
 		kernel_bpf_close(b);
 		return err;
 	}
-	clock_track_begin(&b->control->follow, o->clock);
 	*out = b;
 	return 0;
+}
+
+void kernel_bpf_clock(struct kernel_bpf *b, const struct abi_clock *clock)
+{
+	if (b)
+		clock_track_begin(&b->control->follow, clock);
 }
 
 void kernel_bpf_close(struct kernel_bpf *b)

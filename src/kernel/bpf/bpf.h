@@ -27,10 +27,10 @@
 struct kernel_bpf;
 
 struct kernel_bpf_options {
-	const struct abi_clock *clock; /* the session's; copied */
-	uint64_t ring_bytes;	       /* per CPU; rounded down to a power of two */
-	bool follows;		       /* only added threads, and their children */
-	bool keeps_newest; /* kernel_bpf_keep() is called several times a second, and nothing is
+	uint64_t ring_bytes; /* per CPU; rounded down to a power of two */
+	bool follows;	     /* only added threads, and their children */
+	bool captures_extra; /* of calls: kernel_bpf_call() may be given any capture */
+	bool keeps_newest;   /* kernel_bpf_keep() is called several times a second, and nothing is
 			    * drained until the end */
 };
 
@@ -38,6 +38,9 @@ struct kernel_bpf_options {
 int kernel_bpf_open(struct kernel_bpf **b, const struct kernel_bpf_options *o, struct diag *d);
 void kernel_bpf_close(
 	struct kernel_bpf *b); /* accepts NULL, as do all functions from kernel_bpf_add_thread on */
+
+/* kernel_bpf_clock - the session's, before the first event. */
+void kernel_bpf_clock(struct kernel_bpf *b, const struct abi_clock *clock);
 
 /* A filter on a call: an expression about its result (then @call is NULL) or about its arguments,
  * whose names are in @call, the format of its own tracepoint. */

@@ -5,7 +5,10 @@
  * capture.h for the registers. */
 #include "kernel/bpf/capture.h"
 
+#include <assert.h>
+
 enum { IOVEC = 16, HEADER = 56, NAME_MAX_BYTES = ABI_CAPTURE_ADDRESS_MAX };
+enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16 }; /* with a NUL; read at once */
 
 static int args_of(int stage)
 {
@@ -119,26 +122,28 @@ _Static_assert(sizeof((struct bpf_control *)NULL)->captures[0] == 1 << 6,
 
 /*
  * Reads a text of at most @max bytes with its NUL from R3 to position R8, and advances R8. R0
- * becomes its size. A longer text ends with three dots.
+ * becomes its size. A longer text ends with three dots: they are blended in without a branch, since
+ * each branch in a loop doubles what the verifier follows.
  */
 static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 {
-	int is_long = bpf_label(c), is_complete = bpf_label(c);
-
+	assert(max >= 4 && !(max & (max - 1)));
 	at_stage(c, stage);
 	bpf_alu_imm(c, BPF_MOV, R2, max + 1);
 	bpf_call(c, BPF_FUNC_probe_read_user_str);
 	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_bad);
-	bpf_jump_if_imm(c, BPF_JGT, R0, max, is_long);
-	bpf_jump(c, is_complete); /* the verifier follows this path first; its state includes the
-				   * other's */
-	bpf_put_label(c, is_long);
+	bpf_alu(c, BPF_MOV, R3, R0);
+	bpf_alu_imm(c, BPF_SUB, R3, 1);
+	bpf_alu_imm(c, BPF_RSH, R3, __builtin_ctz((unsigned)max)); /* 1: too long */
+	bpf_alu(c, BPF_SUB, R0, R3);
+	bpf_alu_imm(c, BPF_MUL, R3, -1); /* a mask */
 	at_stage(c, stage);
-	for (int k = max - 4; k < max - 1; k++)
-		bpf_store_imm(c, BPF_B, R1, k, '.');
-	bpf_store_imm(c, BPF_B, R1, max - 1, 0);
-	bpf_alu_imm(c, BPF_MOV, R0, max);
-	bpf_put_label(c, is_complete);
+	bpf_load(c, BPF_W, R2, R1, max - 4);
+	bpf_alu(c, BPF_MOV, R4, R2);
+	bpf_alu_imm(c, BPF_XOR, R4, THREE_DOTS);
+	bpf_alu(c, BPF_AND, R4, R3);
+	bpf_alu(c, BPF_XOR, R2, R4);
+	bpf_store(c, BPF_W, R1, max - 4, R2);
 	bpf_alu(c, BPF_ADD, R8, R0);
 }
 
@@ -162,8 +167,7 @@ static void stage_argument(struct bpf_code *c, int i, int done)
 	bpf_store(c, BPF_W, R7, word, R1);
 	bpf_jump(c, next);
 	bpf_put_label(c, is_bad);
-	bpf_alu_imm(c, BPF_MOV, R1, 1);
-	bpf_store(c, BPF_DW, FP, STACK_LATE, R1);
+	bpf_store_imm(c, BPF_DW, R7, bpf_stage_late(BPF_ENTRY_STAGE), 1);
 	bpf_put_label(c, next);
 	bpf_alu_imm(c, BPF_RSH, R9, 8);
 }
@@ -296,18 +300,54 @@ static void capture_texts(struct bpf_code *c, int stage, int done)
 	bpf_jump(c, done);
 }
 
+/* Adds to R6 those of the POINTERS at R1 that stand before a NULL. R5 becomes 0 if there is one. No
+ * branches: see stage_text(). */
+static void count_pointers(struct bpf_code *c)
+{
+	bpf_alu_imm(c, BPF_MOV, R5, 1);
+	for (int i = 0; i < POINTERS; i++) {
+		bpf_load(c, BPF_DW, R2, R1, 8 * i);
+		bpf_alu(c, BPF_MOV, R3, R2);
+		bpf_alu_imm(c, BPF_MUL, R3, -1);
+		bpf_alu(c, BPF_OR, R2, R3);
+		bpf_alu_imm(c, BPF_RSH, R2, 63); /* 1: not NULL */
+		bpf_alu(c, BPF_AND, R5, R2);
+		bpf_alu(c, BPF_ADD, R6, R5);
+	}
+}
+
+/* Counts in R6, R9 bounds the loops. Many pointers at once; one by one where those end in memory
+ * that cannot be read. */
 static void capture_count(struct bpf_code *c, int stage, int done)
 {
-	int again = bpf_label(c), over = bpf_label(c);
+	int again = bpf_label(c), over = bpf_label(c), singly = bpf_label(c), next = bpf_label(c);
 
 	load_argument(c, stage, R3, 0);
 	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
 	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_alu_imm(c, BPF_MOV, R9, 0);
 	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ENVP_MAX, over);
+	bpf_jump_if_imm(c, BPF_JEQ, R9, ABI_CAPTURE_ENVP_MAX / POINTERS, over);
+	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
+	bpf_alu_imm(c, BPF_MOV, R2, 8 * POINTERS);
+	read_here(c, stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, singly);
+	at_stage(c, stage);
+	count_pointers(c);
+	bpf_jump_if_imm(c, BPF_JEQ, R5, 0, over);
+	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
+	bpf_alu_imm(c, BPF_ADD, R1, 8 * POINTERS);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
+	bpf_alu_imm(c, BPF_ADD, R9, 1);
+	bpf_jump(c, again);
+	bpf_put_label(c, singly);
+	bpf_alu_imm(c, BPF_MOV, R9, 0);
+	bpf_put_label(c, next);
+	bpf_jump_if_imm(c, BPF_JEQ, R9, POINTERS, over);
 	next_pointer(c, over);
 	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bpf_jump(c, again);
+	bpf_alu_imm(c, BPF_ADD, R9, 1);
+	bpf_jump(c, next);
 	bpf_put_label(c, over);
 	at_stage(c, stage);
 	bpf_store(c, BPF_W, R1, 0, R6);
@@ -315,29 +355,45 @@ static void capture_count(struct bpf_code *c, int stage, int done)
 	bpf_jump(c, done);
 }
 
+_Static_assert(ABI_CAPTURE_ENVP_MAX % POINTERS == 0, "no more are counted");
+
 /* Stores a u16 size and R2 bytes from R3; size 0 if they cannot be read. */
 static void stage_counted(struct bpf_code *c, int stage)
 {
-	int next = bpf_label(c);
-
-	at_stage(c, stage);
-	bpf_store_imm(c, BPF_H, R1, 0, 0);
 	bpf_alu_imm(c, BPF_ADD, R8, 2);
-	bpf_jump_if_imm(c, BPF_JEQ, R2, 0, next);
 	bpf_store(c, BPF_DW, FP, STACK_WORD, R2);
 	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, next);
-	at_stage(c, stage);
 	bpf_load(c, BPF_DW, R2, FP, STACK_WORD);
+	bpf_alu_imm(c, BPF_ARSH, R0, 63); /* all bits if it failed */
+	bpf_alu_imm(c, BPF_XOR, R0, -1);
+	bpf_alu(c, BPF_AND, R2, R0);
+	at_stage(c, stage);
 	bpf_store(c, BPF_H, R1, -2, R2);
 	bpf_alu(c, BPF_ADD, R8, R2);
-	bpf_put_label(c, next);
+}
+
+/* Limits R2, any number, to R1, which has 16 bits. No branches: see stage_text(). */
+static void take_smaller(struct bpf_code *c)
+{
+	bpf_alu(c, BPF_MOV, R4, R2);
+	bpf_alu_imm(c, BPF_RSH, R4, 16);
+	bpf_alu(c, BPF_MOV, R5, R4);
+	bpf_alu_imm(c, BPF_MUL, R5, -1);
+	bpf_alu(c, BPF_OR, R4, R5);
+	bpf_alu_imm(c, BPF_ARSH, R4, 63); /* all bits if R2 has more than 16 */
+	bpf_alu(c, BPF_OR, R2, R4);
+	bpf_alu_imm(c, BPF_AND, R2, 0xffff);
+	bpf_alu(c, BPF_SUB, R2, R1);
+	bpf_alu(c, BPF_MOV, R4, R2);
+	bpf_alu_imm(c, BPF_ARSH, R4, 63);
+	bpf_alu(c, BPF_AND, R2, R4);
+	bpf_alu(c, BPF_ADD, R2, R1);
 }
 
 /* Reads STACK_COUNT iovecs from STACK_POINTER on. R6 counts. */
 static void capture_iovecs(struct bpf_code *c, int stage, int done)
 {
-	int again = bpf_label(c), fits = bpf_label(c);
+	int again = bpf_label(c);
 
 	bpf_alu_imm(c, BPF_MOV, R6, 0);
 	bpf_put_label(c, again);
@@ -359,10 +415,8 @@ static void capture_iovecs(struct bpf_code *c, int stage, int done)
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_MOST);
 	bpf_alu_imm(c, BPF_AND, R1, 0xffff);
-	bpf_jump_if(c, BPF_JGT, R1, R2, fits);
-	bpf_alu(c, BPF_MOV, R2, R1);
-	bpf_put_label(c, fits);
-	limit_r2(c, ABI_CAPTURE_BUFFER_MAX);
+	take_smaller(c);
+	bpf_jump_if_imm(c, BPF_JGT, R2, ABI_CAPTURE_BUFFER_MAX, done); /* never */
 	stage_counted(c, stage);
 	bpf_alu_imm(c, BPF_ADD, R6, 1);
 	bpf_jump(c, again);
@@ -401,7 +455,8 @@ static void capture_vector(struct bpf_code *c, int stage, int is_header, int don
 
 /* Reads the @i-th capture of a call. Only the first may be a vector, and only the first or the
  * second a list of pointers. */
-static void stage_capture(struct bpf_code *c, int stage, int i, int all_done)
+static void stage_capture(struct bpf_code *c, const struct bpf_plan *p, int stage, int i,
+			  int all_done)
 {
 	int done = bpf_label(c), is_texts = bpf_label(c), is_pointers = bpf_label(c),
 	    is_vector = bpf_label(c);
@@ -423,18 +478,20 @@ static void stage_capture(struct bpf_code *c, int stage, int i, int all_done)
 	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_HOW);
 	bpf_alu_imm(c, BPF_AND, R1, 7);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_TEXTS, is_texts);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_POINTERS, is_pointers);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_VECTOR, is_vector);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_HEADER, is_header);
+	if (p->has_extra) {
+		bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_POINTERS, is_pointers);
+		bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_VECTOR, is_vector);
+		bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_HEADER, is_header);
+	}
 	capture_bytes(c, stage, done);
 	bpf_put_label(c, is_texts);
 	if (stage == BPF_ENTRY_STAGE && i == 0)
 		capture_texts(c, stage, done);
 	bpf_put_label(c, is_pointers);
-	if (stage == BPF_ENTRY_STAGE && i == 1)
+	if (p->has_extra && stage == BPF_ENTRY_STAGE && i == 1)
 		capture_count(c, stage, done);
 	bpf_put_label(c, is_vector);
-	if (i == 0)
+	if (p->has_extra && i == 0)
 		capture_vector(c, stage, is_header, done);
 	else
 		bpf_put_label(c, is_header);
@@ -443,12 +500,12 @@ static void stage_capture(struct bpf_code *c, int stage, int i, int all_done)
 	bpf_put_label(c, next);
 }
 
-void bpf_stage_captures(struct bpf_code *c, int stage)
+void bpf_stage_captures(struct bpf_code *c, const struct bpf_plan *p, int stage)
 {
 	int all_done = bpf_label(c);
 
 	for (int i = 0; i < ABI_CAPTURES_MAX; i++)
-		stage_capture(c, stage, i, all_done);
+		stage_capture(c, p, stage, i, all_done);
 	bpf_put_label(c, all_done);
 }
 

@@ -28,13 +28,19 @@ static inline int bpf_stage_record(int stage)
 	return stage + (int)offsetof(struct bpf_stage, record);
 }
 
+/* The offset of its mark for texts that are not in memory. */
+static inline int bpf_stage_late(int stage)
+{
+	return stage + (int)offsetof(struct bpf_stage, late);
+}
+
 /* bpf_stage_begin - clear the words. STACK_ROW becomes the address of the captures of call
  * STACK_NR, and R8 the position of the first captured byte. */
 void bpf_stage_begin(struct bpf_code *c, const struct bpf_plan *p, int stage);
 /* bpf_stage_texts - read the texts that STACK_CALL lists. At an exit all share one word. */
 void bpf_stage_texts(struct bpf_code *c, int stage);
 /* bpf_stage_captures - read the other captures. Destroys R6 and R9. */
-void bpf_stage_captures(struct bpf_code *c, int stage);
+void bpf_stage_captures(struct bpf_code *c, const struct bpf_plan *p, int stage);
 /* bpf_stage_to_ring - copy the stage into a new record. */
 void bpf_stage_to_ring(struct bpf_code *c, const struct bpf_plan *p, int stage, int leave);
 

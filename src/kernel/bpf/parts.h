@@ -25,8 +25,8 @@ enum {
 	STACK_CALL = -40,
 	STACK_BEGIN = -48
 };
-enum { STACK_ROW = -56, STACK_LATE = -64, STACK_POINTER = -72, STACK_COUNT = -80, STACK_NR = -88 };
-enum { STACK_FILTER = -96 }; /* and below: filter.c */
+enum { STACK_ROW = -56, STACK_POINTER = -64, STACK_COUNT = -72, STACK_NR = -80 };
+enum { STACK_FILTER = -88 }; /* and below: filter.c */
 
 /* In a record, from its word on. */
 enum { RECORD = 8, COMMON_TID = RECORD + 4 };

@@ -61,6 +61,8 @@ _Static_assert(BPF_RECORD_MAX <= 65535, "the kernel's own words have 16 bits");
 /* A program builds a record here if its size is known only after reading. */
 struct bpf_stage {
 	uint64_t position; /* stored and reloaded, so that the verifier knows only its bound */
+	uint64_t late;	   /* a text is or was not in memory; here, so that the verifier does not
+			    * follow both cases to the end */
 	uint64_t args[8];  /* at an exit: the call's, counted from 1, then the result */
 	uint8_t record[BPF_RECORD_MAX];
 };

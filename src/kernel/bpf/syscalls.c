@@ -192,12 +192,12 @@ static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint
 
 	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
 	bpf_store(c, BPF_DW, FP, STACK_NR, R8);
-	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 0);
+	bpf_store_imm(c, BPF_DW, R7, bpf_stage_late(BPF_ENTRY_STAGE), 0);
 	store_call(c, p, kernel_id, R7, bpf_stage_record(BPF_ENTRY_STAGE));
 	bpf_stage_begin(c, p, BPF_ENTRY_STAGE);
 	bpf_stage_texts(c, BPF_ENTRY_STAGE);
-	bpf_stage_captures(c, BPF_ENTRY_STAGE);
-	bpf_load(c, BPF_DW, R1, FP, STACK_LATE);
+	bpf_stage_captures(c, p, BPF_ENTRY_STAGE);
+	bpf_load(c, BPF_DW, R1, R7, bpf_stage_late(BPF_ENTRY_STAGE));
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_in_memory);
 	find_late(c, p);
 	bpf_atomic(c, BPF_OR, R2, 0, R4);
@@ -256,11 +256,11 @@ static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16
 	}
 	bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * ABI_CAPTURE_RESULT, R8);
 	bpf_stage_begin(c, p, BPF_EXIT_STAGE);
-	bpf_load(c, BPF_DW, R1, FP, STACK_LATE);
+	bpf_load(c, BPF_DW, R1, R7, bpf_stage_late(BPF_EXIT_STAGE));
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_in_memory);
 	bpf_stage_texts(c, BPF_EXIT_STAGE);
 	bpf_put_label(c, is_in_memory);
-	bpf_stage_captures(c, BPF_EXIT_STAGE);
+	bpf_stage_captures(c, p, BPF_EXIT_STAGE);
 	bpf_stage_to_ring(c, p, BPF_EXIT_STAGE, leave);
 }
 
@@ -308,7 +308,7 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 		return -EOPNOTSUPP;
 	bpf_get_ring(c, p, leave);
 	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
-	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 0);
+	bpf_store_imm(c, BPF_DW, R7, bpf_stage_late(BPF_EXIT_STAGE), 0);
 	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_LATE, may_be_late);
 	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_EXIT_CAPTURES, points);
 	record_result(c, p, kernel_id, false, leave);
@@ -319,7 +319,7 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_complete);
 	bpf_alu_imm(c, BPF_XOR, R4, -1);
 	bpf_atomic(c, BPF_AND, R2, 0, R4);
-	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 1);
+	bpf_store_imm(c, BPF_DW, R7, bpf_stage_late(BPF_EXIT_STAGE), 1);
 	bpf_jump(c, points);
 	bpf_put_label(c, is_complete);
 	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_EXIT_CAPTURES, points);

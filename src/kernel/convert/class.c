@@ -204,6 +204,25 @@ static void describe(struct kernel_classes *c, struct kernel_class *class)
 		class->plain_length = class->layout.end;
 }
 
+/* A class of system calls has its own table, and those seen are enough there. */
+static bool is_tracepoint(const struct kernel_classes *c, const struct kernel_class *class)
+{
+	return class != &c->unknown && !class->by_syscall;
+}
+
+void kernel_classes_describe_all(struct kernel_classes *c)
+{
+	int n = 0;
+
+	for (int i = 0; i < KERNEL_IDS; i++)
+		n += is_tracepoint(c, c->by_kernel_id[i]);
+	if (n > KERNEL_DESCRIBED_MAX)
+		return;
+	for (int i = 0; i < KERNEL_IDS; i++)
+		if (is_tracepoint(c, c->by_kernel_id[i]) && !c->by_kernel_id[i]->is_described)
+			describe(c, c->by_kernel_id[i]);
+}
+
 static void forget(struct kernel_class *class)
 {
 	class->is_described = false;

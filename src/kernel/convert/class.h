@@ -93,6 +93,14 @@ int kernel_classes_add_extras_of_syscall(struct kernel_classes *c, int nr, bool 
 uint32_t kernel_classes_extras(const struct kernel_classes *c, const uint8_t *record,
 			       size_t length);
 
+/*
+ * kernel_classes_describe_all - describe each tracepoint, also those that never happen: a reader then
+ * tells "none happened" from "not recorded".  Of more than KERNEL_DESCRIBED_MAX only those that
+ * happen are described, when they do.
+ */
+enum { KERNEL_DESCRIBED_MAX = 256 };
+void kernel_classes_describe_all(struct kernel_classes *c);
+
 /* kernel_classes_restart - describe all classes again, for another trace or in addition to one. New
  * ids start at @first_id. */
 void kernel_classes_restart(struct kernel_classes *c, uint16_t first_id);

@@ -65,6 +65,7 @@ struct profile_source {
 
 struct kernel_profile {
 	bool whole_machine;		      /* all samples are wanted */
+	bool has_instance;		      /* which records all but samples */
 	bool is_own;			      /* threads are attached one by one: profile_own.c */
 	bool has_switches;		      /* then: record when they run */
 	uint16_t own_ids[PROFILE_OWN_EVENTS]; /* of those events, in the trace being written */

@@ -29,7 +29,8 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_target 
 	if (!p)
 		return diag_fail(d, -ENOMEM, "no memory for a profile");
 	p->whole_machine = target != KERNEL_PROFILE_FOLLOWED;
-	p->is_own = target == KERNEL_PROFILE_ATTACHED;
+	p->is_own = target == KERNEL_PROFILE_ATTACHED || target == KERNEL_PROFILE_SAMPLED;
+	p->has_instance = target == KERNEL_PROFILE_SAMPLED;
 	p->shared = mmap(NULL, shared_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			 -1, 0);
 	if (p->shared == MAP_FAILED) {
@@ -367,7 +368,7 @@ static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t
 		if (h->type == PERF_RECORD_LOST && h->size >= sizeof(struct kernel_perf_lost))
 			r->lost += ((const struct kernel_perf_lost *)h)->n;
 		profile_apply(p, h);
-		if (p->is_own && h->type != PERF_RECORD_SAMPLE) {
+		if (p->is_own && !p->has_instance && h->type != PERF_RECORD_SAMPLE) {
 			err = profile_take_own(p, r, h, k, d);
 			first = first ? first : err;
 		}

@@ -35,6 +35,8 @@ enum kernel_profile_target {
 	KERNEL_PROFILE_WHOLE_MACHINE,
 	KERNEL_PROFILE_ATTACHED, /* the user's own threads, without the right to see others':
 				  * kernel_profile_attach() */
+	KERNEL_PROFILE_SAMPLED,	 /* the same beside an instance, which records their births, names
+				  * and switches */
 };
 
 /* kernel_profile_open - does not sample yet. @ring_bytes: on each CPU; 0: enough for a steady rate.

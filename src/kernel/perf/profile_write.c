@@ -67,6 +67,7 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 	struct iovec body = { p->body, p->packet.size };
 	struct ctf_packet packet = { .begin_ns = p->packet.begin_ns,
 				     .end_ns = p->packet.end_ns,
+				     .n_events = p->packet.n_events,
 				     .cpu = (uint32_t)r->perf.cpu,
 				     .n_body = 1,
 				     .body = &body };

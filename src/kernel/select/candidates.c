@@ -65,6 +65,39 @@ static void name_event(char *name, size_t size, const char *system, const char *
 	snprintf(name, size, "%s%s", prefix, event);
 }
 
+/* The table's row @i of either kind; false behind the last. */
+static bool row_of(size_t i, const char *const **row, bool *is_prefix)
+{
+	size_t n = sizeof renamed / sizeof *renamed;
+
+	*is_prefix = i >= n;
+	if (i < n)
+		*row = renamed[i];
+	else if (i - n < sizeof prefixed / sizeof *prefixed)
+		*row = prefixed[i - n];
+	else
+		return false;
+	return true;
+}
+
+bool kernel_candidate_of_name(const char *name, char system[96], char event[96])
+{
+	const char *const *row;
+	bool is_prefix;
+
+	for (size_t i = 0; row_of(i, &row, &is_prefix); i++) {
+		size_t added = strlen(row[2]), kept = strlen(row[1]);
+
+		if (strncmp(name, row[2], added) != 0 ||
+		    (is_prefix && strncmp(name + added, row[1], kept) != 0))
+			continue;
+		snprintf(event, 96, "%s%s", is_prefix ? "" : row[1], name + added);
+		snprintf(system, 96, "%s", row[0]);
+		return true;
+	}
+	return false;
+}
+
 struct line {
 	char system[64], event[64], name[96];
 };

@@ -4,69 +4,13 @@
  * All events pass each pattern in turn, so a later pattern can take back an earlier one's choice.
  * System calls are candidates by number, although tracefs lists them as events. */
 #include "kernel/select/select.h"
+#include "rules/nearest.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Sets are named lists of patterns. They leave out events that cost more than they are worth: the
- * statistics of sched, which repeat the switches' data at every tick, and allocations of single
- * objects. */
-static const struct {
-	const char *set, *pattern;
-} sets[] = {
-	{ "sched", "sched:sched_switch" },
-	{ "sched", "sched:sched_waking" },
-	{ "sched", "sched:sched_wakeup" },
-	{ "sched", "sched:sched_wakeup_new" },
-	{ "sched", "sched:sched_process_*" },
-	{ "sched", "sched:sched_migrate_task" },
-	{ "sched", "sched:sched_pi_setprio" },
-	{ "sched", "task:task_newtask" }, /* shows whether a fork made a thread or a process */
-	{ "syscalls", "syscalls:sys_*" },
-	{ "irq", "irq:*" },
-	{ "irq", "irq_vectors:*_entry" },
-	{ "irq", "irq_vectors:*_exit" },
-	{ "signal", "signal:*" },
-	{ "task", "task:*" },
-	{ "block", "block:*" },
-	{ "net", "net:*" },
-	{ "net", "napi:*" },
-	{ "net", "sock:inet_sock_set_state" },
-	{ "net", "tcp:*" },
-	{ "net", "udp:*" },
-	{ "net", "skb:kfree_skb" },
-	{ "net", "qdisc:*" },
-	{ "mm", "exceptions:page_fault_*" },
-	{ "mm", "kmem:mm_page_alloc" },
-	{ "mm", "kmem:mm_page_free" },
-	{ "mm", "kmem:rss_stat" },
-	{ "mm", "vmscan:*" },
-	{ "mm", "compaction:*" },
-	{ "mm", "oom:*" },
-	{ "timer", "timer:*" },
-	{ "fs", "filelock:*" },
-	{ "fs", "filemap:*" },
-	{ "fs", "writeback:*" },
-	{ "fs", "iomap:*" },
-	{ "fs", "ext4:*" },
-	{ "fs", "jbd2:*" },
-	{ "fs", "xfs:*" },
-	{ "fs", "btrfs:*" },
-	{ "fs", "f2fs:*" },
-	{ "fs", "nfs*:*" },
-	{ "lock", "lock:contention_*" },
-	{ "power", "power:*" },
-	{ "workqueue", "workqueue:*" },
-	/* Added with samples, call stacks and functions, to give names to their processes. */
-	{ "profile", "sched:sched_process_fork" },
-	{ "profile", "sched:sched_process_exec" },
-	{ "profile", "sched:sched_process_exit" },
-	{ "profile", "task:task_newtask" },
-	{ "profile", "task:task_rename" },
-};
 
 /* State while one pattern is compared with all candidates. */
 struct search {
@@ -186,33 +130,73 @@ static int select_pattern(struct kernel_selection *s, const char *available, con
 			  const char *filter)
 {
 	bool is_set = false, is_exclusion = *pattern == '!';
+	char call[KERNEL_CALL_PATTERN_BYTES];
 	int n_found = 0, n;
 
 	pattern += is_exclusion;
 
-	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-		if (strcmp(pattern, sets[i].set) != 0)
+	for (size_t i = 0; kernel_event_set(i); i++) {
+		if (strcmp(pattern, kernel_event_set(i)->set) != 0)
 			continue;
 		is_set = true;
-		n = search(s, available, sets[i].pattern, filter, is_exclusion);
+		n = search(s, available, kernel_event_set(i)->pattern, filter, is_exclusion);
 		if (n < 0)
 			return n;
 		n_found += n;
 	}
-	return is_set ? n_found : search(s, available, pattern, filter, is_exclusion);
+	if (is_set)
+		return n_found;
+	n = search(s, available, pattern, filter, is_exclusion);
+	return n || !kernel_call_pattern(pattern, call)
+		       ? n
+		       : search(s, available, call, filter, is_exclusion);
+}
+
+struct search_nearest {
+	struct nearest near;
+	bool is_system; /* what stands before the colon is a system of the kernel */
+};
+
+static int note_nearest(void *arg, const struct kernel_candidate *c)
+{
+	struct search_nearest *s = arg;
+	size_t n = strlen(c->system);
+
+	nearest_try(&s->near, c->name);
+	if (strchr(s->near.wanted, ':') && strlen(c->system) + strlen(c->event) < 120) {
+		char both[128];
+
+		snprintf(both, sizeof both, "%s:%s", c->system, c->event);
+		nearest_try(&s->near, both);
+	}
+	if (c->nr >= 0 && c->is_entry)
+		nearest_try(&s->near, c->name + strlen("syscall_entry_"));
+	s->is_system |= !strncmp(c->system, s->near.wanted, n) && s->near.wanted[n] == ':';
+	return 0;
 }
 
 /* @n: -ENOMEM, or 0 if nothing matched. */
-static int report_no_match(const char *pattern, int n, struct diag *d)
+static int report_no_match(const char *available, const char *pattern, int n, struct diag *d)
 {
+	struct search_nearest s = { .near = { .wanted = pattern } };
+	char text[NEAREST_MAX + 32];
+
 	if (n < 0)
 		return diag_fail(d, n, "no memory for the kernel events of %s", pattern);
 	if (*pattern == '!')
 		return diag_fail(d, -ENOENT, "%s leaves out nothing that was chosen before it",
 				 pattern);
-	return diag_fail(d, -ENOENT,
-			 "no kernel event matches %s\n  `duet list -k` shows all there are",
-			 pattern);
+	kernel_each_candidate(available, note_nearest, &s);
+	for (size_t i = 0; kernel_event_set(i); i++)
+		nearest_try(&s.near, kernel_event_set(i)->set);
+	if (strchr(pattern, ':') && !s.is_system && !*s.near.best)
+		return diag_fail(d, -ENOENT,
+				 "no kernel event matches %s: events of applications are asked for "
+				 "by -e %s",
+				 pattern, pattern);
+	return diag_fail(d, -ENOENT, "no kernel event matches %s%s", pattern,
+			 *s.near.best ? nearest_text(&s.near, text)
+				      : "\n  `duet list -k` shows all there are");
 }
 
 /* Clocks and counters. Returns 1 if @pattern is one of them. */
@@ -280,7 +264,7 @@ static int select_by_perf(struct kernel_selection *s, const char *available, con
 	if (s->by_perf)
 		s->by_perf->extras = extras;
 	n = s->by_perf ? select_pattern(s->by_perf, available, rest, filter) : -ENOMEM;
-	return n > 0 ? 1 : report_no_match(pattern, n, d);
+	return n > 0 ? 1 : report_no_match(available, pattern, n, d);
 }
 
 static int exclude(struct kernel_selection *s, const char *available, const char *pattern)
@@ -355,7 +339,7 @@ static int select_all(struct kernel_selection *s, const char *available,
 		n = *patterns[i] == '!' ? exclude(s, available, patterns[i])
 					: select_pattern(s, available, patterns[i], filter);
 		if (n <= 0)
-			return report_no_match(patterns[i], n, d);
+			return report_no_match(available, patterns[i], n, d);
 	}
 	return s->by_perf ? kernel_each_candidate(available, resolve_one, s) : 0;
 }
@@ -374,7 +358,9 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 		err = select_all(s, available, patterns, filters, n_patterns, d);
 	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->n_sampled && !s->by_perf &&
 	    !s->n_functions)
-		err = diag_fail(d, -ENOENT, "the patterns with ! leave no kernel event");
+		err = diag_fail(d, -ENOENT,
+				"the patterns with ! leave no kernel event: "
+				"-k '!*' alone records none");
 	if (err)
 		kernel_selection_fini(s);
 	return err;

@@ -71,6 +71,7 @@ static void flush(struct kernel_dump *p)
 		.begin_ns = p->packet.begin_ns,
 		.end_ns = p->packet.end_ns,
 		.sequence = p->stream.sequence,
+		.n_events = p->packet.n_events,
 		.cpu = p->cpu,
 		.n_body = 1,
 		.body = &body,

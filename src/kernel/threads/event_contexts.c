@@ -203,6 +203,7 @@ int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask,
 	c->threads.mask = mask;
 	c->threads.proc_only = ~(KERNEL_CONTEXTS_REPORTED | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID) |
 				 (o->system_calls ? KERNEL_CONTEXT_CREDENTIALS : 0));
+	c->threads.has_setters = o->system_calls;
 	c->threads.clock = o->clock;
 	c->keeps = keeps;
 	err = kernel_thread_events_open(&c->thread_events, o, d);
@@ -305,7 +306,7 @@ static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int
 
 size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t size, uint64_t ns)
 {
-	static const struct kernel_thread_state nothing;
+	struct kernel_thread_state unknown;
 	const struct kernel_thread_state *s;
 	uint8_t *to;
 	int32_t tid;
@@ -316,7 +317,10 @@ size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t siz
 	assert(size >= KERNEL_EVENT_HEADER);
 	memcpy(&tid, event + KERNEL_EVENT_HEADER - sizeof tid, sizeof tid);
 	s = state_of(c, tid, ns);
-	s = s ? s : &nothing;
+	if (!s) {
+		kernel_thread_unknown(&unknown, tid);
+		s = &unknown;
+	}
 	to = c->bytes;
 	for (int i = 0; i < KERNEL_CONTEXT_NUMBERS; i++)
 		if (c->threads.mask & KERNEL_CONTEXT_BIT(i)) {

@@ -12,8 +12,9 @@
  *                     event is converted; also after an exec, and after the system calls that
  *                     set it where system calls are recorded
  *
- * If a thread exits before /proc can be read, its last known values are used; without any, -1, 0 or
- * "".
+ * If a thread exits before /proc can be read, its last known values are used.  Priority and namespaces
+ * are unknown then after a call that sets them, and after an exec if system calls are not recorded.
+ * Unknown values are -1 or "", namespaces 0 as in LTTng.
  */
 #ifndef KERNEL_THREADS_EVENT_CONTEXTS_H
 #define KERNEL_THREADS_EVENT_CONTEXTS_H

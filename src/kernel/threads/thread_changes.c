@@ -18,6 +18,8 @@
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID |              \
 	 CLONE_NEWTIME | CLONE_NEWUSER | CLONE_NEWUTS)
 
+#define SETTABLE (KERNEL_CONTEXT_PRIORITIES | KERNEL_CONTEXT_NAMESPACES)
+
 static void apply_birth(struct thread_table *table, const struct kernel_change *change)
 {
 	struct thread *parent = threads_meet(table, change->by),
@@ -100,6 +102,9 @@ static void apply_exec(struct thread_table *table, struct thread *t,
 	}
 	if (table->mask & KERNEL_CONTEXT_CREDENTIALS && kernel_thread_is_set_id(t->tid))
 		threads_reread(table, t, change->ns, ~KERNEL_CONTEXTS_REPORTED);
+	/* A program that starts another one often changes these first, as nice and unshare do. */
+	if (!table->has_setters)
+		threads_verify(table, t, change->ns, SETTABLE, SETTABLE);
 }
 
 /* Capabilities are not known, so a thread that is not root is taken to have none. */
@@ -133,7 +138,9 @@ static void apply_rights(struct thread_table *table, struct thread *t,
 	else if (!is_request && t->stamped_ns < change->ns) /* else the last read of /proc includes
 						        * it: one read serves many changes at
 						        * once */
-		threads_reread(table, t, change->ns, table->proc_only);
+		threads_verify(table, t, change->ns, table->proc_only,
+			       change->call == KERNEL_SETPRIORITY ? KERNEL_CONTEXT_PRIORITIES
+								  : KERNEL_CONTEXT_NAMESPACES);
 }
 
 void threads_change(void *arg, const struct kernel_change *change)

@@ -4,6 +4,7 @@
  * Costs about 10 us for `status` and 2 us for each namespace. */
 #include "kernel/threads/thread_state.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,13 @@ void kernel_thread_unknown(struct kernel_thread_state *s, int32_t tid)
 		s->number[i] = tid ? -1 : 0; /* 0: an idle CPU, whose state is completely known */
 	if (!tid)
 		memcpy(s->name, "swapper", 7);
+}
+
+void kernel_thread_forget(struct kernel_thread_state *s, uint32_t mask)
+{
+	for (int i = 0; i < KERNEL_CONTEXT_NUMBERS; i++)
+		if (mask & KERNEL_CONTEXT_BIT(i))
+			s->number[i] = KERNEL_CONTEXT_BIT(i) & KERNEL_CONTEXT_NAMESPACES ? 0 : -1;
 }
 
 /* The number after @key in /proc/TID/status, the @nth of its line; the last if there are fewer. */
@@ -94,28 +102,35 @@ static bool read_stat(struct kernel_thread_state *s, int32_t tid)
 	return true;
 }
 
-/* A namespace that cannot be read keeps its old value: the thread may have just ended. */
-static void read_namespace(int32_t tid, const char *what, int32_t *number)
+/* False: the thread has ended, though /proc may still show its number. */
+static bool read_namespace(int32_t tid, const char *what, int32_t *number)
 {
-	char path[64], link[64], *at;
+	char path[64], own[64], link[64], *at;
 	ssize_t n;
 
 	snprintf(path, sizeof path, "/proc/%d/ns/%s", tid, what);
 	n = readlink(path, link, sizeof link - 1);
+	if (n < 0 && (errno == ENOENT || errno == ESRCH)) {
+		snprintf(own, sizeof own, "/proc/self/ns/%s", what);
+		return access(own, F_OK); /* or the kernel has no such namespaces */
+	}
 	link[n > 0 ? n : 0] = 0;
 	at = strchr(link, '[');
 	if (at)
 		*number = (int32_t)(uint32_t)strtoul(at + 1, NULL, 10);
+	return true;
 }
 
-static void read_namespaces(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
+static bool read_namespaces(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
 {
 	static const char *const names[] = { "cgroup", "ipc",  "mnt",  "net",
 					     "pid",    "time", "user", "uts" };
 
 	for (int i = KERNEL_CONTEXT_CGROUP_NS; i <= KERNEL_CONTEXT_UTS_NS; i++)
-		if (mask & KERNEL_CONTEXT_BIT(i))
-			read_namespace(tid, names[i - KERNEL_CONTEXT_CGROUP_NS], &s->number[i]);
+		if (mask & KERNEL_CONTEXT_BIT(i) &&
+		    !read_namespace(tid, names[i - KERNEL_CONTEXT_CGROUP_NS], &s->number[i]))
+			return false;
+	return true;
 }
 
 bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
@@ -137,8 +152,7 @@ bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mas
 		return false;
 	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
 		cgroup_of(tid, s->cgroup, sizeof s->cgroup);
-	read_namespaces(s, tid, mask);
-	return true;
+	return read_namespaces(s, tid, mask);
 }
 
 bool kernel_thread_is_set_id(int32_t tid)

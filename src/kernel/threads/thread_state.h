@@ -42,6 +42,8 @@ enum kernel_context {
 #define KERNEL_CONTEXT_NAMESPACES                                                                  \
 	(KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_UTS_NS + 1) -                                           \
 	 KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP_NS))
+#define KERNEL_CONTEXT_PRIORITIES                                                                  \
+	(KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PRIO) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_NICE))
 #define KERNEL_CONTEXT_CREDENTIALS                                                                 \
 	(KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_EGID + 1) - KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_UID))
 
@@ -57,6 +59,9 @@ struct kernel_thread_state {
 
 /* kernel_thread_unknown - set the state for a thread @tid without known data. */
 void kernel_thread_unknown(struct kernel_thread_state *s, int32_t tid);
+
+/* kernel_thread_forget - the numbers in @mask are not known. */
+void kernel_thread_forget(struct kernel_thread_state *s, uint32_t mask);
 
 /* kernel_thread_read - read the contexts in @mask of thread @tid from /proc; the others in @s stay.
  * False: the thread has ended, and @s may be partly changed. */

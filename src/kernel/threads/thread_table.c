@@ -162,6 +162,23 @@ void threads_reread(struct thread_table *table, struct thread *t, uint64_t ns, u
 		threads_apply(table, t, &now, ns, mask);
 }
 
+void threads_verify(struct thread_table *table, struct thread *t, uint64_t ns, uint32_t mask,
+		    uint32_t settable)
+{
+	struct kernel_thread_state now;
+	struct thread_version *v;
+
+	if (!t->tid || !(table->mask & mask))
+		return;
+	if (threads_read(table, t, &now, mask)) {
+		threads_apply(table, t, &now, ns, mask);
+		return;
+	}
+	v = table->mask & settable ? threads_add_version(table, t, ns) : NULL;
+	if (v)
+		kernel_thread_forget(&v->state, table->mask & settable);
+}
+
 /* ---------------------------------------------------------------- dropping */
 
 /* Returns true if nothing of the thread remains. */

@@ -44,6 +44,7 @@ struct thread {
 struct thread_table {
 	uint32_t mask;		       /* the contexts to record */
 	uint32_t proc_only;	       /* those that only /proc has, no event */
+	bool has_setters;	       /* calls that change them are reported */
 	const struct abi_clock *clock; /* not owned */
 	size_t n_versions;	       /* of all threads */
 	struct thread *buckets[THREAD_BUCKETS];
@@ -79,6 +80,11 @@ void threads_apply(struct thread_table *t, struct thread *of, const struct kerne
 		   uint64_t ns, uint32_t mask);
 /* threads_reread - does both. */
 void threads_reread(struct thread_table *t, struct thread *of, uint64_t ns, uint32_t mask);
+
+/* threads_verify - does both for the contexts in @mask; those in @settable are unknown from @ns on if
+ * the thread has ended: a value from before need not hold any more. */
+void threads_verify(struct thread_table *t, struct thread *of, uint64_t ns, uint32_t mask,
+		    uint32_t settable);
 
 /* threads_prune - drop versions that no event from @ns on needs. */
 void threads_prune(struct thread_table *t, uint64_t ns);

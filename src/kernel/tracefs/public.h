@@ -4,6 +4,8 @@
 #define KERNEL_TRACEFS_PUBLIC_H
 
 #include "kernel/tracefs/broker.h"
+#include "kernel/tracefs/events.h"
 #include "kernel/tracefs/syscalls.h"
+#include "kernel/tracefs/tracefs.h"
 
 #endif

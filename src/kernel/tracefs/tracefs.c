@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/tracefs.c - mounts tracefs if needed; makes, borrows and removes instances.
+/* kernel/tracefs/tracefs.c - mounts tracefs if needed; makes, borrows and reaps instances.
  *
- * An instance's directory is locked from its creation on (see tracefs.h). Removal may fail with
- * EBUSY while another process has a file of it open, so it is tried several times. */
+ * An instance's directory is locked from its creation on (see tracefs.h). Removal: remove.c. */
 #include "kernel/tracefs/tracefs.h"
 
 #include <assert.h>
@@ -23,7 +22,7 @@
 #include "kernel/tracefs/graph_limits.h"
 #include "kernel/tracefs/rights.h"
 
-enum { TRACEFS_MAGIC_NUMBER = 0x74726163, NAMES_MAX = 16, REMOVE_TRIES = 50 };
+enum { TRACEFS_MAGIC_NUMBER = 0x74726163, NAMES_MAX = 16 };
 
 static int open_mounted(void)
 {
@@ -222,40 +221,6 @@ int kernel_instance_borrow(struct kernel_instance *in, int dir, int lease, struc
 	return diag_fail(d, -EPROTO, "the lender sent a directory that is not a tracefs instance");
 }
 
-/* Another process may have a file of it open for a moment (EBUSY). */
-static int remove_directory(int root, const char *path)
-{
-	for (int i = 0; i < REMOVE_TRIES; i++) {
-		if (!unlinkat(root, path, AT_REMOVEDIR))
-			return 0;
-		if (errno != EBUSY)
-			break;
-		usleep(2000);
-	}
-	return -errno;
-}
-
-void kernel_instance_remove(struct kernel_instance *in)
-{
-	assert(in->root < 0 || in->lease < 0); /* made or borrowed */
-	if (in->root < 0 && in->lease < 0)
-		return;
-	if (in->dir >= 0) {
-		kernel_tracefs_write(in->dir, "tracing_on", "0");
-		kernel_tracefs_write(in->dir, "events/enable", "0");
-	}
-	if (in->free_buffer >= 0)
-		close(in->free_buffer);
-	/* If this fails, the lock is released below and the next recorder removes the directory. */
-	if (in->root >= 0)
-		remove_directory(in->root, in->path);
-	if (in->dir >= 0)
-		close(in->dir);
-	if (in->lease >= 0)
-		close(in->lease); /* last: the lender sees that the directory is free */
-	*in = KERNEL_NO_INSTANCE;
-}
-
 bool kernel_instance_is_stale(const char *name)
 {
 	unsigned long long start;
@@ -295,7 +260,7 @@ int kernel_instance_reap(int root, struct diag *d)
 	}
 	while ((e = readdir(dir)))
 		if (kernel_instance_is_stale(e->d_name) && is_unlocked(root, fd, e->d_name))
-			n += !remove_directory(fd, e->d_name);
+			n += !kernel_instance_rmdir(fd, e->d_name);
 	closedir(dir);
 	return n;
 }

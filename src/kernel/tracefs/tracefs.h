@@ -52,6 +52,13 @@ int kernel_instance_borrow(struct kernel_instance *in, int dir, int lease, struc
 
 /* Removes the instance and all it recorded. The caller closes all other files of it first. */
 void kernel_instance_remove(struct kernel_instance *in);
+/* kernel_instance_remove_later - the same in a child process, which may outlive this one and is not
+ * waited for; here if that is impossible or the instance is borrowed. It records nothing when this
+ * returns. For a process that ends soon. */
+void kernel_instance_remove_later(struct kernel_instance *in);
+/* kernel_instance_rmdir - the directory at @path below @root, also if it is busy for a moment.
+ * 0 or -errno. */
+int kernel_instance_rmdir(int root, const char *path);
 
 /* kernel_instance_is_stale - whether the process that made an instance of this name is dead, judged
  * by pid and start time. */

@@ -162,6 +162,7 @@ static bool queue_time(struct connection *c, uint64_t now)
 
 	if (now < c->time_due_ns || c->awaits_time)
 		return false;
+	c->has_reported_times |= c->times[3] != 0;
 	memcpy(m.time.t, c->times, sizeof c->times);
 	memset(c->times, 0, sizeof c->times);
 	c->times[0] = m.time.now = wall_ns();
@@ -229,6 +230,12 @@ static bool queue_end(struct connection *c)
 	assert(!c->end_is_sent);
 	if (!c->is_asked_to_end || !spool_all_acknowledged(c->spool))
 		return false;
+	/* The relay learns the times of an exchange with the next one.  A recording that is shorter
+	 * than that would have none, so its last message before the end brings them. */
+	if (!c->has_reported_times) {
+		c->time_due_ns = 0;
+		return queue_time(c, monotonic_ns());
+	}
 	c->end_is_sent = true;
 	queue(c, &m);
 	return true;

@@ -30,7 +30,8 @@ struct connection {
 	uint32_t version;      /* the version in use; 0: no MESSAGE_WELCOME yet */
 	bool is_in_trouble, is_asked_to_end, end_is_sent, has_ended, has_progressed;
 	bool awaits_time;
-	uint64_t times[4]; /* of the last exchange; sent with the next */
+	bool has_reported_times; /* of one exchange at least */
+	uint64_t times[4];	 /* of the last exchange; sent with the next */
 	uint32_t n_times;
 	uint64_t time_due_ns, round_due_ns, last_read_ns; /* monotonic */
 };

@@ -216,6 +216,12 @@ void match_close(struct match *m)
 	free(m);
 }
 
+bool match_may(const struct match *m, uint32_t number)
+{
+	assert(number < m->n_classes);
+	return m->classes[number].filter;
+}
+
 bool match_event(const struct match *m, const struct trace_event *e,
 		 const struct thread_identity *w)
 {

@@ -10,6 +10,7 @@
 #define TRACE_FILTER_MATCH_H
 
 #include "filter/filter.h"
+#include "trace/filter/match_field.h"
 #include "trace/names.h"
 #include "trace/trace.h"
 
@@ -29,6 +30,9 @@ void match_close(struct match *m); /* accepts NULL */
 /* match_update - after trace_refresh(): link the new classes.  While @t may grow, no class need
  * fit. */
 int match_update(struct match *m, const struct trace *t, const bool *is_wanted, struct diag *d);
+
+/* match_may - whether events of class @number may match: the others need not be given to match_event(). */
+bool match_may(const struct match *m, uint32_t number);
 
 /* match_event - whether event @e matches.  @w: its thread, from names_on_event().  One thread at a
  * time. */

@@ -362,7 +362,10 @@ int repair(const char *from, const char *to, const struct repair_options *o,
 		err = repair_source(t, trace_source(t, i), root, work, o, result, d);
 	trace_close(t);
 	if (!err && !result->n_traces)
-		err = diag_fail(d, -EINVAL, "%s: it has no undamaged packet", root);
+		err = diag_fail(d, -EINVAL,
+				o->is_cut ? "%s: nothing was recorded in that time"
+					  : "%s: it has no undamaged packet",
+				root);
 	if (!err && rename(work, target))
 		err = diag_errno(d, "cannot rename %s to %s", work, target);
 	if (err)

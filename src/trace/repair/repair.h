@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/repair/repair.h - makes a readable recording from a damaged one.
+ * trace/repair/repair.h - makes a readable recording from a damaged one, or from a part of one.
  *
  * Everything sound is copied bit by bit; damaged parts are left out and reported.  The result:
  *
@@ -8,7 +8,16 @@
  *   (2) each packet is one of the old, or the sound beginning of one, and its sizes say so
  *   (3) the times of a stream never go back
  *
- * Readers that cut_at at the first damage therefore read all of it.  The result is not compressed.
+ * With `is_cut` only events from from_ns up to to_ns are copied, bytes unchanged:
+ *
+ *   (4) packets outside of the time are left out; those that reach into it from outside keep the
+ *       events inside, and claim no other time.  Where fields are aligned to more than bytes, up to
+ *       a few events before from_ns stay
+ *   (5) streams of states (`state_0`, `statedump`), which name threads and files, begin as in the
+ *       old recording, so that the part can be read alone
+ *   (6) losses of packets before the part are not counted; sequence numbers begin with 0
+ *
+ * Readers that stop at the first damage therefore read all of it.  The result is not compressed.
  * Index files are not copied: readers rebuild them from the packets.
  */
 #ifndef TRACE_REPAIR_REPAIR_H
@@ -27,6 +36,8 @@ struct repair_options {
 	/* Called for each packet read, with its bytes; returns true to stop.  May be NULL. */
 	bool (*progress)(void *context, uint64_t bytes);
 	void *context;
+	bool is_cut;
+	int64_t from_ns, to_ns; /* from the Epoch, both included; INT64_MIN, INT64_MAX: no limit */
 };
 
 struct repaired {

@@ -19,19 +19,6 @@
 #include "base/io.h"
 #include "ctf/compressed/compressed.h"
 
-/* One packet, and how much of it is sound. */
-struct measured_packet {
-	struct ctf_packet_info info;
-	uint64_t offset;   /* in the file */
-	uint64_t room;	   /* bytes in the file */
-	uint64_t end_bits; /* of the sound part */
-	uint64_t clock;	   /* of the last sound event, or the packet's beginning */
-	uint64_t n_events;
-	bool is_complete;
-	const char *reason; /* if not complete: why */
-	uint64_t at_bits;   /* if not complete: where */
-};
-
 static void report(const struct stream *s, uint32_t number, const struct measured_packet *p,
 		   const struct repair_options *o, const char *what)
 {
@@ -50,8 +37,10 @@ static void cut_at(struct measured_packet *p, uint64_t at_bits, const char *what
 }
 
 /* Decodes the events up to the first that is not sound. */
-static void measure(struct measured_packet *p, const struct stream *s, uint64_t *slots)
+static void measure(struct measured_packet *p, const struct stream *s, uint64_t *slots,
+		    const struct cut *cut)
 {
+	uint64_t alignment = cut->is_given ? cut_alignment(s, p->info.stream) : 0;
 	uint64_t end = p->info.content_bits,
 		 latest = p->info.has_end && p->info.end ? p->info.end : UINT64_MAX;
 	struct ctf_reader r;
@@ -78,25 +67,14 @@ static void measure(struct measured_packet *p, const struct stream *s, uint64_t 
 			return cut_at(p, p->end_bits,
 				      r.clock < p->clock ? "an event earlier than the one before"
 							 : "an event later than the packet's end");
+		if (cut->is_given)
+			cut_note_event(cut, p, e.end_bits, r.clock, alignment);
 		p->clock = r.clock;
 		p->end_bits = e.end_bits;
 		p->n_events++;
 	}
 	if (got < 0)
 		cut_at(p, r.fault.at_bits, r.fault.what ? r.fault.what : "an incomplete event");
-}
-
-static bool is_patchable(const struct ctf_location *p)
-{
-	return p->at_bits % 8 == 0 && p->size_bits % 8 == 0;
-}
-
-static void patch(uint8_t *packet, const struct ctf_location *p, uint64_t v)
-{
-	uint32_t n = p->size_bits / 8;
-
-	for (uint32_t i = 0; i < n; i++, v >>= 8)
-		packet[p->at_bits / 8 + (p->is_big ? n - 1 - i : i)] = (uint8_t)v;
 }
 
 /* Sets the sizes to end with the last sound event.  Returns false if no event is sound, or if the
@@ -123,7 +101,7 @@ static int write_packet(const struct stream *s, const struct measured_packet *p,
 	int err = io_write(fd, header, header_bytes);
 
 	return err ? err
-		   : io_write(fd, s->bytes + p->offset + header_bytes,
+		   : io_write(fd, s->bytes + p->offset + p->first_bits / 8,
 			      p->info.packet_bits / 8 - header_bytes);
 }
 
@@ -156,7 +134,7 @@ static bool ends_too_late(const struct stream *s, uint32_t i, const struct ctf_m
 
 /* Writes packet @number to @fd.  @clock: time of the last event written to the stream. */
 static int repair_packet(struct stream *s, uint32_t number, const struct ctf_meta *m,
-			 uint64_t *clock, int fd, const struct repair_options *o,
+			 uint64_t *clock, struct cut *cut, int fd, const struct repair_options *o,
 			 struct repaired *r)
 {
 	uint64_t slots[CTF_SLOTS], header_bytes;
@@ -172,7 +150,9 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 	}
 	if (!p.info.has_begin)
 		p.info.begin = *clock;
-	measure(&p, s, slots);
+	if (cut_is_outside(cut, &p.info))
+		return 0;
+	measure(&p, s, slots, cut);
 	header_bytes = (p.info.body_bits + 7) / 8;
 	if (p.info.begin < *clock)
 		cut_at(&p, 0, "it begins before the events before it");
@@ -199,6 +179,8 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 		p.info.end = p.clock;
 		r->n_retimed++;
 	}
+	if (!cut_packet(cut, &p, header))
+		p.first_bits = header_bytes * 8;
 	err = write_packet(s, &p, header, header_bytes, fd);
 	free(header);
 	assert(p.clock >= *clock);
@@ -212,10 +194,12 @@ int repair_stream(struct stream *s, const struct ctf_meta *m, int fd,
 		  const struct repair_options *o, struct repaired *r)
 {
 	uint64_t clock = 0;
+	struct cut cut;
 	int err = 0;
 
+	cut_open(&cut, s, o);
 	for (uint32_t i = 0; i < s->n_packets && !err; i++) {
-		err = repair_packet(s, i, m, &clock, fd, o, r);
+		err = repair_packet(s, i, m, &clock, &cut, fd, o, r);
 		if (s->packed)
 			compressed_let_go(s->packed, s->packets[i].offset);
 		if (!err && o->progress && o->progress(o->context, packet_room(s, i)))

@@ -122,7 +122,7 @@ static void read_functions(struct kallsyms *k)
 		qsort(k->functions, k->n, sizeof *k->functions, by_address);
 }
 
-const char *kallsyms_find(struct kallsyms *k, uint64_t address)
+const char *kallsyms_find_in(struct kallsyms *k, uint64_t address, uint64_t *begin, uint64_t *end)
 {
 	size_t low = 0, high;
 
@@ -137,7 +137,16 @@ const char *kallsyms_find(struct kallsyms *k, uint64_t address)
 		else
 			high = middle;
 	}
-	return low && address - k->functions[low - 1].address < FUNCTION_BYTES_MAX
-		       ? k->functions[low - 1].name
-		       : NULL;
+	if (!low || address - k->functions[low - 1].address >= FUNCTION_BYTES_MAX)
+		return NULL;
+	*begin = k->functions[low - 1].address;
+	*end = low < k->n ? k->functions[low].address : 0;
+	return k->functions[low - 1].name;
+}
+
+const char *kallsyms_find(struct kallsyms *k, uint64_t address)
+{
+	uint64_t begin, end;
+
+	return kallsyms_find_in(k, address, &begin, &end);
 }

@@ -19,5 +19,8 @@ void kallsyms_close(struct kallsyms *k); /* accepts NULL */
 
 /* kallsyms_find - returns the function's name, valid until kallsyms_close(); NULL if unknown. */
 const char *kallsyms_find(struct kallsyms *k, uint64_t address);
+/* kallsyms_find_in - the same; sets @begin to the function's address, and @end to the next one's, 0:
+ * unknown. */
+const char *kallsyms_find_in(struct kallsyms *k, uint64_t address, uint64_t *begin, uint64_t *end);
 
 #endif

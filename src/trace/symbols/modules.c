@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { ID_MAX = 64, PARTS_DEEP = 2 };
 static const uint32_t MAPPINGS_MAX = 1u << 22;
@@ -131,8 +132,26 @@ static int read_file(struct modules *m, int dir, const char *name)
 	return is_ok ? 0 : -ENOMEM;
 }
 
-/* Reads "maps", and "maps-LABEL" of each tenant. */
-static int read_maps(struct modules *m, const char *path)
+/* For each file of maps.  Returns 0 or -ENOMEM. */
+typedef int on_maps(void *context, int dir, const char *name);
+
+static int take_maps(void *context, int dir, const char *name)
+{
+	return read_file(context, dir, name);
+}
+
+static int add_size(void *context, int dir, const char *name)
+{
+	uint64_t *size_bytes = context;
+	struct stat st;
+
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		*size_bytes += (uint64_t)st.st_size;
+	return 0;
+}
+
+/* Finds "maps", and "maps-LABEL" of each tenant. */
+static int read_maps(on_maps *each, void *context, const char *path)
 {
 	char file[PATH_MAX];
 	struct dirent *e;
@@ -144,16 +163,16 @@ static int read_maps(struct modules *m, const char *path)
 	dir = opendir(file);
 	while (dir && !err && (e = readdir(dir)))
 		if (!strncmp(e->d_name, "maps", 4))
-			err = read_file(m, dirfd(dir), e->d_name);
+			err = each(context, dirfd(dir), e->d_name);
 	if (dir)
 		closedir(dir);
 	return err;
 }
 
 /* Reads the parts that are recordings themselves, too: tenants, and the trace chunks of each. */
-static int read_files(struct modules *m, const char *path, int deep)
+static int read_files(on_maps *each, void *context, const char *path, int deep)
 {
-	int err = read_maps(m, path);
+	int err = read_maps(each, context, path);
 	DIR *dir = deep ? opendir(path) : NULL;
 	char part[PATH_MAX];
 	struct dirent *e;
@@ -161,7 +180,7 @@ static int read_files(struct modules *m, const char *path, int deep)
 	while (dir && !err && (e = readdir(dir)))
 		if ((!strncmp(e->d_name, "tenant-", 7) || !strncmp(e->d_name, "piece-", 6)) &&
 		    snprintf(part, sizeof part, "%s/%s", path, e->d_name) < (int)sizeof part)
-			err = read_files(m, part, deep - 1);
+			err = read_files(each, context, part, deep - 1);
 	if (dir)
 		closedir(dir);
 	return err;
@@ -183,7 +202,7 @@ int modules_open(struct modules **result, const char *const *paths, int n, struc
 
 	*result = NULL;
 	for (int i = 0; i < n && !err; i++)
-		err = read_files(m, paths[i], PARTS_DEEP);
+		err = read_files(take_maps, m, paths[i], PARTS_DEEP);
 	if (err) {
 		modules_close(m);
 		return diag_fail(d, err, "no memory for maps of processes");
@@ -192,6 +211,15 @@ int modules_open(struct modules **result, const char *const *paths, int n, struc
 		qsort(m->images, m->n_images, sizeof *m->images, by_pid);
 	*result = m;
 	return 0;
+}
+
+uint64_t modules_size(const char *const *paths, int n)
+{
+	uint64_t size_bytes = 0;
+
+	for (int i = 0; i < n; i++)
+		read_files(add_size, &size_bytes, paths[i], PARTS_DEEP);
+	return size_bytes;
 }
 
 void modules_close(struct modules *m)
@@ -243,13 +271,30 @@ static const struct image *find_image(const struct modules *m, int64_t pid, uint
 	return low < m->n_images && m->images[low].pid == pid ? &m->images[low] : NULL;
 }
 
+/*
+ * The full image before that which holds at @image, or NULL.  An image is read a little after its
+ * clock, on a busy machine some milliseconds: a mapping that was removed in between is in the one
+ * before, and events of that time need it.
+ */
+static const struct image *image_before(const struct modules *m, const struct image *image)
+{
+	const struct image *i = image;
+
+	while (i > m->images && i[-1].pid == image->pid && i->adds)
+		i--;
+	for (; i > m->images && i[-1].pid == image->pid; i--)
+		if (!i[-1].adds)
+			return i - 1;
+	return NULL;
+}
+
 /* Mappings added since the last full image may replace some of that image: they are searched first,
  * newest first.  An address that is not found there is searched in later images, which list
  * libraries that were opened while the program ran. */
 _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_t address,
 		   struct module_location *place)
 {
-	const struct image *image = find_image(m, pid, clock);
+	const struct image *image = find_image(m, pid, clock), *at = image, *before;
 	const struct mapping *mapping = NULL;
 
 	for (const struct image *i = image; i && i->pid == pid && i->clock <= clock && !mapping;
@@ -260,6 +305,8 @@ _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_
 	}
 	for (; image && image < m->images + m->n_images && image->pid == pid && !mapping; image++)
 		mapping = find_mapping(m, image, address);
+	if (!mapping && at && (before = image_before(m, at)))
+		mapping = find_mapping(m, before, address);
 	if (!mapping)
 		return false;
 	*place = (struct module_location){ .path = mapping->path,
@@ -267,4 +314,70 @@ _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_
 					   .offset = mapping->offset + (address - mapping->begin),
 					   .number = (uint32_t)(mapping - m->mappings) };
 	return true;
+}
+
+/* ---------------------------------------------------------------- data */
+
+/* The last mapping of the image that begins at or below @address. */
+static const struct mapping *last_below(const struct modules *m, const struct image *image,
+					uint64_t address)
+{
+	uint32_t low = 0, high = image->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (m->mappings[image->first + middle].begin <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &m->mappings[image->first + low - 1] : NULL;
+}
+
+struct below {
+	const struct modules *m;
+	uint64_t address;
+	_Bool (*accepts)(void *context, const struct module_location *location, uint64_t begin);
+	void *context;
+};
+
+static bool try_image(const struct below *b, const struct image *image)
+{
+	const struct mapping *mapping = last_below(b->m, image, b->address);
+	struct module_location location;
+
+	if (!mapping)
+		return false;
+	location = (struct module_location){ .path = mapping->path,
+					     .build_id = mapping->text,
+					     .offset = mapping->offset,
+					     .number = (uint32_t)(mapping - b->m->mappings) };
+	return b->accepts(b->context, &location, mapping->begin);
+}
+
+_Bool modules_below(const struct modules *m, int64_t pid, uint64_t clock, uint64_t address,
+		    _Bool (*accepts)(void *context, const struct module_location *location,
+				     uint64_t begin),
+		    void *context)
+{
+	const struct below b = { m, address, accepts, context };
+	const struct image *image = find_image(m, pid, clock), *at = image, *before;
+
+	for (const struct image *i = image; i && i->pid == pid && i->clock <= clock; i--) {
+		if (try_image(&b, i))
+			return true;
+		if (!i->adds || i == m->images)
+			break;
+	}
+	for (; image && image < m->images + m->n_images && image->pid == pid; image++)
+		if (try_image(&b, image))
+			return true;
+	before = at ? image_before(m, at) : NULL;
+	return before && try_image(&b, before);
+}
+
+_Bool modules_has(const struct modules *m, int64_t pid)
+{
+	return find_image(m, pid, 0);
 }

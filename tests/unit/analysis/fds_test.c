@@ -17,7 +17,7 @@ static int returned(const char *call, int64_t a, int64_t b, int64_t c, int64_t r
 	const struct call_class class = { .is = CALL_ENTRY, .fd = fds_call(call) };
 	const struct call_made m = { .class = &class, .call = 1, .args = { a, b, c } };
 
-	return fds_leave(&fds, P, P, &m, result);
+	return fds_leave(&fds, P, P, &m, result, NULL);
 }
 
 static const char *name(uint32_t process, int64_t fd)

@@ -153,6 +153,21 @@ static void escapes_that_are_none_are_refused(void)
 	}
 }
 
+static void escaped_characters_become_utf_8(void)
+{
+	struct json_line l;
+	char *copy, text[32];
+
+	is(parse(&l, &copy,
+		 "{\"v\":\"\\u00e9\\u2028\\ud83e\\uDD86\\udce9\",\"w\":\"\\ud83e\\u0041\"}"),
+	   0);
+	ok(json_line_text(&l, "v", text, sizeof text));
+	ok(!strcmp(text, "\xc3\xa9\xe2\x80\xa8\xf0\x9f\xa6\x86\xe9"));
+	ok(!json_line_text(&l, "v", text, 10));
+	ok(!json_line_text(&l, "w", text, sizeof text));
+	free(copy);
+}
+
 int main(void)
 {
 	run(members_of_a_line_are_found);
@@ -161,5 +176,6 @@ int main(void)
 	run(written_members_are_read_again);
 	run(any_bytes_are_written_as_json_and_read_again);
 	run(escapes_that_are_none_are_refused);
+	run(escaped_characters_become_utf_8);
 	return test_status();
 }

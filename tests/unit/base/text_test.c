@@ -97,6 +97,28 @@ static void a_text_of_fixed_size_fails_when_it_is_full(void)
 	text_fini(&t);
 }
 
+static void a_printable_text_has_neither_controls_nor_turns(void)
+{
+	static const struct {
+		const char *from, *to;
+	} cases[] = {
+		{ "plain \xc3\xa4\xe2\x82\xac", "plain \xc3\xa4\xe2\x82\xac" },
+		{ "\x1b]0;x\x07", "\\x1b]0;x\\x07" },
+		{ "a\nb\tc\x7f", "a\\x0ab\\x09c\\x7f" },
+		{ "\xc2\x9b", "\\xc2\\x9b" }, /* CSI as one character */
+		{ "\xc2\xa0", "\xc2\xa0" },
+		{ "\xe2\x80\xae|\xe2\x81\xa6|\xd8\x9c",
+		  "\\xe2\\x80\\xae|\\xe2\\x81\\xa6|\\xd8\\x9c" },
+		{ "\xff\xc3", "\\xff\\xc3" },
+		{ "", "" },
+	};
+	char shown[64], small[8];
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+		ok(!strcmp(text_printable(shown, sizeof shown, cases[i].from), cases[i].to));
+	ok(!strcmp(text_printable(small, sizeof small, "12345\x1b"), "12345"));
+}
+
 int main(void)
 {
 	run(added_text_is_there_and_terminated);
@@ -105,5 +127,6 @@ int main(void)
 	run(one_long_addition_fits);
 	run(without_memory_a_text_keeps_its_content_and_reports_it);
 	run(a_text_of_fixed_size_fails_when_it_is_full);
+	run(a_printable_text_has_neither_controls_nor_turns);
 	return test_status();
 }

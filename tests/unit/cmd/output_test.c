@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/view/output.h"
+#include "trace/text/public.h"
 #include "test.h"
 
 static struct out o;

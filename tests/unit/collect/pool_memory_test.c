@@ -101,6 +101,27 @@ static void a_pool_begins_with_the_memory_requested(void)
 	end(&w);
 }
 
+static void a_pool_grows_in_steps_to_the_memory_requested_and_keeps_it(void)
+{
+	static struct endpoint w;
+
+	begin(&w, 8 << 20, 16);
+	is(pool_memory_grow(&w.pool_memory, 40, 20), true);
+	is(backed(&w), 36);
+	is(pool_memory_grow(&w.pool_memory, 40, 20), false);
+	is(backed(&w), 40);
+	is(really_backed(&w), 40);
+	is(pool_memory_grow(&w.pool_memory, 40, 20), false);
+	is(backed(&w), 40);
+	for (int i = 0; i < 3 * CALM; i++)
+		pool_memory_rest(&w.pool_memory);
+	is(backed(&w), 40); /* that is now its least */
+	is(pool_memory_grow(&w.pool_memory, 1000, 1000), false);
+	is(backed(&w), w.pool.n_chunks); /* not more than there are */
+	is(take(&w, 1000), w.pool.n_chunks);
+	end(&w);
+}
+
 static void more_than_half_in_use_doubles_the_memory(void)
 {
 	static struct endpoint w;
@@ -245,6 +266,7 @@ static void scribbled_states_do_no_harm(void)
 int main(void)
 {
 	run(a_pool_begins_with_the_memory_requested);
+	run(a_pool_grows_in_steps_to_the_memory_requested_and_keeps_it);
 	run(more_than_half_in_use_doubles_the_memory);
 	run(idle_memory_goes_back_by_halves);
 	run(occasional_use_keeps_the_memory);

@@ -80,6 +80,29 @@ static void a_sent_request_is_read_whatever_connects_after_it(void)
 	session_close(&session);
 }
 
+/* It grows between other work: neither the command's start nor a program's answer waits for all of it. */
+static void the_pools_of_a_command_grow_from_its_start(void)
+{
+	static const struct session_channel channel = { .name = "ring" };
+	const struct session_options o = {
+		.name = "crowd", .is_private = true, .channels = &channel, .n_channels = 1
+	};
+	struct pool_memory_counts n;
+	struct diag d = { "" };
+	int steps = 0;
+
+	is(session_open(&session, &o, &d), 0);
+	pool_memory_count(&session.supplies[0], &n);
+	ok(n.backed * (uint64_t)session.pools[0].chunk_size < 64 << 20);
+	ok(session.is_growing);
+	while (session.is_growing && steps++ < 1000)
+		session_grow_memory(&session);
+	ok(steps >= 10 && steps < 1000);
+	pool_memory_count(&session.supplies[0], &n);
+	ok(n.backed * (uint64_t)session.pools[0].chunk_size >= 64 << 20);
+	session_close(&session);
+}
+
 static void the_next_connection_waits_while_all_have_unread_requests(void)
 {
 	int crowd[SESSION_CONNECTIONS + 1];
@@ -286,6 +309,7 @@ int main(void)
 	if (!mkdtemp(directory) || setenv("DUET_RUNTIME_DIR", directory, 1))
 		return 1;
 	run(a_sent_request_is_read_whatever_connects_after_it);
+	run(the_pools_of_a_command_grow_from_its_start);
 	run(the_next_connection_waits_while_all_have_unread_requests);
 	run(a_silent_connection_is_closed_after_a_second);
 	run(between_two_requests_of_one_there_is_one_of_each_other);

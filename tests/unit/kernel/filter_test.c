@@ -30,6 +30,7 @@ static void names_are_the_kernels(void)
 {
 	is_text(said("prev_tid == 0x10 && prev_comm != \"sh\""), "prev_pid==16&&prev_comm!=\"sh\"");
 	is_text(said("prev_pid > 010"), "prev_pid>8");
+	is_text(said("4 < prev_tid && 0x10 >= flags"), "prev_pid>4&&flags<=16");
 	is_text(said("flags & 4 || !(prev_tid <= 5)"), "flags&4||!(prev_pid<=5)");
 	is_text(said("flags == 18446744073709551615"), "flags==18446744073709551615");
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/output.c - formats numbers and texts into the buffer, and writes it.
+ * trace/text/output.c - formats numbers and texts into the buffer, and writes it.
  *
  * Numbers are formatted eight digits at a time: with printf(), printing took most of the time of
  * `duet view`.
  */
-#include "cmd/view/output.h"
+#include "trace/text/output.h"
 
 #include <assert.h>
 #include <endian.h>

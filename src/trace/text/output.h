@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/output.h - a buffered output with fast formatting.
+ * trace/text/output.h - a buffered output with fast formatting.
  *
  * Everything goes to a buffer of OUT_SIZE.  out_room() is called at least once per event and
  * flushes when less than OUT_SLACK is free, so that output of bounded size need not check.  A
  * reader that closed the pipe (EPIPE) is no error: `is_over` is set, and further output is dropped.
  * What always holds: bytes <= at <= bytes + OUT_SIZE.
  */
-#ifndef CMD_VIEW_OUTPUT_H
-#define CMD_VIEW_OUTPUT_H
+#ifndef TRACE_TEXT_OUTPUT_H
+#define TRACE_TEXT_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

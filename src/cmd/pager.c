@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/pager.c - fork the pager, with our standard output as its input. */
+#include "cmd/pager.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+static struct {
+	bool is_disabled;
+	pid_t pid; /* 0: none */
+	int width; /* of the terminal behind the pager */
+} pager;
+
+void pager_disable(void)
+{
+	pager.is_disabled = true;
+}
+
+bool terminal_is_shown_to(void)
+{
+	return pager.pid || isatty(STDOUT_FILENO);
+}
+
+int terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+
+	if (pager.pid)
+		return pager.width;
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return columns && atoi(columns) > 0 ? atoi(columns) : 0;
+}
+
+static bool is_in(const char *dir, size_t dir_size, const char *name, size_t size)
+{
+	char path[4096];
+
+	return snprintf(path, sizeof path, "%.*s/%.*s", (int)dir_size, dir, (int)size, name) <
+		       (int)sizeof path &&
+	       !access(path, X_OK);
+}
+
+/* Whether the shell will find the command.  One that is more than a word and its arguments is taken
+ * to be there. */
+static bool is_there(const char *command)
+{
+	const char *dirs = getenv("PATH"), *end;
+	size_t size = strcspn(command, " \t");
+
+	if (strpbrk(command, "\"'$`\\|&;<>()=~*?[#\n"))
+		return true;
+	if (memchr(command, '/', size))
+		return is_in("", 0, command, size) || is_in(".", 1, command, size);
+	for (dirs = dirs ? dirs : "/usr/bin:/bin"; *dirs; dirs = *end ? end + 1 : end) {
+		end = strchrnul(dirs, ':');
+		if (is_in(dirs, (size_t)(end - dirs), command, size))
+			return true;
+	}
+	return false;
+}
+
+/* NULL: none. */
+static const char *choose(void)
+{
+	const char *name = "DUET_PAGER", *command = getenv(name);
+
+	if (!command)
+		command = getenv(name = "PAGER");
+	if (!command)
+		return is_there("less") ? "less" : NULL;
+	if (!*command || !strcmp(command, "cat"))
+		return NULL;
+	if (is_there(command))
+		return command;
+	fprintf(stderr, "duet: %s=%s: no such command: without a pager (--no-pager)\n", name,
+		command);
+	return NULL;
+}
+
+static _Noreturn void run(const char *command, const int ends[2])
+{
+	dup2(ends[0], STDIN_FILENO);
+	close(ends[0]);
+	close(ends[1]);
+	/* quit if it fits on one screen; keep colours; leave the text on the screen */
+	setenv("LESS", "FRX", 0);
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(127);
+}
+
+void pager_open(void)
+{
+	const char *command;
+	int ends[2], width;
+	pid_t pid;
+
+	if (pager.is_disabled || pager.pid || !isatty(STDOUT_FILENO))
+		return;
+	width = terminal_width();
+	command = choose();
+	if (!command || pipe(ends))
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		run(command, ends);
+	close(ends[0]);
+	if (pid > 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		signal(SIGINT, SIG_IGN);
+		signal(SIGPIPE, SIG_IGN);
+		pager.pid = pid;
+		pager.width = width;
+	}
+	close(ends[1]);
+}
+
+void pager_close(void)
+{
+	int status = 0;
+
+	if (!pager.pid)
+		return;
+	fflush(stdout);
+	close(STDOUT_FILENO);
+	clearerr(stdout); /* the pager was left early: no failure */
+	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
+		;
+	pager.pid = 0;
+	if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126))
+		fprintf(stderr, "duet: the pager cannot be run: set DUET_PAGER or PAGER, or use "
+				"--no-pager\n");
+}

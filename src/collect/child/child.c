@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/child/child.c - starts and ends a recorder in a child process.
+ *
+ * The child reports through a pipe: the process id of the command when recording has begun, or else
+ * a text.  The parent's death is noticed by PR_SET_PDEATHSIG, and by getppid() for the time before
+ * that call.
+ */
+#include "collect/child/child.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/io.h"
+
+enum { FAILED = 1, CHUNK_BYTES = 16 << 20 };
+static const pid_t NOT_READY = -2; /* a text follows */
+
+static void remove_recording(const struct recorder_child *c)
+{
+	if (!c->keep && *c->path)
+		io_remove_tree(c->path);
+}
+
+/* ---------------------------------------------------------------- the recorder's process */
+
+int recorder_child_report(void *arg, struct diag *d)
+{
+	struct recorder_child_ready *ready = arg;
+
+	if (io_write(ready->pipe, &ready->program, sizeof ready->program))
+		return diag_fail(d, -EPIPE, "the process that follows the recording has exited");
+	close(ready->pipe);
+	ready->pipe = -1;
+	return 0;
+}
+
+/* The recorder reads its signals from a descriptor.  This handler is for a signal that arrives
+ * after that is closed. */
+static void ignore_signal(int signal)
+{
+	(void)signal;
+}
+
+static void report_failure(struct recorder_child_ready *ready, const struct diag *d)
+{
+	if (ready->pipe < 0 || !*d->text)
+		return;
+	if (!io_write(ready->pipe, &NOT_READY, sizeof NOT_READY))
+		io_write(ready->pipe, d->text, strlen(d->text));
+}
+
+static _Noreturn void run_recorder(const struct recorder_child *c, recorder_child_run *run,
+				   void *arg, int pipe, pid_t parent)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct recorder_child_ready ready = { .program = -1, .pipe = pipe };
+	struct diag d = { "" };
+	int status = FAILED;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* A handler, not SIG_IGN: exec resets handlers, so the command gets the defaults. */
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		sigaction(signals[i], &(struct sigaction){ .sa_handler = ignore_signal }, NULL);
+	if (getppid() == parent)
+		status = run(arg, c->path, &ready, &d);
+	report_failure(&ready, &d);
+	fflush(NULL);
+	if (getppid() != parent)
+		remove_recording(c);
+	_exit(status);
+}
+
+/* ---------------------------------------------------------------- ours */
+
+static const char *temporary_directory(const struct recorder_child *c)
+{
+	const char *tmp = c->within ? c->within : getenv("TMPDIR");
+
+	if (tmp && *tmp)
+		return tmp;
+	return c->is_passing && !access("/dev/shm", W_OK) ? "/dev/shm" : "/tmp";
+}
+
+static int make_directory(struct recorder_child *c, struct diag *d)
+{
+	const char *tmp = temporary_directory(c);
+
+	if (c->keep) {
+		if (snprintf(c->path, sizeof c->path, "%s", c->keep) >= (int)sizeof c->path)
+			return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", c->keep);
+		return 0;
+	}
+	if (snprintf(c->path, sizeof c->path, "%s/duet-%s-XXXXXX", tmp, c->verb) <
+		    (int)sizeof c->path &&
+	    mkdtemp(c->path))
+		return 0;
+	*c->path = 0;
+	return diag_errno(d, "cannot make a directory in %s (set TMPDIR)", tmp);
+}
+
+static void reap(struct recorder_child *c, int options)
+{
+	int status;
+
+	if (c->has_ended || waitpid(c->recorder, &status, options) != c->recorder)
+		return;
+	c->has_ended = true;
+	c->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* 0: it records; else -errno, with the child's reason. */
+static int wait_ready(struct recorder_child *c, int pipe, struct diag *d)
+{
+	ssize_t n = io_read(pipe, &c->program, sizeof c->program);
+
+	if (n == (ssize_t)sizeof c->program && c->program != NOT_READY)
+		return 0;
+	if (n == (ssize_t)sizeof c->program && d) {
+		n = io_read(pipe, d->text, sizeof d->text - 1);
+		d->text[n > 0 ? n : 0] = 0;
+	}
+	c->program = -1;
+	reap(c, 0);
+	return -ECHILD;
+}
+
+static int share_n_read(struct recorder_child *c, struct diag *d)
+{
+	c->n_read = mmap(NULL, sizeof *c->n_read, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (c->n_read != MAP_FAILED)
+		return 0;
+	c->n_read = NULL;
+	return diag_errno(d, "no memory for the recorder");
+}
+
+static void forget_n_read(struct recorder_child *c)
+{
+	if (c->n_read)
+		munmap(c->n_read, sizeof *c->n_read);
+	c->n_read = NULL;
+}
+
+int recorder_child_start(struct recorder_child *c, recorder_child_run *run, void *arg,
+			 struct diag *d)
+{
+	pid_t parent = getpid();
+	int pipe[2];
+	int err = c->is_passing ? share_n_read(c, d) : 0;
+
+	assert(!c->recorder && c->verb && !(c->is_passing && c->keep));
+	if (!err)
+		err = make_directory(c, d);
+	if (err)
+		return err;
+	if (pipe2(pipe, O_CLOEXEC)) {
+		err = diag_errno(d, "cannot make a pipe");
+		remove_recording(c);
+		return err;
+	}
+	fflush(NULL);
+	c->recorder = fork();
+	if (!c->recorder) {
+		close(pipe[0]);
+		run_recorder(c, run, arg, pipe[1], parent);
+	}
+	err = c->recorder < 0 ? diag_errno(d, "cannot fork") : 0;
+	close(pipe[1]);
+	if (!err)
+		err = wait_ready(c, pipe[0], d);
+	close(pipe[0]);
+	if (err)
+		remove_recording(c);
+	if (err)
+		forget_n_read(c);
+	return err;
+}
+
+void recorder_child_pass(const struct recorder_child *c, struct trace_chunks_options *o)
+{
+	o->rotate = true;
+	o->rotate_bytes = CHUNK_BYTES;
+	o->remove_all = true;
+	o->n_arrived = c->n_read;
+}
+
+void recorder_child_was_read(struct recorder_child *c, uint32_t n)
+{
+	if (c->n_read && n > *c->n_read)
+		store_release(c->n_read, n);
+}
+
+void recorder_child_interrupt(struct recorder_child *c, int n)
+{
+	/* A terminal sends the first Ctrl-C to the command too: the command decides. */
+	if (!c->has_ended && (!n || n > 1 || !c->has_command))
+		kill(c->recorder, SIGTERM);
+}
+
+int recorder_child_end(struct recorder_child *c, bool at_once)
+{
+	int status;
+
+	reap(c, WNOHANG);
+	if (at_once && !c->has_ended) {
+		/* When the recorder ends, the command becomes our child, and we can wait for it. */
+		if (c->has_command)
+			prctl(PR_SET_CHILD_SUBREAPER, 1);
+		kill(c->recorder, SIGTERM);
+	}
+	reap(c, 0);
+	if (at_once && c->has_command && waitpid(c->program, &status, 0) == c->program)
+		c->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	remove_recording(c);
+	forget_n_read(c);
+	return c->status;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/text/fields.c - the fields of an event are walked, and each value is written by its type: see
+ * fields.h.
+ */
+#include "trace/text/fields.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "abi/capture.h"
+
+bool field_is_shown_elsewhere(const char *name)
+{
+	static const char *const names[] = { "vpid", "vtid", "procname", "pid", "tid", NULL };
+
+	if (*name != 'v' && *name != 'p' && *name != 't')
+		return false;
+	for (const char *const *t = names; *t; t++)
+		if (!strcmp(name, *t))
+			return true;
+	return false;
+}
+
+static void add_integer(struct out *o, const struct ctf_value *v)
+{
+	uint64_t mask = v->size_bits < 64 ? (1ull << v->size_bits) - 1 : UINT64_MAX;
+
+	if (v->base != 10)
+		out_base(o, v->u & mask, v->base);
+	else if (v->is_signed)
+		out_i64(o, v->i);
+	else
+		out_u64(o, v->u);
+}
+
+static void add_real(struct out *o, const struct ctf_value *v)
+{
+	if (isnan(v->real))
+		out_literal(o, "nan");
+	else if (isinf(v->real))
+		out_bytes(o, v->real < 0 ? "-inf" : "+inf", 4);
+	else
+		out_real(o, v->real, v->is_single);
+}
+
+/* Quotes a label that could be mistaken for other syntax. */
+static void add_label(struct out *o, const struct ctf_value *v)
+{
+	static const char word[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+/";
+	size_t n = v->label ? strlen(v->label) : 0;
+
+	if (!v->label)
+		out_byte(o, '?');
+	else if (n && strspn(v->label, word) == n)
+		out_text(o, v->label, n);
+	else
+		out_quoted(o, v->label, n);
+	out_literal(o, ": ");
+	add_integer(o, v);
+}
+
+static void add_value(struct out *o, enum ctf_found found, const struct ctf_value *v)
+{
+	switch (found) {
+	case CTF_INT:
+	case CTF_UINT:
+		return add_integer(o, v);
+	case CTF_REAL:
+		return add_real(o, v);
+	case CTF_TEXT:
+		return out_quoted(o, v->text, v->size);
+	case CTF_LABEL:
+		return add_label(o, v);
+	case CTF_OPEN:
+		return out_literal(o, "{");
+	case CTF_OPEN_ARRAY:
+		return out_literal(o, "[");
+	case CTF_CLOSE:
+		return out_literal(o, " }");
+	case CTF_CLOSE_ARRAY:
+		return out_literal(o, " ]");
+	case CTF_WALK_END:
+		return;
+	}
+}
+
+static bool is_opening(enum ctf_found f)
+{
+	return f == CTF_OPEN || f == CTF_OPEN_ARRAY;
+}
+
+static bool is_closing(enum ctf_found f)
+{
+	return f == CTF_CLOSE || f == CTF_CLOSE_ARRAY;
+}
+
+bool field_is_left_out(int scope, const char *name)
+{
+	return scope == CTF_CONTEXT && name &&
+	       (field_is_shown_elsewhere(name) || !strcmp(name, "flags") ||
+		!strcmp(name, "preempt"));
+}
+
+bool field_is_nothing(const struct ctf_walk *w, enum ctf_found found, const struct ctf_value *v)
+{
+	return found == CTF_OPEN_ARRAY && !w->left && v->name && !strcmp(v->name, ABI_CAPTURE_LATE);
+}
+
+static bool is_left_out(const struct ctf_walk *w, enum ctf_found found, const struct ctf_value *v)
+{
+	return v->is_hidden || field_is_nothing(w, found, v) ||
+	       field_is_left_out(v->scope, v->name);
+}
+
+void fields_add(struct out *o, struct addresses *addresses, const struct trace_event *e,
+		int64_t pid)
+{
+	enum address_kind address = ADDRESS_NONE;
+	struct ctf_value v;
+	struct ctf_walk w;
+	enum ctf_found found;
+	int depth = 0, skip_depth = -1, scope = -1;
+	const char *before = "";
+
+	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END) {
+		out_room(o);
+		if (is_closing(found) && --depth == skip_depth) {
+			skip_depth = -1;
+			continue;
+		}
+		if (skip_depth < 0 && !is_closing(found) && is_left_out(&w, found, &v) &&
+		    is_opening(found))
+			skip_depth = depth;
+		if (skip_depth >= 0 || (!is_closing(found) && is_left_out(&w, found, &v))) {
+			depth += is_opening(found);
+			continue;
+		}
+		if (v.scope != scope) {
+			out_text(o, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
+			scope = v.scope;
+			before = " ";
+		}
+		if (!is_closing(found))
+			out_bytes(o, before, strlen(before));
+		if (v.name && !is_closing(found)) {
+			out_text(o, v.name, v.name_size);
+			out_literal(o, " = ");
+		}
+		add_value(o, found, &v);
+		if (v.name)
+			address = address_kind_of(v.name, v.name_size, v.scope == CTF_CONTEXT,
+						  e->stream->source->domain == TRACE_KERNEL);
+		if (address && (found == CTF_UINT || found == CTF_INT))
+			addresses_add(o, addresses, pid, e->clock, v.u, address);
+		depth += is_opening(found);
+		before = is_opening(found) ? " " : ", ";
+	}
+	out_room(o);
+	if (scope != CTF_PAYLOAD)
+		out_text(o, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
+	out_literal(o, " }");
+}
+
+void column_add(struct out *o, const struct ctf_op *op, const struct ctf_column *cell)
+{
+	struct ctf_value v = {
+		.u = cell->u,
+		.base = op->type->base,
+		.is_signed = op->is_signed,
+		.size_bits = (uint8_t)op->size_bits,
+	};
+
+	if (op->type->kind == CTF_FLOAT) {
+		v.is_single = op->size_bits == 32;
+		v.real = cell->real;
+		add_real(o, &v);
+	} else if (op->type->kind == CTF_ENUM) {
+		v.label = ctf_enum_label(op->type, v.u);
+		add_label(o, &v);
+	} else {
+		add_integer(o, &v);
+	}
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit tests of counts: events in bytes by their lengths, and sums of traces across kills. */
+#include "collect/drain/count.h"
+#include "collect/handover/counts.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "abi/context.h"
+#include "test.h"
+
+static uint8_t bytes[4096];
+static size_t size;
+
+static void put(const void *p, size_t n)
+{
+	memcpy(bytes + size, p, n);
+	size += n;
+}
+
+static void put_zeros(size_t n)
+{
+	memset(bytes + size, 0, n);
+	size += n;
+}
+
+static void put_u32(uint32_t n)
+{
+	put(&n, sizeof n);
+}
+
+/* Header, vpid and vtid. */
+static void begin_event(uint16_t id)
+{
+	put(&id, sizeof id);
+	put_zeros(4 + 8);
+}
+
+static void begin_long_event(uint32_t id)
+{
+	uint16_t extended = 65535;
+
+	put(&extended, sizeof extended);
+	put_u32(id);
+	put_zeros(8 + 8);
+}
+
+static void describe(struct counter *c, uint32_t id, const char *schema)
+{
+	counter_describe(c, id, schema, strlen(schema));
+}
+
+static void events_of_all_types_are_counted(void)
+{
+	struct counter *c = counter_open(0);
+
+	size = 0;
+	describe(c, 1,
+		 "13 a:fixed i8 a u16 b x32 c p64 d f32 e f64 f chr[5] g u16[3] h enum(u8:A,B) i");
+	describe(c, 2, "13 a:texts str a u32 b str c");
+	describe(c, 3, "13 a:sequences u16[] a u8 b i64[] c");
+	describe(c, 4, "13 a:nothing");
+	describe(c, 5, "13 a:unsound nosuch a");
+	for (int i = 0; i < 3; i++) {
+		begin_event(1);
+		put_zeros(1 + 2 + 4 + 8 + 4 + 8 + 5 + 6 + 1);
+		begin_long_event(2);
+		put("shop", 5);
+		put_u32(65535);
+		put("", 1);
+		begin_event(3);
+		put_u32(2);
+		put_zeros(4 + 1);
+		put_u32(1);
+		put_zeros(8);
+		begin_event(4);
+		begin_event(5);
+	}
+	is(counter_count(c, bytes, size), 15);
+	counter_close(c);
+}
+
+static void contexts_have_their_place(void)
+{
+	struct counter *c = counter_open(ABI_CONTEXT_ALL);
+
+	size = 0;
+	describe(c, 1, "13 a:b u32 n");
+	for (int i = 0; i < 4; i++) {
+		begin_event(1);
+		put_zeros(ABI_PROCNAME_BYTES + 5 * 4 + 8 * 4 + 8);
+		put_u32((uint32_t)i); /* addresses */
+		put_zeros((size_t)i * 8 + ABI_SLOT_BYTES + 4 * 8);
+		put_u32(1);
+	}
+	is(counter_count(c, bytes, size), 4);
+	counter_close(c);
+}
+
+static void the_count_ends_where_the_bytes_do(void)
+{
+	struct counter *c = counter_open(0);
+
+	size = 0;
+	describe(c, 1, "13 a:b u32 n");
+	describe(c, 2, "13 a:c str n");
+	describe(c, 3, "13 a:d u64[] n");
+	describe(c, 4, "13 a:e u64[1048576] n");
+	begin_event(1);
+	put_u32(1);
+	for (size_t n = 0; n < size; n++)
+		is(counter_count(c, bytes, n), 0);
+	is(counter_count(c, bytes, size), 1);
+	begin_event(2);
+	put("xyz", 3); /* no NUL */
+	is(counter_count(c, bytes, size), 1);
+	size = 18;
+	begin_event(3);
+	put_u32(UINT32_MAX);
+	put_zeros(64);
+	is(counter_count(c, bytes, size), 1);
+	size = 18;
+	begin_event(4);
+	is(counter_count(c, bytes, size), 1);
+	size = 18;
+	begin_event(77); /* not described */
+	is(counter_count(c, bytes, size), 1);
+	size = 18;
+	begin_long_event(UINT32_MAX);
+	is(counter_count(c, bytes, size), 1);
+	counter_close(c);
+}
+
+static void write_packet(struct counts *c, uint64_t events, uint64_t n)
+{
+	ctf_ledger_begin(&c->ledger, events, n);
+	ctf_ledger_end(&c->ledger);
+}
+
+static void is_sum(struct ctf_sum sum, uint64_t events, uint64_t n)
+{
+	is(sum.events, events);
+	is(sum.bytes, n);
+}
+
+static void a_packet_that_a_killed_writer_wrote_counts_once(void)
+{
+	struct counts c = { .marks[0].number = 0 };
+
+	counts_begin(&c, 1);
+	write_packet(&c, 10, 1000);
+	ctf_ledger_begin(&c.ledger, 3, 300); /* in the file, and killed */
+	counts_settle(&c, 1, 1300);
+	counts_settle(&c, 1, 1300);
+	is_sum(counts_of(&c, 1), 13, 1300);
+	counts_begin(&c, 2);
+	ctf_ledger_begin(&c.ledger, 5, 500); /* killed before it was in the file */
+	counts_settle(&c, 2, 0);
+	is_sum(counts_of(&c, 2), 0, 0);
+	is_sum(ctf_ledger_read(&c.ledger), 13, 1300);
+}
+
+static void a_collector_without_packets_changes_no_sum(void)
+{
+	struct counts c = { .marks[0].number = 0 };
+
+	counts_begin(&c, 1);
+	write_packet(&c, 10, 1000);
+	ctf_ledger_begin(&c.ledger, 3, 300);
+	counts_begin(&c, 2); /* killed before it recovered trace 1 */
+	counts_settle(&c, 2, 0);
+	counts_settle(&c, 1, 1300);
+	is_sum(counts_of(&c, 1), 13, 1300);
+	is_sum(counts_of(&c, 2), 0, 0);
+	write_packet(&c, 1, 100);
+	is_sum(counts_of(&c, 1), 13, 1300);
+	is_sum(counts_of(&c, 2), 1, 100);
+}
+
+static void each_trace_has_its_own_sum(void)
+{
+	struct counts c = { .marks[0].number = 0 };
+
+	for (uint32_t i = 1; i <= 20; i++) {
+		counts_begin(&c, i);
+		write_packet(&c, i, 10 * i);
+		is_sum(counts_of(&c, i), i, 10 * i);
+		if (i > 1)
+			is_sum(counts_of(&c, i - 1), i - 1, 10 * (i - 1));
+	}
+	is_sum(counts_of(&c, 1), 0, 0); /* finished long ago */
+	is_sum(ctf_ledger_read(&c.ledger), 210, 2100);
+}
+
+int main(void)
+{
+	run(events_of_all_types_are_counted);
+	run(contexts_have_their_place);
+	run(the_count_ends_where_the_bytes_do);
+	run(a_packet_that_a_killed_writer_wrote_counts_once);
+	run(a_collector_without_packets_changes_no_sum);
+	run(each_trace_has_its_own_sum);
+	return test_status();
+}
