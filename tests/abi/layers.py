@@ -31,6 +31,7 @@ LAYERS = [
     [("abi", "layouts that two parties share: structs and asserts, no code")],
     [("base", "what C lacks: errors for people, text, files, JSON lines, supervised processes")],
     [("rules", "which events a session wants, of which programs: patterns, selectors, membership")],
+    [("script/syntax", "scripts and filters: text to tree, messages that show the place")],
     [("clock", "ticks to nanoseconds, and the session's clock followed where there are no ticks")],
     [("ring", "the pool of chunks and the two write paths"),
      ("elf", "trace sites, functions and USDT markers of a file on disk"),
@@ -68,27 +69,58 @@ LAYERS = [
      ("trace/symbols", "which function or file an address lies in, as the recording says")],
     [("trace", "recordings read as one stream of events, ordered by time")],
     [("trace/filter", "a filter over the events of recordings"),
-     ("trace/repair", "a sound recording out of a damaged one")],
+     ("trace/repair", "a sound recording out of a damaged one"),
+     ("trace/text", "events and values as text; addresses with their functions")],
     [("read", "libduet-read: the same for other programs")],
     [("collect/options", "options and result of a recording: data of every room of collect")],
+    [("collect/child", "a recorder in a child process, for a command that follows its recording")],
     [("collect/session", "a session: its memory, files, slots, rules, filters, connections and programs")],
     [("collect/drain", "pools into stream files; snapshots; the layout of a recording")],
     [("collect/chunks", "finished trace chunks on disk: marked, synced, compressed, removed"),
      ("collect/calls", "calls of functions: plans offered to programs, their calls kept in the recording"),
+     ("collect/findings", "patterns and filters of a recording that matched nothing"),
      ("collect/request", "the requests enable, disable and stop")],
     [("collect/trigger", "triggers: armed, evaluated, and their actions")],
     [("collect/handover", "what a killed collector leaves to its successor")],
     [("collect/tenant", "other users and containers: found, confined, one collector for each")],
     [("collect", "the collector: started, driven by events, rotated, resumed, finished; the recorder")],
     [("control", "libduet-control: programs that steer recordings")],
+    [("find", "whether the events of a program can be recorded, and why not")],
+    [("find/system", "whether this machine and user can record: kernel, rights, paths, limits, libraries")],
     [("analysis", "a pass over a recording: event tables, threads, samples")],
     [("analysis/stacks", "call stacks as trees"),
      ("analysis/syscalls", "system calls: entry and exit paired, arguments in words")],
+    [("analysis/names", "names of what calls work on: variables, allocations, stacks, files")],
     [("analysis/wait", "where a thread's time went, and whom it waited for")],
     [("analysis/calls", "calls of programs: batches decoded, one tree with the kernel")],
     [("analysis/diff", "two recordings compared"),
      ("analysis/report", "one file per report"),
-     ("analysis/timeline", "slices, instants and states for viewers")],
+     ("analysis/timeline", "slices, instants and states for viewers"),
+     ("analysis/activity", "what each thread did in the last interval, while a recording grows")],
+    [("script/unit", "the byte code of a script: its layout, verified and printed")],
+    [("script/values", "the values of a running script: strings, arrays, statistics, iterations")],
+    [("script/vm", "the machine that runs byte code: interpreter and x86-64 translation")],
+    [("script/library", "functions that scripts call, formats, and the script library"),
+     ("script/check", "names and types of a script resolved; the world that offers probes and values")],
+    [("script/code", "a checked script to byte code")],
+    [("script/engine", "a script runs: sources of events merged, timers, begin and end")],
+    [("script/kernel/points", "probe points and values of the running kernel and of programs")],
+    [("script/kernel", "kernel and user probes by BPF programs made from a script"),
+     ("script/replay", "the probes and values of recordings and of sessions that are followed")],
+    [("script/live", "the probes and values of the running system")],
+    [("ui/child", "a command run for an answer, within limits of time and size")],
+    [("ui/index", "recordings as rows of intervals with sums")],
+    [("ui/flame", "where the time of threads went, as the tree of a flame graph")],
+    [("ui/digest", "intervals summed by name over any span, and how long they took")],
+    [("ui/reader", "recordings kept open, to read a few events at any time")],
+    [("ui/query", "requests of the timeline's page, answered as JSON"),
+     ("ui/assets", "the files of the timeline's page in this program")],
+    [("ui/item", "details of one interval or point; items found by time and by name"),
+     ("ui/picture", "rows as pixels, in answers of a limited size"),
+     ("ui/export", "a part of a recording as a file: for other viewers, or as a page of its own")],
+    [("ui/sessions", "sessions of this user, listed and changed by commands of duet")],
+    [("ui/why", "why a thread was not running: waits followed back over the index, in words")],
+    [("ui/server", "the timeline's server: access, connections, threads, answers over HTTP")],
     [("cmd", "the command: one file per verb; only cmd prints and exits")],
 ]
 # Rooms of a family that still include each other: they count as one room of the family's name.
@@ -100,9 +132,10 @@ NEVER = {"collect": ("ctf/meta", "ctf/decode", "trace", "analysis"), "kernel": (
 GUEST = {"abi", "base", "rules", "clock", "ring", "filter", "inproc"}
 NOT_FOR_GUESTS = re.compile(r"filter/compile")
 # (2): rooms that are boxes of small modules; every header of theirs is public.
-BOXES = {"abi", "base", "rules", "clock", "ring", "elf", "filter", "bpf", "capture", "symbol"}
-PUBLIC = {"analysis/stacks": "stack_tree.h", "control": "exchange.h", "kernel/statedump": "kallsyms.h",
-          "kernel/threads": "event_contexts.h", "net/follow": "replica.h", "net/lttng_live": "server.h", "trace/filter": "match.h"}
+BOXES = {"abi", "base", "rules", "clock", "ring", "elf", "filter", "bpf", "capture", "symbol", "script/syntax",
+         "script/check", "script/code", "script/unit", "script/vm", "script/engine"}
+PUBLIC = {"control": "exchange.h", "inproc": "mark.h", "kernel/convert": "layout.h",
+          "kernel/select": "candidates.h", "kernel/statedump": "kallsyms.h", "kernel/threads": "event_contexts.h", "net/follow": "replica.h", "net/lttng_live": "server.h", "trace/filter": "match.h"}
 
 SPEAKS = re.compile(r"(?<![.>\w])(?:v?printf|puts|putchar|perror|vwarnx?|warnx?|verrx?|errx?|exit|_exit|_Exit"
                     r"|abort|quick_exit)\s*\(|\b(?:stderr|stdout)\b")
@@ -188,7 +221,8 @@ def check(src):
             for m in SPEAKS.finditer(without_comments_and_strings(text)):
                 # A forked child has to end: one that cannot become the command, or has sent everything.
                 if m.group(0).startswith("_exit") and (
-                        family(own) in ("collect", "net") or own == "patch/attach" or path.name == "supervise.c"):
+                        family(own) in ("collect", "net") or own in ("patch/attach", "script/engine") or path.name == "supervise.c"
+                        or (own, path.name) == ("kernel/tracefs", "remove.c")):
                     continue
                 problems.append("%s: only src/cmd prints and exits: %s" % (where(m.start()), m.group(0)))
     # The other sources that libduet links: no include of theirs may lead out either.

@@ -47,10 +47,23 @@ def verbs_have_pages(duet):
             shown_by.setdefault(page, set()).update(options_in_help(duet, verb))
     for page, shown in shown_by.items():
         options_agree(page, shown)
+    help_is_grouped(duet)
 
 
 def options_in_help(duet, verb):
     return set(re.findall(r"(?<![\w-])--([a-z][a-z-]+)", run(duet, verb, "--help").stdout)) - {"help"}
+
+
+def help_is_grouped(duet):
+    """Verbs with many options: examples first, then options below headings, each heading once."""
+    for verb in ("record", "start", "collect"):
+        text = run(duet, verb, "--help").stdout
+        headings = re.findall(r"^([A-Z].*):$", text, re.M)
+        check(len(headings) >= 8 and len(set(headings)) == len(headings), "the help of %s has groups" % verb, str(headings))
+        example, first = text.find("\n  duet %s " % verb), text.find("\n%s:\n" % headings[0] if headings else "")
+        check(0 < example < first, "the help of %s begins with examples" % verb)
+        check(text.count("\n\n\n") == 0, "the help of %s has no empty group" % verb)
+    check(not re.search(r"^[A-Z].*:$", run(duet, "relay", "--help").stdout, re.M), "rows of others have no headings")
 
 
 def options_agree(page, shown):
@@ -84,6 +97,17 @@ def pages_are_well_formed():
             print("# neither mandoc nor groff: pages are not checked")
             return
         check(not said, "%s is well formed" % page.name, said)
+
+
+def pages_fit_80_columns():
+    """A terminal of 80 columns shows them unbroken, tables and examples too."""
+    readers = [r for r in (["mandoc", "-Tutf8", "-Owidth=78"], ["groff", "-mdoc", "-Tutf8", "-rLL=78n"]) if shutil.which(r[0])]
+    for page in sorted(p for section in "137" for p in MAN.glob("*." + section)):
+        wide = []
+        for reader in readers:
+            text = re.sub(r".\x08|\x1b\[[0-9;]*m", "", run(*reader, page).stdout)
+            wide += [line for line in text.expandtabs().splitlines() if len(line) > 80]
+        check(not wide, "%s fits 80 columns" % page.name, "\n".join(wide))
 
 
 def examples(page):
@@ -124,6 +148,7 @@ def main():
     verbs_have_pages(duet)
     headers_have_pages()
     pages_are_well_formed()
+    pages_fit_80_columns()
     examples_work(duet)
     return n_failed > 0
 

@@ -295,7 +295,7 @@ filters_of() { # entry|exit FILTER CALL...
 # So many are there, or reported as lost: since Linux 7 the kernel leaves out a program while another thread is preempted in it.
 all() { # WHAT GOT WANTED: of the last recording
 	lost=$(sed -n 's/^ *kernel .* \([0-9]*\) LOST.*/\1/p' said)
-	ok "$1" test $2 -le $3 -a $(($2 + ${lost:-0})) -ge $3
+	ok "$1 ($2 of $3, ${lost:-0} lost)" test $2 -le $3 -a $(($2 + ${lost:-0})) -ge $3
 }
 
 # System calls by BPF programs, and the memory they point to: whether these kernels' verifiers accept each program.
@@ -333,6 +333,35 @@ bpf() {
 	clean bpf
 }
 
+# Scripts: handlers in the kernel, in the stream, and at functions of the kernel.
+script() { # WHAT WANTED TEXT COMMAND
+	got=$(duet script -e "$3" -c "$4" 2>/tmp/err | tail -1) # the program prints its pid
+	is "script: $1" "$got" "$2"
+}
+scripts() {
+	script "counts in the kernel" 500 'global n; probe syscall.getppid { if (pid() == target()) n++ }
+		probe end { println(n) }' 'calls getppid 500'
+	script "counts by key" "calls 500" 'global n; probe syscall.getppid { n[execname()]++ }
+		probe end { foreach (name in n- limit 1) println(name, " ", n[name]) }' 'calls getppid 500'
+	script "a histogram" 20 'global s; probe syscall.openat.return { if (pid() == target()) s <<< $return }
+		probe end { println(@count(s)) }' 'calls open 20 /init'
+	script "strings in the stream" 20 'global n; probe syscall.openat { if (user_string($filename) == "/init") n++ }
+		probe end { println(n) }' 'calls open 20 /init'
+	script "members of structures" 1 'global n
+		probe kernel.trace("sched:sched_switch") { if ($next->comm == "calls" && $next->pid == target()) n = 1 }
+		probe end { println(n) }' 'calls open 20 /init'
+	script "functions of the kernel" 20 'global n
+		probe kernel.function("do_sys_openat2") { if (pid() == target() && user_string($filename) == "/init") n++ }
+		probe end { println(n) }' 'calls open 20 /init'
+	script "their results" "20 3" 'global n, last
+		probe kernel.function("do_sys_openat2").return { if (pid() == target()) { n++; last = $return } }
+		probe end { println(n, " ", last) }' 'calls open 20 /init'
+	script "samples" 1 'global n; probe timer.profile { n++ } probe end { println(n > 0) }' 'calls getppid 300000'
+	duet script -e 'probe kernel.function("no_such_function") {}' >/dev/null 2>/tmp/err
+	ok "script: no such function" grep 'no_such_function' /tmp/err
+	clean script
+}
+
 # The memory that arguments point to, as strace shows it in the same run: run.py compares.
 same() {
 	if ! [ -e /bin/strace ]; then
@@ -347,7 +376,7 @@ same() {
 	sed 's/^/@theirs /' theirs
 }
 
-for what in ${*:-functions arguments paused kprobes fprobes graph killed dying later modules smoke bpf same}; do
+for what in ${*:-functions arguments paused kprobes fprobes graph killed dying later modules smoke bpf scripts same}; do
 	$what
 done
 echo done

@@ -187,6 +187,7 @@ def main():
     p.add_argument("--timeout", type=int, default=600)
     p.add_argument("--append", default="")
     args = p.parse_args()
+    subprocess.run(["ninja", "-C", args.build, "tests/qemu/qemu_calls", "tests/qemu/libdie.so"], stdout=subprocess.DEVNULL, check=True)
     work = tempfile.mkdtemp(prefix="duet-qemu-")
     bad = n = 0
     try:

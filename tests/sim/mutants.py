@@ -67,7 +67,7 @@ MUTANTS = [
     ("a flush omits the events in open chunks", "src/collect/drain/streams.c",
      "\t\terr = streams_pass(s, true, d);\n", "\t\terr = streams_pass(s, false, d);\n"),
     ("a snapshot is begun and not continued", "src/collect/events.c",
-     "\treturn c->pass.is_open || snapshot_is_open(&c->snapshot);", "\treturn c->pass.is_open;"),
+     "\treturn c->pass.is_open || snapshot_is_open(&c->snapshot) ||", "\treturn c->pass.is_open ||"),
 ]
 
 

@@ -143,6 +143,14 @@ def a_place_is_one_site_wherever_it_is_mapped(duet, where):
         ("?", "0xdead0", None, 4, 1, 4, 1, 4)])
 
 
+def a_library_that_went_while_mappings_were_read_has_its_name(duet, where):
+    """The mappings of 1000 were read a little later, when the library was gone; the call of 1050 was still in it."""
+    ust(where + "/r", [stacked(1050, "malloc", 100, 0xa0, stack=[0x5010]),
+                       stacked(1060, "malloc", 5, 0xb0, stack=[0xdead0])])
+    check(sites(duet, mapped(where, "process 7 0", *MAPS, "process 7 1000", MAPS[0], "process 7 2000", MAPS[0])), [
+        ("libcart.so.1", "0x3010", None, 100, 1, 100, 1, 100), ("?", "0xdead0", None, 5, 1, 5, 1, 5)])
+
+
 def sites_drop_blocks_after_exec_and_reused_addresses(duet, where):
     trace = ust(where + "/r", [stacked(1000, "malloc", 100, 0xa0, stack=[0x1234]),
                                (1100, 0, (7, 7), "lttng_ust_statedump:procname", dict(procname="next")),

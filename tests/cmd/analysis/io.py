@@ -70,7 +70,8 @@ def terminal(duet, columns, *argv):
     """Returns the output on a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 50, columns, 0, 0))
-    p = subprocess.Popen([duet.path, *argv], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL)
+    p = subprocess.Popen([duet.path, *argv], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL,
+                         env={**os.environ, "DUET_PAGER": ""})
     os.close(slave)
     output = b""
     try:

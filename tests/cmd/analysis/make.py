@@ -69,7 +69,7 @@ class _Stream:
         self.begin_packet(0)
 
     def begin_packet(self, time):
-        self.body, self.begin = b"", time
+        self.body, self.begin = bytearray(), time
 
     def end_packet(self, time):
         bits = (24 + 52 + len(self.body)) * 8

@@ -59,7 +59,7 @@ def a_lock_is_waited_for_as_long_as_its_holder_sleeps(duet, where):
     near(e["ns"], waited, 0.9, 1.001, "time waited")
     why = duet.json("report", "why", "-t", waiter, trace)
     blocked = [p for p in why["parts"] if p["state"] == "blocked" and
-               p["where"] == "futex(uaddr=%s)" % e["address"]]
+               p["where"] == "futex(%s)" % e["futex"]]
     near(sum(p["ns"] for p in blocked), waited, 0.85, 1.001, "blocked in futex")
     slept = sum(c["ns"] for c in why["chain"] if c["tid"] == holder and "nanosleep" in c["what"])
     near(slept, waited, 0.75, 1.001, "the part in which the holder slept")

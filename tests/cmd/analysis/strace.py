@@ -185,6 +185,14 @@ def memory_that_a_call_writes_is_shown_when_it_returns(duet, where):
     check(shown(duet, where + "/r", "-a1", "-P", "/b"), [])
 
 
+def late_bytes_are_shown_only_if_there_are_some(duet, where):
+    path = kernel(where + "/r", [(1100, 0, A, "syscall_exit_access", dict(ret=-2, late_bytes=b"")),
+                                 (1300, 0, A, "syscall_exit_access", dict(ret=-2, late_bytes=b"/a"))])
+    for args in ("view",), ("export", "chrome"):
+        out = duet.text(*args, path)
+        check((out.count("late_bytes"), "-2" in out), (1, True), args)
+
+
 def pointed_to_memory_may_be_malformed(duet, where):
     events = call(1000, A, "connect", 0, fd=3, uservaddr=99, addrlen=1, addr_bytes=b"\2") + \
         call(1200, A, "bind", 0, fd=3, umyaddr=99, addrlen=1, addr_bytes=[2, 0, 0]) + \
@@ -249,5 +257,6 @@ if __name__ == "__main__":
                       a_loss_joins_nothing_and_is_shown_in_its_place, the_end_and_the_beginning_may_be_missing,
                       signals_and_deaths_are_shown, a_call_goes_on_under_the_number_of_the_process,
                       pointed_to_memory_is_shown_as_far_as_recorded,
-                      memory_that_a_call_writes_is_shown_when_it_returns, pointed_to_memory_may_be_malformed,
+                      memory_that_a_call_writes_is_shown_when_it_returns,
+                      late_bytes_are_shown_only_if_there_are_some, pointed_to_memory_may_be_malformed,
                       the_summary_counts_calls_that_returned, malformed_recordings_are_shown_or_refused], Duet(sys.argv[1])))

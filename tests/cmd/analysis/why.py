@@ -56,7 +56,7 @@ def a_thread_s_time_is_divided_without_rest(duet, where):
     check(sum(p["ns"] for p in r["parts"]), r["ns"])
     blocked = row(r["parts"], state="blocked")
     check((blocked["where"], blocked["n"], blocked["max_ns"], blocked["max_at_ns"]),
-          ("futex(uaddr=0x1000)", 1, 1100, EPOCH + 1200))
+          ("futex(0x1000)", 1, 1100, EPOCH + 1200))
 
 
 def a_wait_is_explained_by_the_actions_of_its_wakers(duet, where):
@@ -75,7 +75,7 @@ def a_wait_is_explained_by_the_actions_of_its_wakers(duet, where):
     check(row(r["chain"], tid=8, state="user")["ns"], 400)
     wait = r["waits"][0]
     check((wait["duration_ns"], wait["for_cpu_ns"], wait["waker"]), (1400, 300, "b:8"))
-    check("futex(uaddr=4096, op=WAIT private, val=1)" in wait["call"], True, wait["call"])
+    check("futex(0x1000, op=WAIT private, val=1)" in wait["call"], True, wait["call"])
 
 
 def a_part_of_the_recording_is_cut_exactly(duet, where):
@@ -93,7 +93,7 @@ def interrupts_take_time_and_wake(duet, where):
         switch(2200, 0, IDLE, A), leave(2300, 0, A, "read", 0)], "-t", "7")
     check(states(r), {"user": 200, "irq": 200, "kernel": 200, "blocked": 500, "runnable": 200})
     check([(c["tid"], c["what"], c["ns"]) for c in r["chain"]],
-          [(7, "blocked in read, until irq nvme0q1", 500)])
+          [(7, "blocked in read(fd 3), until irq nvme0q1", 500)])
     check(r["waits"][0]["waker"], "irq nvme0q1")
 
 
@@ -109,7 +109,7 @@ def the_disk_that_was_waited_for_is_named(duet, where):
                [(5000, 0, 7, "lttng_statedump_block_device", dict(dev=254 << 20, diskname="vda")),
                 (5001, 0, 7, "lttng_statedump_block_device", dict(dev=8 << 20 | 1, diskname="sda1"))], "-t", "7")
     check(sorted(w["waker"] for w in r["waits"]), ["block i/o of 7:3", "block i/o of sda1", "block i/o of vda"])
-    check(sorted(c["what"] for c in r["chain"]), ["blocked in read, until block i/o of " + d for d in ("7:3", "sda1", "vda")])
+    check(sorted(c["what"] for c in r["chain"]), ["blocked in read(fd 3), until block i/o of " + d for d in ("7:3", "sda1", "vda")])
 
 
 def a_local_sender_wakes_through_its_own_soft_interrupt(duet, where):
@@ -196,6 +196,63 @@ def missing_events_are_reported_with_a_remedy(duet, where):
     ust(where + "/u", [(1000, 0, (1, 1), "shop:order", dict(id=1))])
     check("duet record -k sched" in duet.run("report", "why", "-t", "7", where + "/u", status=2).stderr, True)
     check("no" in duet.run("report", "why", "-t", "99", path, status=2).stderr, True)
+
+
+def page_faults_are_the_kernels_up_to_their_last_step(duet, where):
+    fault = "x86_exceptions_page_fault_user"
+    events = [
+        switch(1000, 0, IDLE, A), enter(1100, 0, A, "getpid"), leave(1150, 0, A, "getpid"),
+        (1300, 0, 7, fault, dict(address=1)), (1400, 0, 7, "rss_stat", dict(size=1)),
+        (1450, 0, 7, "rss_stat", dict(size=1)),               # 1300 to 1450
+        enter(1600, 0, A, "getpid"), leave(1650, 0, A, "getpid"),
+        (1800, 0, 7, "rss_stat", dict(size=1)),               # in no fault
+        (1900, 0, 7, fault, dict(address=1)), (1950, 0, 7, "kmem_mm_page_alloc", dict(order=0)),  # of an interrupt?
+        (2000, 0, 7, fault, dict(address=1)),
+        switch(2100, 0, A, IDLE, SLEEPS), wakeup(2500, 0, IDLE, A), switch(2600, 0, IDLE, A),
+        (2700, 0, 7, "rss_stat", dict(size=1)),               # the same fault
+        switch(3000, 0, A, IDLE)]
+    r = report(duet, where, events, "-t", "7")
+    check(states(r), {"user": 100 + 150 + 150 + 250 + 100 + 300, "kernel": 50 + 150 + 50 + 100 + 100,
+                      "blocked": 400, "runnable": 100})
+    check(sum(states(r).values()), r["ns"])
+    check(sum(p["ns"] for p in r["parts"]), r["ns"])
+    check({p["state"]: p["ns"] for p in r["parts"] if p["where"] == "page fault"},
+          {"kernel": 150 + 100 + 100, "blocked": 400})
+    text = duet.text("report", "why", "-t", "7", kernel(where + "/none", [e for e in events if e[3] != fault]))
+    check("no page faults were recorded" in text, True, text)
+
+
+def objects_are_those_of_the_process_and_of_their_time(duet, where):
+    """Descriptor 3 is another file in another process, and after it is opened again."""
+    def opened(time, who, path):
+        return [enter(time, 0, who, "openat", dfd=-100, filename=path, flags=0, mode=0),
+                leave(time + 10, 0, who, "openat", 3)]
+
+    def waits(time, who):
+        return [enter(time, 0, who, "read", fd=3, buf=0, count=1), switch(time + 10, 0, who, IDLE, SLEEPS),
+                wakeup(time + 20, 0, IDLE, who), switch(time + 30, 0, IDLE, who), leave(time + 40, 0, who, "read", 1)]
+
+    r = report(duet, where, [switch(100, 0, IDLE, A)] + opened(200, A, "/tmp/one") + waits(300, A) +
+               [enter(400, 0, A, "close", fd=3), leave(410, 0, A, "close")] + opened(500, A, "/tmp/two") +
+               waits(600, A) + [switch(700, 0, A, B)] + opened(800, B, "/tmp/three") + waits(900, B) +
+               [switch(1000, 0, B, A)] + waits(1100, A), "-t", "7")
+    check(sorted((p["where"], p["n"]) for p in r["parts"] if p["state"] == "blocked"),
+          [("read(fd 3 = /tmp/one)", 1), ("read(fd 3 = /tmp/two)", 2)])
+
+
+def a_pipe_is_that_of_the_process_at_its_other_end(duet, where):
+    def has(who, fd, name):
+        return (10, 0, 1, "lttng_statedump_file_descriptor", dict(pid=who[1], fd=fd, flags=0, fmode=0, filename=name))
+
+    r = report(duet, where, [
+        (10, 0, 1, "lttng_statedump_process_state", dict(tid=w[1], pid=w[1], ppid=1, name=w[0])) for w in (A, B, C)] + [
+        has(A, 3, "pipe:[77]"), has(B, 4, "pipe:[77]"), has(C, 3, "pipe:[78]"), has(A, 5, "pipe:[79]"),
+        switch(1000, 0, IDLE, A), enter(1100, 0, A, "read", fd=3, buf=0, count=1), switch(1200, 0, A, IDLE, SLEEPS),
+        wakeup(1300, 0, IDLE, A), switch(1400, 0, IDLE, A), leave(1500, 0, A, "read", 1),
+        enter(1600, 0, A, "read", fd=5, buf=0, count=1), switch(1700, 0, A, IDLE, SLEEPS),
+        wakeup(1800, 0, IDLE, A), switch(1900, 0, IDLE, A)], "-t", "7")
+    check(sorted(p["where"] for p in r["parts"] if p["state"] == "blocked"),
+          ["read(fd 3 = pipe of 8)", "read(fd 5 = pipe:[79])"])
 
 
 if __name__ == "__main__":

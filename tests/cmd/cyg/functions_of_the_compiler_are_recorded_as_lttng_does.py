@@ -65,7 +65,7 @@ def names_are_those_in_lttngs_library():
             ok(word.encode() + b"\0" in lttng, "LTTng has " + word)
         is_(b"call_site" in lttng, not variant, "call_site in %s" % variant)
     both = [subprocess.run(["nm", "-D", "--defined-only", lib], capture_output=True, text=True).stdout
-            for lib in (LTTNG % "", os.path.dirname(library) + "/libduet-cyg.so")]
+            for lib in (LTTNG % "", os.path.dirname(library) + "/libduet-cyg.so.0")]
     for text in both:
         is_(sorted(re.findall(r" T (__cyg_\w+)", text)), ["__cyg_profile_func_enter", "__cyg_profile_func_exit"],
             "functions")

@@ -16,14 +16,17 @@ RECORDED = "good"  # a recording that the test makes first
 CASES = [
     # arguments, pattern of the line
     (["frob"], r'duet: no verb "frob"'),
-    (["record", "--frob"], r"duet record: no such option"),
-    (["record", "-o"], r"duet record: an option lacks its value"),
+    (["record", "--frob"], r"duet record: no such option: --frob"),
+    (["record", "--kernl"], r"duet record: no such option: --kernl: did you mean --kernel\?"),
+    (["record", "--no-kernel=2"], r"duet record: --no-kernel takes no value"),
+    (["record", "-Z"], r"duet record: no such option: -Z"),
+    (["record", "-o"], r"duet record: -\S+: an option lacks its value"),
     (["record", "-p", "{nobody}"], r"-p \d+: no such process"),
     (["record", "-p", "x"], r"-p x: not a process number"),
     (["record", "-p", "-5"], r"-p -5: not a process number"),
     (["record", "-p", "{sleeper}", "--", "true"], r"either a command or -p"),
-    (["record", "-p", "{sleeper}", "--no-kernel"], r"process \d+ has no duet events"),
-    (["record", "-p", "{sleeper}", "--no-kernel", "-e", "a:b"], r"a:b: process \d+ has no such event"),
+    (["record", "-p", "{sleeper}", "--no-kernel"], r"process \d+ \(sleep\) has no trace sites \(it is not instrumented\): .*-u sleep:FUNCTION"),
+    (["record", "-p", "{sleeper}", "--no-kernel", "-e", "a:b"], r"process \d+ \(sleep\) has no trace sites"),
     (["record", "-b", "0", "--", "true"], r"0: not a size"),
     (["record", "-b", "12Q", "--", "true"], r"12Q: not a size"),
     (["record", "-b", "-1", "--", "true"], r"-1: not a size"),
@@ -36,8 +39,8 @@ CASES = [
     (["record", "-e", "", "--", "true"], r"-e: empty pattern"),
     (["record", "-e", "!", "--", "true"], r"-e: empty pattern"),
     (["record", "-k", "", "--", "true"], r"-k: empty pattern"),
-    (["record", "-u", "f", "--", "true"], r"-u: FILE:FUNCTION expected"),
-    (["record", "--usdt", "f", "--", "true"], r"--usdt: FILE:PROVIDER:NAME expected"),
+    (["record", "-u", "f", "--", "true"], r"-u f: FILE:FUNCTION expected"),
+    (["record", "--usdt", "f", "--", "true"], r"--usdt f: FILE:PROVIDER:NAME expected"),
     (["record", "-u", "a:f", "-f", "x > 1", "-f", "x > 2", "--", "true"], r'-f x > 2: "a:f" has a filter'),
     (["list", "-u", "no_such_file"], r"no_such_file: there is no such file, command or library"),
     (["list", "--usdt", "a_file"], r"a_file"),
@@ -75,8 +78,14 @@ CASES = [
     (["export", "ctf", "-o", "full", RECORDED], r"full: a new or empty directory is wanted"),
     (["export", "ctf", "-o", RECORDED + "/x", RECORDED], r"good/x lies in the recording itself"),
     (["export", "ctf", "-o", "x", RECORDED, RECORDED], r"ctf takes one recording"),
-    (["export", "ctf", "-e", "a", "-o", "x", RECORDED], r"all of the recording is copied"),
-    (["collect", "x"], r"duet collect: no argument expected"),
+    (["export", "ctf", "-e", "a", "-o", "x", RECORDED], r"all events of the time are copied"),
+    (["collect", "a", "b"], r"duet collect: one name for the session, and no command"),
+    (["collect", "a", "-s", "b"], r"duet collect: a: the session is b by -s: give one name"),
+    (["start", "a", "-s", "b"], r"duet start: a: the session is b by -s: give one name"),
+    (["record", "-s", "a/b", "--", "true"], r"duet record: -s a/b: a name of letters"),
+    (["live", "-s"], r"duet live: -s: an option lacks its value"),
+    (["live", "-s", "nosuch"], r"duet live: nosuch: no such session is recording"),
+    (["live", "--session=nosuch"], r"duet live: nosuch: no such session is recording"),
     (["collect", "--all-users", "--to", ":1"], r"--to :1: which host"),
     (["record", "--containers", "true"], r"--containers: it is for all programs, not for a command"),
     (["start", "--all-users", "-p", "1"], r"--all-users: it is for all programs, not for a command or -p"),
@@ -85,7 +94,8 @@ CASES = [
     (["collect", "-s", ""], r"-s : a name of letters"),
     (["view"], r"duet view: no recording given"),
     (["view", "--frob", RECORDED], r"duet view: no such option"),
-    (["view", "--limit"], r"duet view: an option lacks its value"),
+    (["record", "--kernl"], r"duet record: no such option: --kernl: did you mean --kernel\?"),
+    (["view", "--limit"], r"duet view: -\S+: an option lacks its value"),
     (["view", "--limit", "x", RECORDED], r"--limit takes a number"),
     (["view", "--limit", "-1", RECORDED], r"--limit takes a number"),
     (["view", "--from", "x", RECORDED], r"--from takes a time"),
@@ -115,33 +125,49 @@ CASES = [
     (["live", "--at", "127.0.0.1", "--plain", "--serve"], r"--serve serves recordings of this machine"),
     (["live", "--psk", "key", RECORDED], r"keys are for --at"),
     (["list", "-z"], r"duet list: no such option"),
-    (["list", "-p"], r"duet list: an option lacks its value"),
-    (["list", "-p", "{sleeper}"], r"-p \d+: that process has no duet events"),
+    (["list", "-p"], r"duet list: -\S+: an option lacks its value"),
+    (["list", "-p", "{sleeper}"], r"process \d+ \(sleep\) has no trace sites"),
     (["list", "-p", "{nobody}"], r"-p \d+: no such process"),
+    (["list", "{nobody}"], r"-p \d+: no such process"),
+    (["doctor", "{nobody}"], r"duet doctor: process \d+ does not exist"),
+    (["doctor", "-5"], r"duet doctor: no such option"),
+    (["doctor", "a_file"], r"duet doctor: a_file is no program or library \(ELF\)"),
+    (["doctor", "."], r"duet doctor: \. is not a regular file"),
+    (["doctor", "no_such_command"], r"duet doctor: cannot open no_such_command: No such file"),
+    (["doctor", "--jsno"], r"no such option: --jsno: did you mean --json\?"),
     (["enable"], r"duet enable: no pattern"),
     (["disable"], r"duet disable: no pattern"),
     (["enable", "a:b"], r"duet enable: (nothing records|no traced program)"),
     (["disable", "a:b"], r"duet disable: (a:b: no running program|no traced program)"),
     (["enable", "-s", "none", "a:b"], r"(no such session|no traced program)"),
     (["enable", "-p", "{nobody}", "a:b"], r"-p \d+: no such process"),
-    (["enable", "-s"], r"duet enable: an option lacks its value"),
+    (["enable", "-s"], r"duet enable: -\S+: an option lacks its value"),
     (["enable", "-f", "", "a:b"], r"duet enable: -f: empty filter"),
     (["disable", "-f", "x > 1", "a:b"], r"duet disable: no such option"),
     (["trigger"], r"duet trigger: add, list, remove or watch expected"),
-    (["trigger", "frob"], r"duet trigger: add, list, remove or watch expected"),
+    (["trigger", "frob"], r"duet trigger: frob: add, list, remove or watch expected"),
     (["trigger", "add"], r"duet trigger: no trigger given"),
     (["trigger", "remove"], r"duet trigger: no number given"),
-    (["trigger", "list", "x"], r"duet trigger: no argument expected"),
+    (["trigger", "list", "x"], r"no such session|nothing records"),
+    (["trigger", "list", "x", "y"], r"duet trigger: no argument expected"),
+    (["view", "--colour", RECORDED], r"duet view: no such option: --colour: did you mean --color\?"),
+    (["stop", "--sesion", "x"], r"no such option: --sesion: did you mean --session\?"),
+    (["report", "why", "-Z", RECORDED], r"duet report: no such option: -Z"),
+    (["list", "--kernel=x"], r"duet list: --kernel takes no value"),
+    (["snapshot", "nosuch"], r"nosuch: no such session|nothing records"),
+    (["status", "-s", "none"], r"duet status: .*no such session"),
     (["trigger", "watch", "-n", "0"], r"-n 0: not a number of firings"),
-    (["trigger", "list", "-s"], r"duet trigger: an option lacks its value"),
+    (["trigger", "list", "-s"], r"duet trigger: -\S+: an option lacks its value"),
     (["trigger", "list", "-z"], r"duet trigger: no such option"),
     (["trigger", "list"], r"duet trigger: nothing records"),
-    (["record", "--no-kernel", "--trigger", "event a", "--", "true"], r'trigger: "CONDITION -> ACTION" expected'),
+    (["record", "--no-kernel", "--trigger", "event a", "--", "true"], r'trigger: event a: "CONDITION -> ACTION" expected'),
     (["record", "--no-kernel", "--trigger", "event a -> snapshot", "--", "true"], r"trigger: a snapshot is of a flight"),
     (["status", "none"], r"duet status: .*no such session"),
     (["status", "a", "b"], r"duet status: more than one session"),
-    (["status", "-w", "0"], r"duet status: -w 0: seconds"),
-    (["status", "-w"], r"duet status: an option lacks its value"),
+    (["status", "-w", "0"], r"duet status: -w 0: the time between two looks"),
+    (["status", "-w", "2x"], r"duet status: 2x: not a time"),
+    (["status", "-w", "2s", "nosuch"], r"duet status: nosuch: no such session"),
+    (["status", "-w"], r"duet status: -\S+: an option lacks its value"),
     (["start", "a", "b"], r"duet start: one name for the session, and no command"),
     (["start", "a/b"], r"duet start: a/b: a name of letters"),
     (["start", "-o", "full"], r"duet start: .*full is not empty"),
@@ -176,7 +202,30 @@ CASES = [
     (["lend", "--idle", "0"], r"duet lend: --idle 0: seconds"),
     (["lend", "--group", "no.such", "--socket", "sock"], r"duet lend: (--group no.such: no such group|only root)"),
     (["status", "-z"], r"duet status: no such option"),
+    (["record", "-f", "n > 1", "-e", "a:b", "--", "true"], r"-f: stands before -e a:b: put it behind the -e"),
+    (["record", "--level", "err", "-e", "a:b", "--", "true"], r"--level: stands before -e a:b"),
+    (["record", "-e", "a:b,,c:d", "--", "true"], r"-e: empty pattern"),
+    (["record", "-b", "64MBB", "--", "true"], r"64MBB: not a size"),
+    (["export", "flamegraph", RECORDED], r'no format "flamegraph": a flame graph is "svg"'),
+    (["help", "frob"], r'duet: no verb "frob"'),
 ]
+
+# Done, with a line on a possible mistake.
+REMARKS = [
+    (["record", "-v", "--no-kernel", "-e", "a,b", "-o", "{new}", "true"],
+     r"(?m)^duet record: recording a, b of true and its children into new-\d+; ends with the command$"),
+    (["record", "--no-kernel", "-o", "{new}", "true"], r"\A(?!.*recording )"),
+    (["record", "--no-kernel", "-o", "{new}", "-e", "nosuch:*", "--", "true"],
+     r"-e nosuch:\*: no such event was recorded: no program with trace sites ran"),
+    (["record", "--no-kernel", "-o", "{new}", "-e", "a:b,sched_switch", "--", "true"],
+     r"-e sched_switch: no such event was recorded: it is an event of the kernel: -k sched_switch"),
+    (["record", "--no-kernel", "-o", "{new}", "-e", "lttng_ust_libc:malloc,lttng_ust_libc:mallok", "--", "ls"],
+     r"-e lttng_ust_libc:mallok: no such event was recorded: did you mean lttng_ust_libc:malloc\?"),
+]
+# Accepted in several spellings.
+SPELLINGS = [["record", "-q", "--no-kernel", "-o", "{new}", "-b", size, "--", "true"] for size in ("8M", "8MB", "8MiB", "8m")] + \
+    [["record", "-q", "--no-kernel", "-s", "mine", "-o", "{new}", "--", "sh", "-c", "/proc/$PPID/exe status -s mine"]] + \
+    [["help", "record"], ["record", "--help"]]
 
 
 def judge(p, pattern):
@@ -190,6 +239,54 @@ def judge(p, pattern):
     if len(lines) > 2 or len(lines) == 2 and not lines[1].startswith("  "):
         return "prints more than one line and a remedy"
     return None
+
+
+def run(duet, arguments, number):
+    arguments = [a.format(new="new-%d" % number) for a in arguments]
+    return subprocess.run([duet] + arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+
+
+def judge_what_works(duet):
+    """Returns the number of failures."""
+    failed = 0
+    for number, (arguments, pattern) in enumerate(REMARKS + [(s, "") for s in SPELLINGS]):
+        p = run(duet, arguments, number)
+        wrong = p.returncode or not re.search(pattern, p.stderr)
+        print("%s duet %s" % ("not ok" if wrong else "ok", " ".join(arguments)))
+        if wrong:
+            failed += 1
+            print("# exited with %d, does not say /%s/:\n%s" % (p.returncode, pattern, p.stderr))
+    return failed
+
+
+# What they print cannot be written: exit status 2 and one line.
+PRINTING = [["--help"], ["--version"], ["help", "view"], ["list"], ["doctor"], ["record", "--help"], ["export", "-h"]]
+
+
+def judge_full_output(duet):
+    """Returns the number of failures."""
+    failed = 0
+    for arguments in PRINTING:
+        with open("/dev/full", "w") as full:
+            p = subprocess.run([duet] + arguments, stdin=subprocess.DEVNULL, stdout=full,
+                               stderr=subprocess.PIPE, text=True, timeout=120)
+        wrong = p.returncode != 2 or not re.search(r"cannot write: No space", p.stderr)
+        print("%s duet %s >/dev/full" % ("not ok" if wrong else "ok", " ".join(arguments)))
+        if wrong:
+            failed += 1
+            print("# exited with %d:\n%s" % (p.returncode, p.stderr))
+    return failed
+
+
+def judge_closed_descriptors(duet):
+    """Buffers and sockets never have the numbers of standard output and error, which are printed to."""
+    command = "for i in 0 1 2; do readlink /proc/$PPID/fd/$i; done >links"
+    subprocess.run(["sh", "-c", '"$0" record -q --no-kernel -o closed -- sh -c "$1" <&- >&- 2>&-', duet, command],
+                   timeout=120)
+    links = pathlib.Path("links").read_text().split("\n")[:-1]
+    wrong = links != ["/dev/null"] * 3
+    print("%s closed descriptors stay unused\n# %s" % ("not ok" if wrong else "ok", links))
+    return wrong
 
 
 def main():
@@ -222,6 +319,7 @@ def main():
                 if wrong:
                     failed += 1
                     print("# %s:\n%s%s" % (wrong, p.stdout, p.stderr))
+            failed += judge_what_works(duet) + judge_full_output(duet) + judge_closed_descriptors(duet)
         finally:
             sleeper.kill()
             sleeper.wait()

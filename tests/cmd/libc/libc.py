@@ -29,7 +29,7 @@ import time
 CASE = sys.argv[1]
 DUET, COUNT, PROGRAM, STATIC = map(os.path.abspath, sys.argv[2:6])
 FUNCTIONS = ["malloc", "calloc", "realloc", "free", "memalign", "posix_memalign", "aligned_alloc"]
-OURS = os.path.join(os.path.dirname(DUET), "..", "inproc", "libduet-libc.so")
+OURS = os.path.join(os.path.dirname(DUET), "..", "inproc", "libduet-libc.so.0")
 
 
 class Recording:

@@ -74,7 +74,8 @@ def run(duet, *args):
 def times(duet, trace, expression, *more):
     """Returns the last digits of the times of the events that match."""
     status, out, err = run(duet, "view", "--json", "-f", expression, *more, trace)
-    check(expression + ", status", (status, err), (0, ""))
+    none = "" if out else "duet view: -f '%s': no event passes it" % expression
+    check(expression + ", status", (status, err), (0, none))
     return [json.loads(l)["time"] % 1000 for l in out.splitlines()]
 
 

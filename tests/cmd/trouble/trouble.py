@@ -119,17 +119,43 @@ def a_terminal_that_goes_ends_the_recording_well():
     ok(len(numbers("hangup", "trouble:first")) > 50, "all is there")
 
 
+def ctrl_c_is_no_death_of_a_collector():
+    """It comes to keeper and worker, and from the keeper to the worker once more."""
+    for i in range(3):
+        c = subprocess.Popen([duet, "collect", "-o", work + "/group%d" % i, "--no-kernel"], stderr=subprocess.PIPE, text=True,
+                             start_new_session=True)
+        ok("Ctrl-C ends" in c.stderr.readline(), "its first line")
+        os.killpg(c.pid, signal.SIGINT)
+        printed = c.communicate(timeout=100)[1]
+        is_((c.returncode, "killed" in printed), (0, False), printed)
+
+
+def messages_without_a_reader_end_no_worker():
+    """As in `duet collect 2>&1 | head -1`: SIGPIPE would kill each worker that prints the summary, and the next one."""
+    read_end, write_end = os.pipe()
+    c = subprocess.Popen([duet, "collect", "-o", work + "/unread", "--no-kernel"], stdout=write_end, stderr=write_end)
+    os.close(write_end)
+    ok(os.read(read_end, 4096), "its first line")
+    os.close(read_end)
+    p = start_program()
+    go_on(p, times=100)
+    c.send_signal(signal.SIGINT)
+    is_(c.wait(100), 0, "it ends")
+    p.end(signal.SIGTERM)
+    ok(len(numbers("unread", "trouble:first")) > 50, "all is there")
+
+
 def the_command_has_the_limits_duet_had():
     for soft in (64, 1024):
         limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, 4096))
         p = subprocess.run([duet, "record", "--no-kernel", "-q", "-o", work + "/limits%d" % soft, "--",
                             "sh", "-c", "ulimit -S -n; grep SigIgn /proc/self/status"],
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
-        ignored = [l for l in open("/proc/self/status") if l.startswith("SigIgn")]
         xfsz = 1 << (signal.SIGXFSZ - 1)
         output = p.stdout.split()
         is_((p.returncode, output[0]), (0, str(soft)), "files: " + p.stderr)
         is_(int(output[-1], 16) & xfsz, 0, "SIGXFSZ kills it as ever")
+        is_(int(output[-1], 16) & 1 << (signal.SIGPIPE - 1), 0, "and so does SIGPIPE")
 
 
 def is_recorded(trace, output):
@@ -195,6 +221,6 @@ def events_without_room_are_reported():
 
 run_cases(strange_files_in_the_runtime_directory_do_no_harm, a_limit_on_file_sizes_does_not_kill_the_traced,
           a_full_disk_loses_only_events_that_did_not_fit, a_disk_that_has_room_again_gets_all_of_it,
-          a_terminal_that_goes_ends_the_recording_well, the_command_has_the_limits_duet_had,
+          a_terminal_that_goes_ends_the_recording_well, ctrl_c_is_no_death_of_a_collector, messages_without_a_reader_end_no_worker, the_command_has_the_limits_duet_had,
           signals_do_not_keep_a_program_from_its_collector, silent_visitors_do_not_block_programs,
           events_without_room_are_reported)

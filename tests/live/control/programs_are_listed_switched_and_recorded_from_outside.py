@@ -58,7 +58,7 @@ def programs_are_listed_with_their_events():
 def events_are_switched_in_running_and_future_programs():
     trace = work + "/switch"
     p = start_program()
-    c = collect(trace)
+    c = collect(trace, "-e", "!*")
     status, out, err = cmd("enable", "shop:order", "other:*")
     is_((status, err), (0, ""), "enable")
     ok("[x] shop:order" in cmd("list")[1] and "[ ] shop:tick" in cmd("list")[1], "list shows it",
@@ -88,7 +88,7 @@ def events_are_switched_in_running_and_future_programs():
 
 def environment_traces_from_the_start():
     trace = work + "/environment"
-    c = collect(trace)
+    c = collect(trace, "-e", "!*")
     a = start_program("0.1", DUET_TRACE="1", DUET_EVENTS="shop:order,other")
     b = start_program("0.1", UST_TRACE="1", UST_AUTOPROBE="1")
     n = start_program("0.1")
@@ -123,6 +123,21 @@ def one_process_is_recorded_by_pid():
     status, _, err = cmd("record", "--no-kernel", "-o", work + "/none", "-p", str(p.pid))
     is_((status, err.count("\n")), (2, 1), "one that belongs to another session only: " + err)
     p.end(signal.SIGTERM)
+
+
+def it_ends_with_the_last_process():
+    one, other = start_program(), start_program()
+    trace = work + "/ending"
+    r = start(duet, "record", "--no-kernel", "-q", "-o", trace, "-p", one.pid, "-p", other.pid, "-e", "shop:*")
+    for p in (one, other):
+        until(lambda: "[x] shop:order" in cmd("list", "-p", str(p.pid))[1], "each is recorded")
+    go_on(one, other)
+    one.end(signal.SIGKILL)
+    go_on(other)
+    ok(r.poll() is None, "it goes on while one of them lives")
+    other.end(signal.SIGKILL)
+    is_(r.end(signal.SIGINT)[::2], (0, ""), "it ends with the last one, and well, also if it is asked to just then")
+    ok(ids(trace, one.pid) and len(ids(trace, other.pid)) > 1, "with all events", names(trace))
 
 
 def recordings_at_the_same_time_stay_apart():
@@ -179,7 +194,7 @@ def a_child_is_reached_when_its_parent_is_gone():
     status, out, err = cmd("list", "-p", str(child))
     is_((status, err), (0, ""), "the child is listed by its pid")
     ok("shop:order" in out, "with its parent's events", out)
-    c = collect(trace)
+    c = collect(trace, "-e", "!*")
     is_(cmd("enable", "shop:order")[0], 0, "its events can be switched on")
     go_on(child, times=100)
     ok(os.path.exists("%s/run/app-%d-%d" % (work, child, os.lstat("/proc/self").st_dev)), "then it has a page of its own")
@@ -216,7 +231,8 @@ def flight_recorder_keeps_the_newest():
 
 
 run_cases(programs_are_listed_with_their_events, events_are_switched_in_running_and_future_programs,
-          environment_traces_from_the_start, one_process_is_recorded_by_pid, recordings_at_the_same_time_stay_apart,
+          environment_traces_from_the_start, one_process_is_recorded_by_pid, it_ends_with_the_last_process,
+          recordings_at_the_same_time_stay_apart,
           a_killed_collector_is_not_noticed, a_stopped_collector_delays_no_program_for_long,
           a_child_is_reached_when_its_parent_is_gone, the_status_of_the_command_is_ours,
           the_state_dump_is_shown_on_request, flight_recorder_keeps_the_newest)

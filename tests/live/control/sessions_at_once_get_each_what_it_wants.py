@@ -50,13 +50,13 @@ class Session:
         self.p.wait()
 
     def read(self):
-        """(pid, thread, event) -> its numbers, in order; fields and contexts of the last.
+        """(pid, thread, event) -> its numbers, in order; the last event of each name, and of each of these.
 
         A machine that is too busy to accept a program within half a second makes it lose events: these are reported."""
         self.lost = 0
         status, out, err = cmd("view", "--json", self.path)
         is_(status, 0, "view: " + err)
-        numbers, self.last = {}, {}
+        numbers, self.last, self.last_of = {}, {}, {}
         for line in out.splitlines():
             e = json.loads(line)
             if "event" not in e:
@@ -64,7 +64,7 @@ class Session:
             elif not e["event"].startswith("lttng_ust_statedump"):
                 f = e["fields"]
                 numbers.setdefault((e["pid"], f["thread"], e["event"]), []).append(f["n"])
-                self.last[e["event"]] = e
+                self.last[e["event"]] = self.last_of[e["pid"], f["thread"], e["event"]] = e
         return numbers
 
 
@@ -119,7 +119,7 @@ def five_sessions_get_each_the_events_it_wants():
     odd = Session("odd", "-e", "many:small", "-f", "n & 1 == 1", "-e", "many:large", "-f", "n & 31 == 0")
     contexts = Session("contexts", "-e", "many:word", "-e", "many:large", "-c", "procname,callstack")
     channels = Session("channels", "-e", "many:*", "--channel", "rare:events=many:large;many:marked,mode=block")
-    later_on = Session("later_on")
+    later_on = Session("later_on", "-e", "!*")
     sessions = (everything, odd, contexts, channels, later_on)
     late = Program(2, 5)
     go_on(early, late)
@@ -158,7 +158,10 @@ def five_sessions_get_each_the_events_it_wants():
     last = json.dumps(everything.last["many:large"])
     ok("callstack" not in last, "and not in the session that did not ask", last[:300])
     is_(len(contexts.last["many:large"]["fields"]["text"]), 1999, "a long text is whole in each")
-    is_(everything.last["many:large"]["fields"], channels.last["many:large"]["fields"], "and the same")
+    # Each session reads the clock itself, so two threads' events may have another order in each.
+    one = next(k for k in everything.last_of if k[2] == "many:large" and k in channels.last_of)
+    if not everything.lost + channels.lost:
+        is_(everything.last_of[one]["fields"], channels.last_of[one]["fields"], "and the same")
 
 
 def a_killed_session_does_not_disturb_the_others():
@@ -189,7 +192,7 @@ def seven_sessions_are_the_most():
     p = Program(1)
     sessions = [Session("full%d" % i, "-e", "many:small") for i in range(7)]
     status, _, err = cmd("collect", "-s", "eighth", "-o", work + "/eighth")
-    is_((status, err.count("\n")), (2, 2), "an eighth is refused: " + err)
+    is_((status, err.count("\n")), (2, 1), "an eighth is refused: " + err)
     ok("7 sessions" in err, "why", err)
     ok(not os.path.exists(work + "/eighth"), "and leaves nothing")
     q = Program(1)

@@ -123,6 +123,43 @@ def other_data_that_arguments_point_to_are_exact():
     babeltrace_reads(path)
 
 
+ENVIRONMENTS = """
+import ctypes, mmap, os
+def begin(argv, envp):
+    if not os.fork():
+        envp[0]  # so that it is in memory
+        ctypes.CDLL(None).execve(b"/bin/true", argv, envp)
+    else:
+        os.wait()
+argv = (ctypes.c_char_p * 2)(b"true", None)
+for n in %s:
+    begin(argv, (ctypes.c_char_p * (n + 1))(*[b"a=b"] * n, None))
+pages = mmap.mmap(-1, 2 * 4096)  # 20 pointers at the end of memory that can be read
+at = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+ctypes.CDLL(None).mprotect(ctypes.c_void_p(at + 4096), ctypes.c_size_t(4096), 0)
+pointers = (ctypes.c_char_p * 20).from_address(at + 4096 - 160)
+for i in range(19):
+    pointers[i] = b"a=b"
+begin(argv, pointers)
+"""
+
+
+def environments_are_counted_up_to_512():
+    """They are read 16 pointers at a time, and singly where these reach beyond what can be read."""
+    sizes = [0, 1, 15, 16, 17, 32, 511, 512, 513, 600]
+    path, _ = recorded("environments", "--capture", "32", "-k", "syscall_entry_execve", "--", sys.executable, "-c", ENVIRONMENTS % sizes)
+    counts = [int.from_bytes(e["fields"]["envp_count"], "little") for e in events(path, "syscall_entry_execve") if e["fields"]["filename"] == "/bin/true"]
+    is_(counts, [min(n, 512) for n in sizes] + [19], "each is counted")
+
+
+def the_first_call_of_a_command_is_its_execve():
+    """The recorder's child has prepared itself before: its wait ends, and no other call of duet's is recorded."""
+    path, _ = recorded("first", "-k", "syscalls", "--", "true")
+    calls = [e["event"] for e in events(path, "syscall_*")]
+    is_(calls[:3], ["syscall_exit_read", "syscall_entry_execve", "syscall_exit_execve"], "the first calls")
+    is_(calls.count("syscall_entry_execve"), 1, "PATH was searched before")
+
+
 def tree_of(found):
     """-> the threads that came between the first process's calls of getppid."""
     before = next(i for i, e in enumerate(found) if e["event"] == "syscall_entry_getppid")
@@ -295,4 +332,5 @@ if status:
     skip(why)
 run_cases(bpf_is_the_default_and_reported, each_call_is_recorded_once_for_the_right_process, texts_are_exact, other_data_that_arguments_point_to_are_exact, both_backends_record_the_same,
           threads_and_children_that_were_there_are_recorded, tracefs_applies_filters_that_bpf_programs_cannot, arguments_are_filtered,
+          environments_are_counted_up_to_512, the_first_call_of_a_command_is_its_execve,
           impossible_requests_are_refused, nothing_is_left_of_a_killed_recorder, a_successor_goes_on)

@@ -37,8 +37,8 @@ def said(out):
 
 
 def contexts(path):
-    """The contexts at the marks, as the program prints them."""
-    return [dict(e["context"], tid=e["tid"], pid=e["pid"], procname=e.get("proc")) for e in events(path)]
+    """The contexts at the marks, as the program prints them.  Other processes of the machine may be unknown."""
+    return [dict(e["context"], tid=e["tid"], pid=e.get("pid"), procname=e.get("proc")) for e in events(path)]
 
 
 def are_recorded(got, want):
@@ -105,6 +105,23 @@ def contexts_are_in_the_files_and_in_filters():
     is_((status, err), (0, ""), "Babeltrace reads it without a warning")
     lines = [re.search(r"uid = (-?\d+), procname = \"(.*?)\"", line).groups() for line in out.splitlines() if MARK in line]
     is_(lines, [(str(w["uid"]), w["procname"]) for w in want], "and shows them")
+
+
+def an_unknown_value_is_not_the_initial_one():
+    """What a process changed just before its end is what it was set to, or unknown."""
+    if os.getuid() or run("unshare", "-n", "true")[0]:
+        return
+    own, beginning = os.stat("/proc/self/ns/net").st_ino, os.getpriority(os.PRIO_PROCESS, 0)
+    if beginning > 10:
+        return
+    for name, kernel in ("settled", "sched,syscalls"), ("unsettled", "sched"):
+        path, _ = record_contexts(name, program=False, kernel=kernel, names="net_ns,nice,prio",
+                                  steps=("nice", "-n", "5", "unshare", "-n", "true"))
+        end = [e["context"] for e in events(path, "sched_process_exit") if e["proc"] == "true"]
+        is_(len(end), 1, "it ended")
+        ok(end[0]["nice"] in (-1, beginning + 5), "its priority", end)
+        ok(end[0]["prio"] in (-1, beginning + 25), "also as the kernel counts it", end)
+        ok(end[0]["net_ns"] != own, "its namespace", end)
 
 
 def so_do_samples_and_stacks():
@@ -193,6 +210,7 @@ if __name__ == "__main__":
     if status and re.search("no right|tracefs|root", err):
         skip(err.strip().splitlines()[0])
     run_cases(each_event_has_the_contexts_of_its_thread, a_new_user_id_counts_from_the_call_on, values_in_proc_are_recorded_from_the_call_on,
-              processes_that_live_for_a_moment_are_known, contexts_are_in_the_files_and_in_filters, so_do_samples_and_stacks,
+              processes_that_live_for_a_moment_are_known, an_unknown_value_is_not_the_initial_one,
+              contexts_are_in_the_files_and_in_filters, so_do_samples_and_stacks,
               a_flight_recorder_and_its_snapshots_have_them, programs_of_bpf_have_them, each_piece_has_them,
               the_successor_of_a_killed_collector_knows_the_contexts, a_new_cgroup_counts_from_the_change_on)

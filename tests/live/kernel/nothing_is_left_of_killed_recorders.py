@@ -22,7 +22,7 @@ from tracefs import TRACEFS, mount_tracefs  # noqa: E402
 
 mount_tracefs()
 from proc import descendants, kill_tree  # noqa: E402
-from trial import cmd, dice, duet, is_, ok, paths, remarks, run_cases, skip, start, until, work  # noqa: E402
+from trial import cmd, dice, duet, is_, ok, paths, remarks, run, run_cases, skip, start, until, work  # noqa: E402
 
 program = shutil.copy(paths(1, library=False)[0], work + "/program")  # every file with a probe in it is ours
 kills = int(sys.argv[3]) if len(sys.argv) > 3 else 20
@@ -150,6 +150,62 @@ def nothing_is_left_of_killed_recorders():
     remarks.append("available memory before %d MiB, after %d" % (memory, available()))
 
 
+# ---------------------------------------------------------------- after the end
+
+def remover_of(pid):
+    """The process that removes the instance of a recorder that has ended; None: it is removed."""
+    name = "/instances/duet-%d-" % pid
+    for fd in glob.glob("/proc/[0-9]*/fd/1"):
+        try:
+            if name in os.readlink(fd):
+                return int(fd.split("/")[2])
+        except OSError:
+            pass  # it has ended
+    return None
+
+
+def an_instance_is_removed_after_the_command_even_if_its_remover_is_killed():
+    pids, n_killed = [], 0
+    for i in range(12):
+        path = "%s/after%d" % (work, i)
+        p = start(duet, "record", "-q", "-k", "sched,syscalls", "-o", path, "--", "true")
+        is_(p.wait(), 0, "it records")  # the remover has none of its pipes
+        ok(all(map(is_at_rest, instances_of([p.pid]))), "nothing records any more")
+        remover = remover_of(p.pid)
+        if remover and i % 2:
+            os.kill(remover, signal.SIGKILL)
+            n_killed += 1
+        elif i % 2 == 0:
+            until(lambda: not instances_of([p.pid]), lambda: "its remover ends: %s" % instances_of([p.pid]))
+        pids.append(p.pid)
+        if n_killed == 2:
+            break
+    remarks.append("%d removers were killed" % n_killed)
+    is_(cmd("record", "-q", "-k", "sched_switch", "-o", work + "/after", "--", "true")[0], 0, "the next one records")
+    until(lambda: not instances_of(pids), lambda: "and has removed all instances: %s" % instances_of(pids))
+
+
+SIBLINGS = """
+import glob, os
+def parent(path):
+    try:
+        return int(open(path).read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+print(sum(parent(p) == os.getppid() for p in glob.glob("/proc/[0-9]*/stat")))"""
+
+
+def a_recording_without_its_kernel_half_has_no_child_left():
+    """The half fails after it has made its instance; the recording goes on."""
+    with open(work + "/empty", "w"):
+        pass
+    status, out, err = run("unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', work + "/empty",
+                           TRACEFS + "/available_events", duet, "record", "-o", work + "/half", "--", sys.executable, "-c", SIBLINGS)
+    is_(status, 0, err)
+    ok("not recorded: no kernel event" in err, "the kernel's half fails", err)
+    is_(out, "1\n", "the command is the only child")
+
+
 def available():
     return int(re.search(r"MemAvailable:\s+(\d+)", read("/proc/meminfo"))[1]) >> 10
 
@@ -158,4 +214,5 @@ if os.geteuid():
     skip("needs root: the kernel is recorded")
 if not os.path.isdir(TRACEFS + "/instances"):
     skip("tracefs cannot be mounted: remains could not be seen")
-run_cases(nothing_is_left_of_killed_recorders)
+run_cases(nothing_is_left_of_killed_recorders, an_instance_is_removed_after_the_command_even_if_its_remover_is_killed,
+          a_recording_without_its_kernel_half_has_no_child_left)

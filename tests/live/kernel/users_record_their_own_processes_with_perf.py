@@ -9,11 +9,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from tracefs import where_mounted  # noqa: E402
-from trial import cmd, duet, is_, ok, paths, run, run_cases, skip, work  # noqa: E402
+from trial import cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 
 program, = paths(1, library=False)
 UID = 54321
@@ -92,6 +93,26 @@ def the_missing_right_is_named():
         is_(status, 0, "all users may: " + err)
 
 
+def a_lent_instance_and_perf_go_together():
+    """The instance shows the scheduler; perf samples the own threads.  Nothing says that it was refused."""
+    group = "nogroup"
+    lender = start(*where_mounted(duet, "lend", "--socket", work + "/lend.sock", "--group", group))
+    until(lambda: os.path.exists(work + "/lend.sock"), "the lender listens")
+    env = ["env", "DUET_RUNTIME_DIR=" + work + "/rt", "DUET_LENDER=" + work + "/lend.sock"]
+    status, out, err = run("setpriv", "--reuid", UID, "--regid", group, "--clear-groups", *env, duet, "record", "-k",
+                           "sched,profile:997", "-o", work + "/user/lent", "--", program, WAITS)
+    lender.end(signal.SIGTERM)
+    is_(status, 0, "duet record: " + err)
+    ok("cannot be recorded" not in err and "tracefs needs" not in err, "no error is reported: " + err)
+    pid = int(out.split()[0])
+    found = collections.Counter((e["event"], e["tid"] if e["event"] == "sched_switch" else e.get("fields", {}).get("pid"))
+                                for e in map(json.loads, cmd("view", "--json", work + "/user/lent")[1].splitlines())
+                                if "event" in e)
+    ok(found["sched_switch", pid] >= WAITS, "switches of the instance", found[("sched_switch", pid)])
+    ok(found["profile", pid] > 0, "samples", [k for k in found if k[0] == "profile"])
+    ok({k[1] for k in found if k[0] == "profile"} == {pid}, "of it alone")
+
+
 def may_try():
     with open("/proc/sys/kernel/perf_event_paranoid") as f:
         paranoid = int(f.read())
@@ -111,4 +132,5 @@ def may_try():
 if __name__ == "__main__":
     may_try()
     run_cases(each_time_a_thread_leaves_its_cpu_is_there, samples_and_counters_are_of_ones_own, babeltrace_reads_it,
+              a_lent_instance_and_perf_go_together,
               events_that_need_more_rights_are_refused_and_named, the_missing_right_is_named)

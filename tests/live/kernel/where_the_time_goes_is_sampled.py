@@ -21,8 +21,12 @@ program, late, late_library = paths(3, library=False)
 HZ = 997
 
 
+def events(recording, name):
+    return [e for e in map(json.loads, cmd("view", "--json", recording)[1].splitlines()) if e["event"] == name]
+
+
 def samples(recording):
-    return [e for e in map(json.loads, cmd("view", "--json", recording)[1].splitlines()) if e["event"] == "profile"]
+    return events(recording, "profile")
 
 
 def folded(recording):
@@ -67,6 +71,8 @@ def samples_are_of_those_followed_in_their_functions():
     ok(any(re.search("entry_|el0", f) for stack in stacks for f in stack), "its functions are named", stacks.most_common(5))
     # Before its exec it is called duet.
     is_({e.get("proc") for e in found} - {"duet"}, {"profile_program"}, "the process is named")
+    dumped = events(work + "/one", "lttng_statedump_end")[0]["time"]
+    ok(dumped < found[0]["time"], "threads are described before they are sampled", (dumped, found[0]["time"]))
 
 
 def time_goes_forward_and_babeltrace_agrees():
@@ -114,7 +120,9 @@ def each_chunk_names_the_kernels_functions():
         found = samples("%s/pieces/%s" % (work, piece))
         addresses = {"0x%x" % a for e in found for a in e["fields"]["callstack_kernel"]}
         shown = {f for stack in folded("%s/pieces/%s" % (work, piece)) for f in stack} if found else set()
-        is_(addresses & shown, set(), piece + ": addresses in the kernel that have no name")
+        # A BPF program or module of somebody else may be gone by the end of the piece.
+        nameless = {a for a in addresses & shown if int(a, 16) < 0xffffffffc0000000}
+        is_(nameless, set(), piece + ": addresses in the kernel that have no name")
 
 
 def libraries_that_are_opened_later_are_named():

@@ -102,6 +102,15 @@ def a_recording_streams_and_is_the_same():
     relay.stop()
 
 
+def the_shortest_recording_brings_times_too():
+    relay = Relay("short_out")
+    is_(cmd("record", "-q", "--no-kernel", "-o", "short", "--", program, 1, 0)[0], 0, "it is recorded")
+    status, out, err = cmd("send", *KEY, "short", "127.0.0.1:%d" % relay.port)
+    is_(status, 0, "it is sent within the first exchange of times: " + err)
+    ok(os.path.exists(relay.only() + "/.duet/clock-relay"), "and its times arrived")
+    relay.stop()
+
+
 def a_cut_link_costs_nothing():
     relay = Relay("cut_out")
     link = Link(relay.port, cut=lambda: random.randint(3000, 120000))
@@ -162,6 +171,18 @@ def a_killed_relay_goes_on_where_it_was():
     is_((status, os.path.exists("killed")), (0, False), "sent: " + err)
     ok("it is sent when the relay answers" in err, "a missing relay is reported", err)
     all_numbers(relay.only(), 24000)
+    relay.stop()
+
+
+def a_recording_ends_before_the_relay_answers():
+    relay = Relay("late_out")
+    relay.kill()
+    p = start_sending(relay.port, "-o", "late", "--", program, 100, 100)
+    until(lambda: "for the relay at 127.0.0.1" in p.stderr.so_far(), "the wait is reported")
+    relay.begin()
+    status, out, err = p.end()
+    is_((status, os.path.exists("late")), (0, False), "sent: " + err)
+    all_numbers(relay.only(), 100)
     relay.stop()
 
 
@@ -505,8 +526,9 @@ def a_relay_goes_on_if_its_output_is_not_read():
 
 
 make_key("key")
-run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, data_on_the_link_may_be_compressed,
-          a_killed_relay_goes_on_where_it_was,
+run_cases(a_recording_streams_and_is_the_same, the_shortest_recording_brings_times_too, a_cut_link_costs_nothing,
+          data_on_the_link_may_be_compressed,
+          a_killed_relay_goes_on_where_it_was, a_recording_ends_before_the_relay_answers,
           recordings_of_killed_senders_are_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
           a_full_disk_makes_it_wait, only_senders_with_the_key_get_in, hostile_bytes_and_crowds_disturb_no_sender,
           the_newest_finished_recordings_are_kept, the_newest_piece_has_the_highest_number,

@@ -53,8 +53,15 @@ def threads_and_children_record():
     is_(len({e["pid"] for e in found}), 2, "two processes")
 
 
+def is_loaded(pid):
+    """It sleeps between its marks.  While the loader works, a program has no C library yet, and is refused."""
+    with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/stat" % pid) as stat:
+        return "libc.so.6" in maps.read() and stat.read().rpartition(") ")[2].startswith("S")
+
+
 def a_running_program_is_attached_to():
     p = start(program, "slow", stdin=subprocess.PIPE)
+    until(lambda: is_loaded(p.pid), "its loader is done")
     recorder = start(duet, "record", "-o", work + "/running", "-v", "--usdt-by", "program", "-p", str(p.pid), *MARKS)
     until(lambda: os.path.exists(work + "/running/ust") and len(cmd("view", "-e", "shop:order", work + "/running")[1]) > 1000, "it records")
     n = int(p.communicate()[0])

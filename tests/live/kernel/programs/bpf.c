@@ -284,6 +284,9 @@ static int tree(void)
 			child();
 		wait(NULL);
 	}
+	/* wait() returns before the child's last switch: without a pause a recording could end
+	 * between the two, and have it in one of its backends only. */
+	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
 	call(1);
 	return 0;
 }

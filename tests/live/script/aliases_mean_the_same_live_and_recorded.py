@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The aliases of the script library: each resolves here unless this kernel lacks its event, and what they print of a
+workload live is what they print of its recording.
+
+arguments: DUET PROGRAM LIBDUET TEXTS
+"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from trial import cmd, is_, ok, paths, run_cases, skip, work  # noqa: E402
+
+program, library = paths(2)
+texts = os.path.abspath(sys.argv[4])
+# The workload has them.
+COMMON = ["scheduler.wakeup", "scheduler.cpu_on", "scheduler.cpu_off", "scheduler.ctxswitch", "scheduler.process_exit",
+          "kprocess.create", "kprocess.exec", "kprocess.exec_complete", "kprocess.exit", "signal.send", "vm.mmap",
+          "vm.munmap", "vm.brk", "vm.pagefault", "softirq.entry", "softirq.exit", "socket.create", "socket.close",
+          "tcp.state"]
+# Of these kernels may lack the event.
+RARE_HERE = r"block_bio_bounce|kernel\.function|functions of the kernel|kernel function"
+
+
+def aliases():
+    """name: what its statements assign."""
+    found = {}
+    for file in sorted(os.listdir(texts)):
+        text = open(os.path.join(texts, file)).read()
+        for name, body in re.findall(r"^probe ([\w.]+) =[^=]*?\{\s([^}]*)\}", text, re.M):
+            values = re.findall(r"(?:^|[;\s])(\w+) = ", body)
+            found[name] = sorted({v for v in values if not v.startswith("__")})
+    return found
+
+
+def shown(name, values):
+    return 'probe %s { printf("%s %%s", execname()); println(%s) }' % (
+        name, name, ", ".join('" %s=", %s' % (v, v) for v in values))
+
+
+def each_resolves_where_the_kernel_has_its_event():
+    for name, values in aliases().items():
+        status, _, err = cmd("script", "-p2", "-e", shown(name, values))
+        ok(status == 0 or re.search(RARE_HERE, err), "%s resolves" % name, err)
+
+
+def live_they_print_what_they_print_on_what_they_saw():
+    found = aliases()
+    text = "\n".join(shown(name, found[name]) for name in COMMON)
+    os.mkdir("files")
+    status, live, err = cmd("script", "--save", "saved", "-c", "%s files" % program, "-e", text)
+    is_((status, err), (0, ""), "they run live")
+    status, again, err = cmd("script", "-r", "saved", "-e", text)
+    is_((status, err), (0, ""), "they run on the recording")
+    is_(again, live, "the same bytes")
+    for name in COMMON:
+        ok("\n%s " % name in "\n" + live, "%s happens" % name, live[-1000:])
+
+
+if os.geteuid():
+    skip("needs root: the kernel is observed")
+os.chdir(work)
+run_cases(each_resolves_where_the_kernel_has_its_event, live_they_print_what_they_print_on_what_they_saw)

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Each script of examples/scripts answers its question about one workload: on a recording of it, and live.
+
+arguments: DUET PROGRAM LIBDUET EXAMPLES
+
+A live run that keeps its recording (--save) must print the same bytes as the script then prints on that recording.
+Without a recording the probes are BPF programs, and the answer is the same kind.
+"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from trial import cmd, is_, ok, paths, run_cases, skip, work  # noqa: E402
+
+program, library = paths(2)
+examples = os.path.abspath(sys.argv[4])
+KERNEL = "syscalls,sched,irq,signal,timer,exceptions:*,sock:*,tcp:*"
+ORDERS = 40
+
+# Of each script: its arguments, and what its output must have.
+ANSWERS = {
+    "syscalls/by-process": ([], r"^ *\d+ questions$"),
+    "syscalls/by-call": ([], r"^openat +\d+ +\d+"),
+    "syscalls/errors": ([], r"^ +\d+  questions +openat +ENOENT"),
+    "syscalls/slowest": ([], r"^ +\d+ us  .+ \w+\("),
+    "syscalls/latency": (["pread64"], r"^pread64: \d+ calls, mean \d+ ns"),
+    "syscalls/trace": ([], r'^questions\[\d+\] openat\(AT_FDCWD, "no-such-file", O_RDONLY\) = -1 ENOENT'),
+    "syscalls/rate": ([], r"^ +1 s +\d+ calls$"),
+    "syscalls/waits": ([], r"^questions +(clock_)?nanosleep +\d+"),
+    "files/opens": ([], r"^questions +\d+ +-2 no-such-file$"),
+    "files/missing": ([], r"^ +%d  questions +no-such-file$" % ORDERS),
+    "files/slow": ([], r"^questions +\d+ +\d+ +\d+  stock$"),
+    "files/bytes": ([], r"^questions +\d+ +4\d\d\d +\d+$"),
+    "files/sizes": ([], r"^\w+: \d+ reads of \d+ bytes on average$"),
+    "files/removed": ([], r'^questions\[\d+\] unlink(at)?\(.*"sold"'),
+    "files/sync": ([], r"^questions +fsync +4 calls"),
+    "files/leaks": ([], r"^$|exits with \d+ open"),
+    "processes/execs": ([], r"^ *\d+ true +/(usr/)?bin/true$"),
+    "processes/tree": ([], r"questions\[\d+\] forks \d+$"),
+    "processes/lifetimes": ([], r"^true +1 +\d+ +\d+$"),
+    "processes/signals": ([], r"^questions\[\d+\] -> questions\[\d+\] SIGTERM$"),
+    "processes/deaths": ([], r"^questions\[\d+\] exits with 3$"),
+    "scheduling/run-queue": ([], r"^\d+ waits for a CPU, median \d+ ns"),
+    "scheduling/run-queue-by-program": ([], r"^questions +\d+ +\d+ +\d+$"),
+    "scheduling/wakers": ([], r"^ +\d+  questions +wakes questions$"),
+    "scheduling/cpu-time": ([], r"^ +\d+ us +\d+ %  questions$"),
+    "scheduling/switches": ([], r"^questions +\d+ +\d+ +\d+$"),
+    "scheduling/preempted-by": ([], r"^$|preempted by"),
+    "scheduling/off-cpu": ([], r"^questions +\d+ +\d+ +\d+ +\d+$"),
+    "scheduling/migrations": ([], r"^$|CPU \d to CPU \d$"),
+    "scheduling/idle": ([], r"^CPU 0: \d+ % idle of \d+ ms$"),
+    "scheduling/long-runs": ([], r"^questions +\d+ +\d+ +\d+$"),
+    "memory/faults": ([], r"^ +\d+ faults, +\d+ in the kernel  questions$"),
+    "memory/growth": ([], r"^questions +\d+ +\d+ +\d+ +\d+$"),
+    "memory/large-maps": (["4"], r"^questions\[\d+\] maps .*: mmap\(NULL, 4194304"),
+    "network/connects": ([], r"^questions\[\d+\] connect\(.*AF_INET.*127\.0\.0\.1.*\) = 0$"),
+    "network/states": ([], r"port +\d+ to +\d+: state \d+ to \d+$"),
+    "network/retransmits": ([], r"^ +TIMES +FROM +TO$"),
+    "network/traffic": ([], r"^questions +received +\d+ times, +\d+ bytes$"),
+    "interrupts/softirq-time": ([], r"^SOFTIRQ +TIMES"),
+    "interrupts/irq-time": ([], r"^$|handlers|times"),
+    "interrupts/timers": ([], r"^ +\d+  questions$"),
+    "programs/locks": ([], r"^questions +\d+ +[0-9a-f]+ +\d+"),
+    "programs/lock-holders": ([], r"^questions\[\d+\] held [0-9a-f]+ while others waited"),
+    "programs/events": ([], r"^ +%d  (shop:)?order$" % ORDERS),
+    "programs/between": ([], r"^%d orders: median \d+ ns" % ORDERS),
+    "programs/by-item": ([], r"tea +%d" % (ORDERS // 2)),
+    "programs/with-kernel": ([], r"^ +%d  pread64$" % ORDERS),
+}
+# Their events may not occur here: then duet warns of what is never used.
+RARE = {"network/retransmits", "interrupts/irq-time"}
+# They need other recordings: a sampled one, one with the calls of functions.
+OTHERS = {
+    "scheduling/samples": (["-k", "profile:999", "--all-kernel"], [], r"^ +\d+  \w+"),
+    "programs/functions": (["--no-kernel", "--graph", "questions:ring_up", "--graph-mode", "exact"], [program],
+                           r"us +%d calls  ring_up$" % ORDERS),
+    "programs/call-tree": (["--no-kernel", "--graph", "questions:ring_up", "--graph-mode", "exact"], [program],
+                           r"questions\(\d+\): *-> ring_up$"),
+}
+
+
+def record(path, *options):
+    os.mkdir(path + ".files")
+    status, _, err = cmd("record", "-q", "-o", path, *options, "--", program, path + ".files")
+    is_(status, 0, "it is recorded: " + err)
+
+
+def script(name, *args):
+    return cmd("script", "%s/%s.stp" % (examples, name), *args)
+
+
+def check(name, out, err, status, pattern):
+    ok(status == 0 and (not err or name in RARE), "%s runs without a word" % name, "%s %s" % (status, err))
+    ok(re.search(pattern, out, re.M), "%s answers" % name, out[-2000:])
+
+
+def every_script_has_an_answer_here():
+    found = {os.path.relpath(os.path.join(d, f), examples)[:-4] for d, _, fs in os.walk(examples) for f in fs
+             if f.endswith(".stp")}
+    is_(sorted(found), sorted(set(ANSWERS) | set(OTHERS)), "no script is left out")
+
+
+def they_answer_on_a_recording():
+    record("all", "-e", "shop:*", "-k", KERNEL)
+    for name, (args, pattern) in ANSWERS.items():
+        status, out, err = script(name, "-r", "all", "--", *args)
+        check(name, out, err, status, pattern)
+    for i, (name, (options, args, pattern)) in enumerate(OTHERS.items()):
+        record("other%d" % i, *options)
+        status, out, err = script(name, "-r", "other%d" % i, "--", *args)
+        check(name, out, err, status, pattern)
+
+
+def live_they_print_what_they_print_on_what_they_saw():
+    for name, (args, pattern) in ANSWERS.items():
+        path = "live-" + name.replace("/", "-")
+        os.mkdir(path + ".files")
+        status, live, err = script(name, "--save", path, "-c", "%s %s" % (program, path + ".files"), "--", *args)
+        check(name, live, err, status, pattern)
+        status, again, err = script(name, "-r", path, "--", *args)
+        is_(status, 0, "%s runs on what it saw: %s" % (name, err))
+        is_(again, live, "%s: the same bytes" % name)
+
+
+def live_they_answer_from_the_kernel_itself():
+    for name, (args, pattern) in ANSWERS.items():
+        path = "direct-" + name.replace("/", "-")
+        os.mkdir(path + ".files")
+        status, out, err = script(name, "-c", "%s %s" % (program, path + ".files"), "--", *args)
+        check(name, out, err, status, pattern)
+
+
+if os.geteuid():
+    skip("needs root: the kernel is recorded")
+os.chdir(work)
+run_cases(every_script_has_an_answer_here, they_answer_on_a_recording, live_they_print_what_they_print_on_what_they_saw,
+          live_they_answer_from_the_kernel_itself)
