@@ -225,6 +225,16 @@ static void add_escape(struct text *t, unsigned v)
 	add_string(t, escape);
 }
 
+/* As \uXXXX: a control, or a character that deceives people, who read these lines as well. */
+static void add_hidden(struct text *t, const char *s, size_t n)
+{
+	uint32_t v = text_code_point(s, n);
+
+	if (v >= 0x10000)
+		add_escape(t, 0xd800 + ((v - 0x10000) >> 10));
+	add_escape(t, v >= 0x10000 ? 0xdc00 | (v & 0x3ff) : v);
+}
+
 void json_line_add_text(struct text *t, const char *key, const char *value)
 {
 	add_key(t, key);
@@ -236,8 +246,8 @@ void json_line_add_text(struct text *t, const char *key, const char *value)
 			add_string(t, "\\n");
 		else if (!n) /* unescape() */
 			add_escape(t, 0xdc00 | (unsigned char)*value);
-		else if ((unsigned char)*value < ' ' || *value == 0x7f)
-			add_escape(t, (unsigned char)*value);
+		else if (!text_shown_length(value, n))
+			add_hidden(t, value, n);
 		else if (*value == '"' || *value == '\\')
 			text_add(t, (char[]){ '\\', *value }, 2);
 		else

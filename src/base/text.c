@@ -89,39 +89,73 @@ size_t text_utf8_length(const void *text, size_t n)
 	return size;
 }
 
-/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069 and U+061C turn the direction of what follows. */
-static bool is_turning(const unsigned char *s, size_t n)
+uint32_t text_code_point(const void *text, size_t n)
 {
-	if (n == 2)
-		return s[0] == 0xd8 && s[1] == 0x9c;
-	if (n != 3 || s[0] != 0xe2)
-		return false;
-	return (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae))) ||
-	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+	const unsigned char *s = text;
+	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c = s[0] & masks[n];
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (s[i] & 0x3f);
+	return c;
 }
 
-/* The bytes of the character at @s if a terminal may show it; 0 if not. */
-static size_t shown_length(const unsigned char *s, size_t n)
+/* Controls, turns, separators and characters without width, in order. */
+static bool is_hidden(uint32_t c)
 {
-	size_t length = text_utf8_length(s, n);
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0x80, 0x9f },	      { 0xad, 0xad },	    { 0x34f, 0x34f },
+		{ 0x61c, 0x61c },     { 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },
+		{ 0x180e, 0x180e },   { 0x200b, 0x200f },   { 0x2028, 0x202e },
+		{ 0x2060, 0x206f },   { 0x3164, 0x3164 },   { 0xfeff, 0xfeff },
+		{ 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },   { 0x1bca0, 0x1bca3 },
+		{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+	};
 
-	if (s[0] < 0x20 || s[0] == 0x7f || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0) ||
-	    is_turning(s, length))
-		return 0;
-	return length;
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges && c >= ranges[i].first; i++)
+		if (c <= ranges[i].last)
+			return true;
+	return false;
 }
 
-void text_add_printable(struct text *t, const char *bytes, size_t size)
+size_t text_shown_length(const void *text, size_t n)
+{
+	const unsigned char *s = text;
+	size_t length;
+
+	if (s[0] < 0x80)
+		return s[0] >= 0x20 && s[0] != 0x7f;
+	length = text_utf8_length(s, n);
+	return length && !is_hidden(text_code_point(s, length)) ? length : 0;
+}
+
+static bool is_kept(const unsigned char *s, size_t n, enum text_keep keep)
+{
+	if (keep == TEXT_KEEP_LINES)
+		return s[0] == '\n' || s[0] == '\t';
+	return keep == TEXT_KEEP_INDENTED && n > 2 && s[0] == '\n' && s[1] == ' ' && s[2] == ' ';
+}
+
+void text_add_shown(struct text *t, const char *bytes, size_t size, enum text_keep keep)
 {
 	const unsigned char *s = (const unsigned char *)bytes;
 
 	for (size_t i = 0, n; i < size; i += n ? n : 1) {
-		n = shown_length(s + i, size - i);
+		n = text_shown_length(s + i, size - i);
+		if (!n && is_kept(s + i, size - i, keep))
+			n = 1;
 		if (n)
 			text_add(t, bytes + i, n);
 		else
 			text_addf(t, "\\x%02x", s[i]);
 	}
+}
+
+void text_add_printable(struct text *t, const char *bytes, size_t size)
+{
+	text_add_shown(t, bytes, size, TEXT_KEEP_NONE);
 }
 
 const char *text_printable(char *to, size_t size, const char *from)

@@ -110,6 +110,11 @@ static void a_printable_text_has_neither_controls_nor_turns(void)
 		{ "\xe2\x80\xae|\xe2\x81\xa6|\xd8\x9c",
 		  "\\xe2\\x80\\xae|\\xe2\\x81\\xa6|\\xd8\\x9c" },
 		{ "\xff\xc3", "\\xff\\xc3" },
+		/* separators, no width, tags; a number sign and the selector of an emoji are seen */
+		{ "\xe2\x80\xa8\xe2\x80\xa9", "\\xe2\\x80\\xa8\\xe2\\x80\\xa9" },
+		{ "\xe2\x80\x8b\xef\xbb\xbf\xc2\xad", "\\xe2\\x80\\x8b\\xef\\xbb\\xbf\\xc2\\xad" },
+		{ "\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81" },
+		{ "\xd8\x80\xe2\x9d\xa4\xef\xb8\x8f", "\xd8\x80\xe2\x9d\xa4\xef\xb8\x8f" },
 		{ "", "" },
 	};
 	char shown[64], small[8];
@@ -117,6 +122,18 @@ static void a_printable_text_has_neither_controls_nor_turns(void)
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
 		ok(!strcmp(text_printable(shown, sizeof shown, cases[i].from), cases[i].to));
 	ok(!strcmp(text_printable(small, sizeof small, "12345\x1b"), "12345"));
+}
+
+static void a_text_of_ours_keeps_its_lines(void)
+{
+	struct text lines = { 0 }, message = { 0 };
+
+	text_add_shown(&lines, "a\tb\nc\x1b\r", 7, TEXT_KEEP_LINES);
+	ok(!strcmp(lines.bytes, "a\tb\nc\\x1b\\x0d"));
+	text_add_shown(&message, "no\n  do\nfake\t", 13, TEXT_KEEP_INDENTED);
+	ok(!strcmp(message.bytes, "no\n  do\\x0afake\\x09"));
+	text_fini(&lines);
+	text_fini(&message);
 }
 
 int main(void)
@@ -128,5 +145,6 @@ int main(void)
 	run(without_memory_a_text_keeps_its_content_and_reports_it);
 	run(a_text_of_fixed_size_fails_when_it_is_full);
 	run(a_printable_text_has_neither_controls_nor_turns);
+	run(a_text_of_ours_keeps_its_lines);
 	return test_status();
 }
