@@ -78,8 +78,10 @@ static void add_number(struct text *to, struct field *f, char conversion, int64_
 	add_padded(to, f, sign, n_zeros > 0 ? n_zeros : 0, first, (size_t)n);
 }
 
-static void add_string(struct text *to, struct field *f, const char *bytes, size_t size)
+static void add_string(struct script_vm *vm, struct text *to, struct field *f, const char *bytes,
+		       size_t size)
 {
+	(void)vm;
 	if (f->precision >= 0 && (uint64_t)f->precision < size)
 		size = (size_t)f->precision;
 	f->zero = false;
@@ -94,21 +96,62 @@ static int64_t size_of(int32_t given, const union script_cell **cells)
 	return size > WIDTH_MOST ? WIDTH_MOST : size < -WIDTH_MOST ? -WIDTH_MOST : size;
 }
 
-static int add_value(struct script_vm *vm, struct text *to, const struct script_directive *d,
-		     struct field *f, union script_cell cell)
+static bool are_plain(const char *bytes, size_t size)
 {
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)(bytes[i] - ' ') >= 0x7f - ' ')
+			return false;
+	return true;
+}
+
+/* A string that is written; width and precision count the bytes that it has. */
+static void add_written(struct script_vm *vm, struct text *to, struct field *f, const char *bytes,
+			size_t size)
+{
+	struct text shown = { 0 };
+
+	if (are_plain(bytes, size)) {
+		add_string(vm, to, f, bytes, size);
+		return;
+	}
+	if (f->precision >= 0 && (uint64_t)f->precision < size)
+		size = (size_t)f->precision;
+	f->precision = -1;
+	library_add_shown(vm, &shown, bytes, size);
+	add_string(vm, to, f, shown.bytes ? shown.bytes : "", shown.size);
+	to->failed |= shown.failed;
+	text_fini(&shown);
+}
+
+/* Binary output is for programs. */
+static void add_binary(struct text *to, const char *bytes, size_t size, bool is_shown)
+{
+	if (is_shown)
+		text_add_printable(to, bytes, size);
+	else
+		text_add(to, bytes, size);
+}
+
+static int add_value(struct script_vm *vm, struct text *to, const struct script_directive *d,
+		     struct field *f, union script_cell cell, bool is_written)
+{
+	const struct script_services *s = script_vm_services(vm);
+	bool is_shown = is_written && s->is_shown;
+	void (*add)(struct script_vm * vm, struct text * to, struct field * f, const char *bytes,
+		    size_t size) = is_shown ? add_written : add_string;
 	char byte = (char)cell.number;
 
 	switch (d->conversion) {
 	case 's':
-		add_string(to, f, cell.text->bytes, cell.text->size);
+		add(vm, to, f, cell.text->bytes, cell.text->size);
 		return 0;
 	case 'c':
 		f->precision = -1;
-		add_string(to, f, &byte, 1);
+		add(vm, to, f, &byte, 1);
 		return 0;
 	case 'b':
-		text_add(to, (const char *)&cell.number, d->size && d->size <= 8 ? d->size : 8);
+		add_binary(to, (const char *)&cell.number, d->size && d->size <= 8 ? d->size : 8,
+			   is_shown && s->is_terminal);
 		return 0;
 	case 'm':
 	case 'M':
@@ -123,8 +166,8 @@ static int add_value(struct script_vm *vm, struct text *to, const struct script_
 	}
 }
 
-int library_format(struct script_vm *vm, struct text *to, const struct script_format *format,
-		   const union script_cell *cells)
+static int add_format(struct script_vm *vm, struct text *to, const struct script_format *format,
+		      const union script_cell *cells, bool is_written)
 {
 	for (uint32_t i = 0; i < format->n; i++) {
 		const struct script_directive *d = &format->directives[i];
@@ -143,13 +186,25 @@ int library_format(struct script_vm *vm, struct text *to, const struct script_fo
 			f.minus = true;
 			f.width = -f.width;
 		}
-		if (add_value(vm, to, d, &f, *cells++))
+		if (add_value(vm, to, d, &f, *cells++, is_written))
 			return -EINVAL;
 	}
 	if (!to->failed)
 		return 0;
 	script_raise(vm, "no memory for the output of a printf");
 	return -ENOMEM;
+}
+
+int library_format(struct script_vm *vm, struct text *to, const struct script_format *format,
+		   const union script_cell *cells)
+{
+	return add_format(vm, to, format, cells, false);
+}
+
+int library_format_shown(struct script_vm *vm, struct text *to, const struct script_format *format,
+			 const union script_cell *cells)
+{
+	return add_format(vm, to, format, cells, true);
 }
 
 static bool is_plain(unsigned char c)
@@ -177,6 +232,15 @@ void library_escape(struct text *to, const char *bytes, size_t size)
 	}
 }
 
+static void add_hidden(struct text *to, uint32_t character)
+{
+	if (character < 0x10000)
+		text_addf(to, "\\u%04x", character);
+	else
+		text_addf(to, "\\u%04x\\u%04x", 0xd800 + ((character - 0x10000) >> 10),
+			  0xdc00 | (character & 0x3ff));
+}
+
 /* Bytes that are no UTF-8 become the characters of Latin 1. */
 void library_json_string(struct text *to, const char *bytes, size_t size)
 {
@@ -189,8 +253,10 @@ void library_json_string(struct text *to, const char *bytes, size_t size)
 		length = text_utf8_length(bytes + i, size - i);
 		if (c == '"' || c == '\\')
 			text_addf(to, "\\%c", c);
-		else if (c < ' ' || !length)
+		else if (!length)
 			text_addf(to, "\\u%04x", c);
+		else if (!text_shown_length(bytes + i, length))
+			add_hidden(to, text_code_point(bytes + i, length));
 		else
 			text_add(to, bytes + i, length);
 	}

@@ -49,6 +49,47 @@ void library_write(struct script_vm *vm, const char *bytes, size_t size)
 		s->write(s->context, bytes, size);
 }
 
+/* The end of a string of the script's text that holds byte @at of @bytes; 0: there is none. */
+static size_t end_of_own(const struct script_unit *u, const char *bytes, size_t size, size_t at)
+{
+	for (uint32_t i = 0; i < u->n_strings; i++) {
+		const struct script_string *s = u->strings[i];
+
+		for (size_t k = 0; k < s->size && k <= at; k++)
+			if (s->bytes[k] == bytes[at] && s->size <= size - (at - k) &&
+			    !memcmp(bytes + at - k, s->bytes, s->size))
+				return at - k + s->size;
+	}
+	return 0;
+}
+
+void library_add_shown(struct script_vm *vm, struct text *to, const char *bytes, size_t size)
+{
+	bool is_shown = script_vm_services(vm)->is_shown;
+
+	for (size_t i = 0, end; i < size; i = end) {
+		size_t n = is_shown ? text_shown_length(bytes + i, size - i) : size;
+
+		if (!n && (bytes[i] == '\n' || bytes[i] == '\t'))
+			n = 1;
+		end = n ? i + n : end_of_own(script_vm_unit(vm), bytes, size, i);
+		if (end)
+			text_add(to, bytes + i, end - i);
+		else
+			text_addf(to, "\\x%02x", (unsigned char)bytes[i]);
+		end = end ? end : i + 1;
+	}
+}
+
+void library_write_shown(struct script_vm *vm, const char *bytes, size_t size)
+{
+	struct text t = { 0 };
+
+	library_add_shown(vm, &t, bytes, size);
+	library_write(vm, t.bytes, t.size);
+	text_fini(&t);
+}
+
 static const char *array_name(struct script_vm *vm, uint32_t array)
 {
 	const char *name = script_vm_unit(vm)->arrays[array].name;
@@ -350,7 +391,7 @@ static HELP(help_print)
 	struct text *t = library_text(vm);
 
 	UNUSED3;
-	if (!library_format(vm, t, &script_vm_unit(vm)->formats[r1], cells_of(r2)))
+	if (!library_format_shown(vm, t, &script_vm_unit(vm)->formats[r1], cells_of(r2)))
 		library_write(vm, t->bytes, t->size);
 	return 0;
 }

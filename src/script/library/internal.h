@@ -82,10 +82,24 @@ static inline int64_t standard_long(struct script_vm *vm, enum script_standard w
 
 /* Writes to the output. */
 void library_write(struct script_vm *vm, const char *bytes, size_t size);
+/* The same for names from files: see library_add_shown. */
+void library_write_shown(struct script_vm *vm, const char *bytes, size_t size);
+
+/*
+ * library_add_shown - append the string @bytes to the text that is written.
+ *
+ * If people read it (is_shown), characters that a terminal must not be given are escaped, except
+ * newlines and tabs, and except a string of the script's own text, as "\033[1m": a string of an event
+ * can do no more than the script itself does.
+ */
+void library_add_shown(struct script_vm *vm, struct text *to, const char *bytes, size_t size);
 
 /* library/format.c: a format with its arguments as text; -EINVAL: an error was raised. */
 int library_format(struct script_vm *vm, struct text *to, const struct script_format *f,
 		   const union script_cell *cells);
+/* The same for a text that is written. */
+int library_format_shown(struct script_vm *vm, struct text *to, const struct script_format *f,
+			 const union script_cell *cells);
 void library_escape(struct text *to, const char *bytes, size_t size);
 /* Escaped, and in quotes, as JSON. */
 void library_json_string(struct text *to, const char *bytes, size_t size);

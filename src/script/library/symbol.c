@@ -113,7 +113,7 @@ static uint64_t print_stack(struct script_vm *vm, const struct script_string *st
 	struct text *t = library_text(vm);
 
 	add_stack(vm, t, stack->bytes, is_user, is_brief);
-	library_write(vm, t->bytes, t->size);
+	library_write_shown(vm, t->bytes, t->size);
 	return 0;
 }
 

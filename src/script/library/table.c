@@ -102,11 +102,7 @@ static void add_number(struct text *to, int64_t number, enum script_column_unit 
 /* Control characters would break the lines. */
 static void add_visible(struct text *to, const struct script_string *s)
 {
-	for (uint32_t i = 0; i < s->size; i++) {
-		unsigned char c = (unsigned char)s->bytes[i];
-
-		text_add(to, c < ' ' || c == 127 ? "." : &s->bytes[i], 1);
-	}
+	text_add_printable(to, s->bytes, s->size);
 }
 
 static void format_cell(struct table *t, uint32_t column)

@@ -100,20 +100,22 @@ static void add_string(struct text *t, const struct script_string *s)
 {
 	uint32_t i;
 	unsigned char c;
+	size_t n;
 
 	text_add(t, "\"", 1);
-	for (i = 0; i < s->size; i++) {
+	for (i = 0; i < s->size; i += n ? (uint32_t)n : 1) {
 		c = (unsigned char)s->bytes[i];
+		n = text_shown_length(s->bytes + i, s->size - i);
 		if (c == '"' || c == '\\')
 			text_addf(t, "\\%c", c);
 		else if (c == '\n')
 			text_add(t, "\\n", 2);
 		else if (c == '\t')
 			text_add(t, "\\t", 2);
-		else if (c < ' ' || c == 127)
+		else if (!n)
 			text_addf(t, "\\%03o", c);
 		else
-			text_add(t, (const char *)&c, 1);
+			text_add(t, s->bytes + i, n);
 	}
 	text_add(t, "\"", 1);
 }

@@ -32,6 +32,7 @@ struct script_services {
 	bool is_json;	   /* tables are written as JSON */
 	bool keeps_tables; /* tables go to result() alone */
 	bool is_terminal;
+	bool is_shown; /* people read what is written: strings are escaped (library_add_shown) */
 };
 
 struct script_vm;
