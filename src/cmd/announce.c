@@ -15,6 +15,7 @@
 
 #include "base/runtime.h"
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/progress.h"
 #include "cmd/record/recording.h"
 #include "collect/session/public.h"
@@ -150,11 +151,11 @@ int announce_recording(void *recording, struct diag *d)
 	(void)d;
 	if (a->quiet || (a->o.command && !a->verbose))
 		return 0;
-	fprintf(stderr, "duet %s: recording %s into %s%s; %s\n", a->verb,
-		announce_subject(a, subject), a->o.path, announce_manner(a, manner),
-		a->o.command			     ? "ends with the command"
-		: a->o.ends_with_pids && a->o.n_pids ? "ends with the last process, or by Ctrl-C"
-						     : "Ctrl-C ends");
+	print_err("duet %s: recording %s into %s%s; %s\n", a->verb, announce_subject(a, subject),
+		  a->o.path, announce_manner(a, manner),
+		  a->o.command			       ? "ends with the command"
+		  : a->o.ends_with_pids && a->o.n_pids ? "ends with the last process, or by Ctrl-C"
+						       : "Ctrl-C ends");
 	return 0;
 }
 

@@ -14,19 +14,10 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/progress.h"
 #include "collect/public.h"
 #include "ctf/write/public.h"
-
-/* Names in messages come from anywhere: no control character reaches the terminal. */
-static void print_escaped(const char *text)
-{
-	for (; *text; text++)
-		if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == 0x7f)
-			fprintf(stderr, "\\x%02x", (unsigned char)*text);
-		else
-			fputc(*text, stderr);
-}
 
 int cmd_error(const char *verb, const char *format, ...)
 {
@@ -34,14 +25,12 @@ int cmd_error(const char *verb, const char *format, ...)
 	va_list ap;
 	int n;
 
-	fflush(stdout);
+	print_flush();
 	progress_hide();
 	va_start(ap, format);
 	n = vasprintf(&text, format, ap);
 	va_end(ap);
-	fprintf(stderr, "duet %s: ", verb);
-	print_escaped(n < 0 ? "no memory" : text);
-	fputc('\n', stderr);
+	print_message(verb, n < 0 ? "no memory" : text);
 	if (n >= 0)
 		free(text);
 	return CMD_FAILED;
@@ -54,22 +43,18 @@ int cmd_usage(const char *verb, const char *what)
 
 int cmd_written(const char *verb, int status)
 {
-	int err = fflush(stdout) ? errno : 0;
-	struct stat st;
+	int err = print_flush();
 
-	if (!err && ferror(stdout) && !fstat(STDOUT_FILENO, &st) && !S_ISFIFO(st.st_mode) &&
-	    !S_ISSOCK(st.st_mode))
-		err = EIO; /* an earlier write failed */
-	if (status == CMD_FAILED || !err || err == EPIPE)
+	if (status == CMD_FAILED || !err || err == -EPIPE)
 		return status;
-	return cmd_error(verb, "cannot write: %s", strerror(err));
+	return cmd_error(verb, "cannot write: %s", strerror(-err));
 }
 
 void *cmd_grow(void *at, int n, size_t size)
 {
 	at = realloc(at, (size_t)(n + 1) * size);
 	if (!at) {
-		fprintf(stderr, "duet: no memory\n");
+		print_err("duet: no memory\n");
 		exit(CMD_FAILED);
 	}
 	return at;
@@ -226,7 +211,7 @@ int cmd_check_command(const char *verb, const char *file)
 void cmd_report_hosts(const char *verb, const char *text)
 {
 	if (*text)
-		fprintf(stderr, "duet %s: %s\n", verb, text);
+		print_message(verb, text);
 }
 
 const char *cmd_size_text(uint64_t bytes, char buffer[32])

@@ -5,7 +5,7 @@
  * A value is found by the option before it: by a table of rows.  Verbs, options, questions and formats
  * come from the help of duet itself, run once more: so they are never out of date.
  *
- *   (1) a candidate has no control character and is one line; names come from other programs
+ *   (1) a candidate has only characters that are shown, and is one line; names come from other programs
  *   (2) what cannot be read gives no candidate and no message
  */
 #include "cmd/complete.h"
@@ -20,7 +20,9 @@
 #include <unistd.h>
 
 #include "base/runtime.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "collect/session/public.h"
 #include "ctf/write/public.h"
 #include "kernel/kernel.h"
@@ -36,10 +38,12 @@ struct completion {
 
 static void put(const struct completion *c, const char *text)
 {
-	for (const char *p = text; *p; p++)
-		if (iscntrl((unsigned char)*p))
+	for (size_t i = 0, size = strlen(text), n; i < size; i += n) {
+		n = text_shown_length(text + i, size - i);
+		if (!n)
 			return;
-	printf("%.*s%s\n", c->settled, c->word, text);
+	}
+	print_out("%.*s%s\n", c->settled, c->word, text);
 }
 
 /* "auto always never" */
@@ -93,7 +97,7 @@ static void read_help(const struct completion *c, const char *verb,
 	pid_t child;
 	FILE *f;
 
-	fflush(stdout);
+	print_flush();
 	if (pipe2(ends, O_CLOEXEC))
 		return;
 	child = fork();

@@ -13,6 +13,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
+#include "cmd/print/print.h"
 #include "cmd/progress.h"
 
 static const struct {
@@ -60,17 +61,17 @@ static const struct {
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
-static void help(FILE *f)
+static void help(void)
 {
-	fprintf(f, "usage: duet VERB [ARGUMENTS]\n\n"
-		   "duet shows what applications and the Linux kernel did together, on one "
-		   "clock.\n\n");
+	print_out("usage: duet VERB [ARGUMENTS]\n\n"
+		  "duet shows what applications and the Linux kernel did together, on one "
+		  "clock.\n\n");
 	for (int i = 0; i < N_VERBS; i++)
 		if (verbs[i].name)
-			fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].what);
+			print_out("  %-9s %s\n", verbs[i].name, verbs[i].what);
 		else
-			fprintf(f, "%s%s:\n", i ? "\n" : "", verbs[i].what);
-	fprintf(f, "\n`duet help VERB` says more.  Try: duet record -- ls\n");
+			print_out(i ? "\n%s:\n" : "%s:\n", verbs[i].what);
+	print_out("\n`duet help VERB` says more.  Try: duet record -- ls\n");
 }
 
 /*
@@ -128,19 +129,17 @@ static int refuse(const char *verb)
 		if (verbs[i].name)
 			nearest_try(&near, verbs[i].name);
 	if (foreign_verb(verb))
-		fprintf(stderr, "duet: no verb \"%s\": it is %s\n", verb, foreign_verb(verb));
+		print_err("duet: no verb \"%s\": it is %s\n", verb, foreign_verb(verb));
 	else if (*verb == '-')
-		fprintf(stderr,
-			"duet: %s: a verb comes first, its options behind it: "
-			"`duet --help` lists them\n",
-			verb);
+		print_err("duet: %s: a verb comes first, its options behind it: "
+			  "`duet --help` lists them\n",
+			  verb);
 	else if (*near.best)
-		fprintf(stderr, "duet: no verb \"%s\"%s\n", verb, nearest_text(&near, text));
+		print_err("duet: no verb \"%s\"%s\n", verb, nearest_text(&near, text));
 	else if (is_directory(verb))
-		fprintf(stderr, "duet: no verb \"%s\": `duet view %s` prints a recording\n", verb,
-			verb);
+		print_err("duet: no verb \"%s\": `duet view %s` prints a recording\n", verb, verb);
 	else
-		fprintf(stderr, "duet: no verb \"%s\": `duet --help` lists them\n", verb);
+		print_err("duet: no verb \"%s\": `duet --help` lists them\n", verb);
 	return CMD_FAILED;
 }
 
@@ -156,11 +155,11 @@ int main(int argc, char **argv)
 		argv[2] = option;
 	}
 	if (!strcmp(verb, "--help") || !strcmp(verb, "-h") || !strcmp(verb, "help")) {
-		help(stdout);
+		help();
 		return cmd_written("help", 0);
 	}
 	if (!strcmp(verb, "--version") || !strcmp(verb, "-V") || !strcmp(verb, "version")) {
-		printf("duet %s\n", DUET_VERSION);
+		print_out("duet %s\n", DUET_VERSION);
 		return cmd_written("version", 0);
 	}
 	for (int i = 0; i < N_VERBS; i++)

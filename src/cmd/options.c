@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cmd/nearest.h"
+#include "cmd/print/print.h"
 
 enum { HELP_COLUMN = 24, FIRST_VALUE = 256 };
 
@@ -65,10 +66,10 @@ static void print_row(const struct accepted *a, int i)
 			 argument ? " " : "", argument ? argument : "");
 
 	assert(n < (int)sizeof left);
-	printf("%-*s", n < HELP_COLUMN ? HELP_COLUMN : n + 2, left);
+	print_out("%-*s", n < HELP_COLUMN ? HELP_COLUMN : n + 2, left);
 	for (; (end = strchr(line, '\n')); line = end + 1)
-		printf("%.*s\n%*s", (int)(end - line), line, HELP_COLUMN, "");
-	puts(line);
+		print_out("%.*s\n%*s", (int)(end - line), line, HELP_COLUMN, "");
+	print_out("%s\n", line);
 }
 
 /* Of the row's own table: rows of others may have the same name. */
@@ -88,18 +89,20 @@ static void print_help(const struct options *o, const struct accepted *a)
 {
 	const char *heading, *last = NULL;
 
-	fputs(o->usage, stdout);
-	if (o->examples)
-		printf("%s\n", o->examples);
+	print_own(o->usage);
+	if (o->examples) {
+		print_own(o->examples);
+		print_own("\n");
+	}
 	for (int i = 0; i < a->n; i++) {
 		heading = heading_before(o, a->rows[i]);
 		if (heading && (!last || strcmp(heading, last) != 0))
-			printf("%s%s:\n", i ? "\n" : "", heading);
+			print_out(i ? "\n%s:\n" : "%s:\n", heading);
 		last = heading ? heading : last;
 		print_row(a, i);
 	}
 	if (o->notes)
-		fputs(o->notes, stdout);
+		print_own(o->notes);
 }
 
 /* ---------------------------------------------------------------- parsing */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 
 static struct {
 	bool is_disabled;
@@ -84,8 +85,7 @@ static const char *choose(void)
 		return NULL;
 	if (is_there(command))
 		return command;
-	fprintf(stderr, "duet: %s=%s: no such command: without a pager (--no-pager)\n", name,
-		command);
+	print_err("duet: %s=%s: no such command: without a pager (--no-pager)\n", name, command);
 	return NULL;
 }
 
@@ -112,7 +112,7 @@ void pager_open(void)
 	command = choose();
 	if (!command || pipe(ends))
 		return;
-	fflush(stdout);
+	print_flush();
 	pid = fork();
 	if (!pid)
 		run(command, ends);
@@ -133,13 +133,11 @@ void pager_close(void)
 
 	if (!pager.pid)
 		return;
-	fflush(stdout);
-	close(STDOUT_FILENO);
-	clearerr(stdout); /* the pager was left early: no failure */
+	print_close(); /* the pager was left early: no failure */
 	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
 		;
 	pager.pid = 0;
 	if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126))
-		fprintf(stderr, "duet: the pager cannot be run: set DUET_PAGER or PAGER, or use "
-				"--no-pager\n");
+		print_err("duet: the pager cannot be run: set DUET_PAGER or PAGER, or use "
+			  "--no-pager\n");
 }

@@ -10,6 +10,7 @@
 
 #include "clock/clock.h"
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 
 enum { FIRST_NS = 1000000000, PERIOD_NS = 200000000 };
 
@@ -27,10 +28,9 @@ static void show(uint64_t now_ns)
 	uint64_t seconds = (now_ns - progress.begin_ns) / 1000000000;
 	char size[32];
 
-	fprintf(stderr, "\r\033[Kduet %s: %d %% of %s, %" PRIu64 " s\r", progress.verb,
-		progress.total ? (int)((double)done * 100 / (double)progress.total) : 0,
-		cmd_size_text(progress.total, size), seconds);
-	fflush(stderr);
+	print_err("\r\033[Kduet %s: %d %% of %s, %" PRIu64 " s\r", progress.verb,
+		  progress.total ? (int)((double)done * 100 / (double)progress.total) : 0,
+		  cmd_size_text(progress.total, size), seconds);
 	progress.is_shown = true;
 	progress.next_ns = now_ns + PERIOD_NS;
 }
@@ -127,8 +127,7 @@ void progress_line(const char *text)
 {
 	if (tcgetpgrp(STDERR_FILENO) != getpgrp())
 		return;
-	fprintf(stderr, "\r\033[K%s\r", text);
-	fflush(stderr);
+	print_err("\r\033[K%s\r", text);
 	progress.is_shown = true;
 }
 
@@ -136,8 +135,7 @@ void progress_hide(void)
 {
 	if (!progress.is_shown)
 		return;
-	fputs("\r\033[K", stderr);
-	fflush(stderr);
+	print_own_err("\r\033[K");
 	progress.is_shown = false;
 }
 

@@ -17,6 +17,7 @@
 #include "cmd/doctor/explain.h"
 #include "cmd/options.h"
 #include "cmd/pager.h"
+#include "cmd/print/print.h"
 
 static const char usage[] =
 	"usage: duet doctor                 this machine, this user, and the running programs with "
@@ -53,9 +54,9 @@ static void look_at_machine(struct doctor *d)
 	find_each(d->by, d->by->uid ? d->by->uid : FIND_ALL_USERS, NULL, visit, d);
 	doctor_end_array(d);
 	if (!d->is_json && strcmp(d->group, "programs") != 0)
-		printf("\nprograms\n  -     no program with trace sites runs: duet doctor PID "
-		       "looks "
-		       "at one without\n");
+		print_out("\nprograms\n  -     no program with trace sites runs: duet doctor PID "
+			  "looks "
+			  "at one without\n");
 }
 
 /* A number is a process, unless there is a file of that name. */
@@ -123,7 +124,8 @@ static int print_json(struct doctor *d)
 	text_addf(&d->json, ",\"findings\":%d}\n", d->n_findings);
 	if (d->json.failed)
 		return cmd_error("doctor", "no memory");
-	return fputs(d->json.bytes, stdout) < 0 ? CMD_FAILED : 0;
+	print_data(d->json.bytes, d->json.size);
+	return 0;
 }
 
 static int finish(struct doctor *d, int status)
@@ -133,9 +135,9 @@ static int finish(struct doctor *d, int status)
 	if (d->is_json)
 		status = print_json(d) ? CMD_FAILED : status;
 	else if (!status)
-		printf("\n%s\n", d->n_findings
-					 ? cmd_count_text((uint64_t)d->n_findings, "finding", count)
-					 : "no findings");
+		print_out("\n%s\n",
+			  d->n_findings ? cmd_count_text((uint64_t)d->n_findings, "finding", count)
+					: "no findings");
 	text_fini(&d->json);
 	return status ? status : d->n_findings ? 1 : 0;
 }

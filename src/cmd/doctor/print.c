@@ -12,6 +12,7 @@
 #include "base/json_line.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/pager.h"
+#include "cmd/print/print.h"
 
 enum { VALUE_COLUMN = 30 };
 
@@ -75,21 +76,23 @@ static void print_folded(const char *text)
 		while (n > width / 2 && text[n] != ' ')
 			n--;
 		n = text[n] == ' ' ? n : width;
-		printf("%.*s\n%*s", n, text, VALUE_COLUMN, "");
+		while (n > 1 && ((unsigned char)text[n] & 0xc0) == 0x80)
+			n--; /* no character is divided */
+		print_out("%.*s\n%*s", n, text, VALUE_COLUMN, "");
 		text += n;
 		text += strspn(text, " ");
 	}
-	puts(text);
+	print_out("%s\n", text);
 }
 
 static void print_row(const char *level, const char *name, const struct text *value,
 		      const struct text *remedy)
 {
-	printf("  %-4s  %-*s  ", level, VALUE_COLUMN - 10, name);
+	print_out("  %-4s  %-*s  ", level, VALUE_COLUMN - 10, name);
 	print_folded(text_of(value));
 	if (!remedy->size)
 		return;
-	printf("%*s-> ", VALUE_COLUMN - 3, "");
+	print_out("%*s-> ", VALUE_COLUMN - 3, "");
 	print_folded(text_of(remedy));
 }
 
@@ -107,7 +110,7 @@ void doctor_check(void *doctor, const struct find_check *c)
 		return;
 	}
 	if (strcmp(c->group, "program") != 0 && (!d->group || strcmp(d->group, c->group) != 0))
-		printf("%s%s\n", d->group ? "\n" : "", c->group);
+		print_out(d->group ? "\n%s\n" : "%s\n", c->group);
 	d->group = c->group;
 	print_row(shown[c->level], c->name, &c->value, &c->remedy);
 }
@@ -163,7 +166,7 @@ void doctor_process(struct doctor *d, const struct find_process *p)
 		add_process_words(d, p, &why, &remedy);
 	} else {
 		if (!d->group || strcmp(d->group, "programs") != 0)
-			printf("%sprograms\n", d->group ? "\n" : "");
+			print_out(d->group ? "\nprograms\n" : "programs\n");
 		d->group = "programs";
 		snprintf(label, sizeof label, "%d %s", (int)p->pid, name);
 		print_row(p->state == FIND_RECORDABLE ? "ok"
@@ -196,8 +199,8 @@ void doctor_begin_process(struct doctor *d, const struct find_process *p)
 	}
 	text_printable(name, sizeof name, p->name);
 	text_printable(file, sizeof file, p->file);
-	printf("%sprocess %d %s", d->group ? "\n" : "", (int)p->pid, name);
-	printf(*file ? "  (%s)\n" : "\n", file);
+	print_out(d->group ? "\nprocess %d %s" : "process %d %s", (int)p->pid, name);
+	print_out(*file ? "  (%s)\n" : "\n", file);
 	d->group = "program";
 }
 
@@ -216,7 +219,7 @@ void doctor_begin_file(struct doctor *d, const struct find_file *f)
 		return;
 	}
 	text_printable(file, sizeof file, f->path);
-	printf("%s%s\n", d->group ? "\n" : "", file);
+	print_out(d->group ? "\n%s\n" : "%s\n", file);
 	d->group = "program";
 }
 

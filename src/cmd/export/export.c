@@ -24,6 +24,7 @@
 #include "cmd/finding.h"
 #include "cmd/options.h"
 #include "cmd/nearest.h"
+#include "cmd/print/print.h"
 
 static const struct format {
 	const char *name;
@@ -44,29 +45,30 @@ enum { N_FORMATS = sizeof formats / sizeof *formats };
 
 static void help(void)
 {
-	fputs("usage: duet export FORMAT [-o FILE] [OPTIONS] TRACE...\n"
-	      "       duet export FORMAT [-o FILE] [OPTIONS] -- COMMAND [ARGUMENTS]\n\n"
-	      "Writes recordings for other viewers:\n\n",
-	      stdout);
+	print_own("usage: duet export FORMAT [-o FILE] [OPTIONS] TRACE...\n"
+		  "       duet export FORMAT [-o FILE] [OPTIONS] -- COMMAND [ARGUMENTS]\n\n"
+		  "Writes recordings for other viewers:\n\n");
 	for (int i = 0; i < N_FORMATS; i++)
-		printf("  %-11s %s\n", formats[i].name, formats[i].summary);
-	fputs("  ctf         a copy in which nothing is compressed, for other CTF readers: -o DIR, "
-	      "one recording,\n"
-	      "              all of it or a part (--from, --to)\n\n"
-	      "  -o FILE               write there (default: standard output)\n"
-	      "  -e PATTERN            only events like this: shop:*, sched_*, malloc (may be "
-	      "repeated)\n"
-	      "  -f EXPR               only events for which this is true (duet-filter(7))\n"
-	      "  --from T, --to T      only events from, or up to, this time (as in duet view)\n"
-	      "  --pair A,B            an event like A begins, one like B ends a slice (may be "
-	      "repeated)\n"
-	      "  --counter EVENT:FIELD draw this field as a counter (may be repeated)\n"
-	      "  --weight WHAT         stacks: a field to add up, time until the thread's next, or "
-	      "off-cpu; default: 1\n"
-	      "                        calls of programs: time (the default), on-cpu, off-cpu\n"
-	      "  --title TEXT          svg: its heading\n"
-	      "  --strict              exit with 1 if no event is exported\n",
-	      stdout);
+		print_out("  %-11s %s\n", formats[i].name, formats[i].summary);
+	print_own(
+		"  ctf         a copy in which nothing is compressed, for other CTF readers: -o "
+		"DIR, "
+		"one recording,\n"
+		"              all of it or a part (--from, --to)\n\n"
+		"  -o FILE               write there (default: standard output)\n"
+		"  -e PATTERN            only events like this: shop:*, sched_*, malloc (may be "
+		"repeated)\n"
+		"  -f EXPR               only events for which this is true (duet-filter(7))\n"
+		"  --from T, --to T      only events from, or up to, this time (as in duet view)\n"
+		"  --pair A,B            an event like A begins, one like B ends a slice (may be "
+		"repeated)\n"
+		"  --counter EVENT:FIELD draw this field as a counter (may be repeated)\n"
+		"  --weight WHAT         stacks: a field to add up, time until the thread's next, "
+		"or "
+		"off-cpu; default: 1\n"
+		"                        calls of programs: time (the default), on-cpu, off-cpu\n"
+		"  --title TEXT          svg: its heading\n"
+		"  --strict              exit with 1 if no event is exported\n");
 }
 
 static int fail(const char *summary)
@@ -408,7 +410,10 @@ static int write_all(struct export *x, const struct format *f, const char *file,
 
 	if (fd < 0 || fstat(fd, &s))
 		return diag_errno(d, "cannot write %s", file ? file : "standard output");
-	err = out_init(&x->out, fd) ? diag_fail(d, -ENOMEM, "no memory") : f->run(x, d);
+	err = out_init(&x->out, fd) ? diag_fail(d, -ENOMEM, "no memory") : 0;
+	x->out.is_shown = isatty(fd);
+	if (!err)
+		err = f->run(x, d);
 	if (!err)
 		out_flush(&x->out);
 	if (!err && x->out.err)

@@ -32,7 +32,7 @@ int perfetto_end_packet(struct perfetto *p, size_t opened)
 	proto_close(&p->p, opened);
 	if (p->p.failed)
 		return -ENOMEM;
-	out_text(&p->x->out, p->p.bytes, p->p.size);
+	out_data(&p->x->out, p->p.bytes, p->p.size);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/print/print.h"
 #include "cmd/progress.h"
 #include "trace/repair/repair.h"
 
@@ -49,16 +50,16 @@ static int write_repaired(const char *from, const char *to)
 	if (repair(from, to, &o, &r, &d))
 		return cmd_error("repair", "%s", d.text);
 	progress_end();
-	printf("%s: %s in %s, %s, %s\n", to, cmd_count_text(r.n_events, "event", text[0]),
-	       cmd_count_text(r.n_packets, "packet", text[1]),
-	       cmd_count_text(r.n_streams, "stream", text[2]),
-	       cmd_count_text(r.n_traces, "trace", text[3]));
+	print_out("%s: %s in %s, %s, %s\n", to, cmd_count_text(r.n_events, "event", text[0]),
+		  cmd_count_text(r.n_packets, "packet", text[1]),
+		  cmd_count_text(r.n_streams, "stream", text[2]),
+		  cmd_count_text(r.n_traces, "trace", text[3]));
 	n = r.n_cut + r.n_left_out + r.n_retimed + r.n_gaps;
 	if (n)
-		printf("repaired: %s shortened to the undamaged beginning, %" PRIu64
-		       " left out, %" PRIu64 " with a wrong end; %s of metadata left out\n",
-		       cmd_count_text(r.n_cut, "packet", text[0]), r.n_left_out, r.n_retimed,
-		       cmd_count_text(r.n_gaps, "place", text[1]));
+		print_out("repaired: %s shortened to the undamaged beginning, %" PRIu64
+			  " left out, %" PRIu64 " with a wrong end; %s of metadata left out\n",
+			  cmd_count_text(r.n_cut, "packet", text[0]), r.n_left_out, r.n_retimed,
+			  cmd_count_text(r.n_gaps, "place", text[1]));
 	return 0;
 }
 
@@ -72,7 +73,7 @@ int cmd_repair(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
 		if (c == ':' || c == '?')
 			return options_refuse("repair", c, options, argv);
-		fputs(usage, stdout);
+		print_own(usage);
 		return 0;
 	}
 	if (argc - optind != 2)

@@ -67,7 +67,7 @@ static void add_format(struct out *o, const char *format, ...)
 	va_start(list, format);
 	n = vsnprintf(text, sizeof text, format, list);
 	va_end(list);
-	out_text(o, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
+	out_data(o, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
 }
 
 /* ---------------------------------------------------------------- layout */

@@ -16,6 +16,7 @@
 #include "cmd/once.h"
 #include "cmd/options.h"
 #include "cmd/pager.h"
+#include "cmd/print/print.h"
 #include "cmd/progress.h"
 
 static const char usage[] =
@@ -209,7 +210,7 @@ static int take_options(struct graph *g, int argc, char **argv)
 		if (c == ':' || c == '?')
 			return options_refuse("graph", c, options, argv);
 		if (c == 'h') {
-			fputs(usage, stdout);
+			print_own(usage);
 			exit(cmd_written("graph", 0));
 		}
 		status = take_option(g, c);

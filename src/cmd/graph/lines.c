@@ -76,8 +76,10 @@ static void add_marks(struct text *to, const char *name, uint32_t size, enum lin
 {
 	struct text comment = { 0 };
 
-	if (size)
-		text_addf(&comment, ", %.*s", (int)size, name);
+	if (size) {
+		text_addf(&comment, ", ");
+		text_add_printable(&comment, name, size);
+	}
 	text_addf(&comment, "%s%s%s%s", kind_text(kind),
 		  marks & LINES_BEFORE ? ", had begun before" : "",
 		  marks & LINES_UNWOUND ? ", unwound" : "",
@@ -92,7 +94,8 @@ static void add_begin(const struct lines *l, const struct lines_thread *t, struc
 		      const struct lines_open *c, uint32_t depth)
 {
 	begin_line(l, t, to, -1, depth);
-	text_addf(to, "%.*s() {", (int)c->name_size, c->name);
+	text_add_printable(to, c->name, c->name_size);
+	text_addf(to, "() {");
 	add_marks(to, NULL, 0, c->kind, c->marks & LINES_BEFORE);
 	text_add(to, "\n", 1);
 }
@@ -101,7 +104,8 @@ static void add_leaf(const struct lines *l, const struct lines_thread *t, struct
 		     const struct lines_open *c, uint32_t depth, int64_t duration_ns)
 {
 	begin_line(l, t, to, duration_ns, depth);
-	text_addf(to, "%.*s();", (int)c->name_size, c->name);
+	text_add_printable(to, c->name, c->name_size);
+	text_addf(to, "();");
 	add_marks(to, NULL, 0, c->kind, c->marks);
 	text_add(to, "\n", 1);
 }
@@ -136,7 +140,7 @@ static void print_held(struct lines *l, struct lines_thread *t)
 		size_t n = line ? (size_t)(line + 1 - at) : (size_t)(end - at);
 
 		out_room(l->out);
-		out_text(l->out, at, n);
+		out_data(l->out, at, n);
 		at += n;
 		l->is_full = ++l->n_lines >= l->limit;
 	}

@@ -8,6 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/graph/graph.h"
+#include "cmd/print/print.h"
 
 enum { ELIDED_SHOWN = 5 };
 
@@ -49,18 +50,17 @@ static void elided_text(const struct fcalls *c, uint32_t n)
 {
 	uint32_t shown = 0;
 
-	fprintf(stderr,
-		"duet graph: %u functions were too short and are left out after some hundred "
-		"calls:",
-		n);
+	print_err("duet graph: %u functions were too short and are left out after some hundred "
+		  "calls:",
+		  n);
 	for (uint32_t i = 1; i <= fcalls_n_functions(c) && shown < ELIDED_SHOWN; i++) {
 		const struct fcalls_function *f = fcalls_function(c, i);
 
 		if (f->is_elided)
-			fprintf(stderr, "%s %s (%" PRIu64 " calls seen)", shown++ ? "," : "",
-				f->shown, f->n_governed);
+			print_err("%s %s (%" PRIu64 " calls seen)", shown++ ? "," : "", f->shown,
+				  f->n_governed);
 	}
-	fputs(n > shown ? ", ...; --tree lists them\n" : "\n", stderr);
+	print_own_err(n > shown ? ", ...; --tree lists them\n" : "\n");
 }
 
 void graph_notes_text(const struct graph *g)
@@ -70,34 +70,30 @@ void graph_notes_text(const struct graph *g)
 	uint32_t n_elided;
 
 	if (hook)
-		fprintf(stderr, "duet graph: recording costs %.1f ns for each call\n",
-			(double)hook / 256);
+		print_err("duet graph: recording costs %.1f ns for each call\n",
+			  (double)hook / 256);
 	n_elided = fcalls_add_elided(g->calls) ? 0 : count_elided(g->calls);
 	if (n_elided)
 		elided_text(g->calls, n_elided);
 	sum_threads(g->calls, &calls, &batches, &before);
 	fcalls_losses(g->calls, &l);
 	if (calls || batches)
-		fprintf(stderr,
-			"duet graph: %" PRIu64 " calls and %" PRIu64
-			" batches of calls were lost while recording; larger or more buffers "
-			"keep more\n",
-			calls, batches);
+		print_err("duet graph: %" PRIu64 " calls and %" PRIu64
+			  " batches of calls were lost while recording; larger or more buffers "
+			  "keep more\n",
+			  calls, batches);
 	if (before)
-		fprintf(stderr,
-			"duet graph: %" PRIu64
-			" earlier batches of calls are not in this recording\n",
-			before);
+		print_err("duet graph: %" PRIu64
+			  " earlier batches of calls are not in this recording\n",
+			  before);
 	if (l.n_torn || l.n_damaged || l.n_misnested)
-		fprintf(stderr,
-			"duet graph: %" PRIu64 " batches end where a thread was killed, %" PRIu64
-			" in damaged bytes; %" PRIu64 " calls reach beyond their caller\n",
-			l.n_torn, l.n_damaged, l.n_misnested);
+		print_err("duet graph: %" PRIu64 " batches end where a thread was killed, %" PRIu64
+			  " in damaged bytes; %" PRIu64 " calls reach beyond their caller\n",
+			  l.n_torn, l.n_damaged, l.n_misnested);
 	if (l.n_without_file || l.n_without_plan)
-		fprintf(stderr,
-			"duet graph: functions without names: %u processes have no calls file, "
-			"%u files no plan\n",
-			l.n_without_file, l.n_without_plan);
+		print_err("duet graph: functions without names: %u processes have no calls file, "
+			  "%u files no plan\n",
+			  l.n_without_file, l.n_without_plan);
 }
 
 static void elided_table(struct page *p, struct fcalls *c)

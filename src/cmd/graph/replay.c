@@ -17,6 +17,7 @@
 #include "cmd/graph/graph.h"
 #include "cmd/graph/lines.h"
 #include "cmd/pager.h"
+#include "cmd/print/print.h"
 #include "cmd/progress.h"
 #include "trace/text/public.h"
 #include "rules/pattern.h"
@@ -171,6 +172,12 @@ static int begin(struct replay *r, struct lines_thread *t, const struct fcalls_i
 	return lines_begin(&r->lines, t, &c);
 }
 
+static void add_shown(struct text *to, const char *before, const char *name)
+{
+	text_addf(to, "%s", before);
+	text_add_printable(to, name, strlen(name));
+}
+
 /* A wait, or a delay, has one line, at its end. */
 static int show_span(struct replay *r, struct lines_thread *t, const struct fcalls_item *item)
 {
@@ -182,12 +189,13 @@ static int show_span(struct replay *r, struct lines_thread *t, const struct fcal
 	if (item->kind == FCALLS_DELAY)
 		text_addf(text, "waited for a CPU");
 	else
-		text_addf(text, "blocked%s%s", item->why && *item->why ? ": " : "",
-			  item->why ? item->why : "");
+		text_addf(text, "blocked");
+	if (item->kind != FCALLS_DELAY && item->why && *item->why)
+		add_shown(text, ": ", item->why);
 	if (item->kind == FCALLS_WAIT && item->waker)
-		text_addf(text, ", woken by %s", thread_text(r->threads, item->waker, name));
+		add_shown(text, ", woken by ", thread_text(r->threads, item->waker, name));
 	else if (item->kind == FCALLS_WAIT && item->cause && *item->cause)
-		text_addf(text, ", woken by %s", item->cause);
+		add_shown(text, ", woken by ", item->cause);
 	if (item->flags & FCALLS_OPEN)
 		text_addf(text, ", until the end");
 	return text->failed ? -ENOMEM : lines_note(&r->lines, t, ns, text->bytes, text->size);
@@ -375,12 +383,11 @@ static void report_missing(const struct replay *r)
 	char text[160];
 
 	if (r->lost_events || r->lost_packets)
-		fprintf(stderr,
-			"duet graph: %s lost while recording; larger or more buffers keep more\n",
-			cmd_lost_text(r->lost_events, r->lost_packets, text));
+		print_err("duet graph: %s lost while recording; larger or more buffers keep more\n",
+			  cmd_lost_text(r->lost_events, r->lost_packets, text));
 	if (r->lines.n_short)
-		fprintf(stderr, "duet graph: not shown: %s that were too short or too deep\n",
-			cmd_count_text(r->lines.n_short, "call", text));
+		print_err("duet graph: not shown: %s that were too short or too deep\n",
+			  cmd_count_text(r->lines.n_short, "call", text));
 	graph_notes_text(r->g);
 }
 

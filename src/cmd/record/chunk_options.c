@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "ctf/compressed/compressed.h"
 
 /*
@@ -148,11 +149,10 @@ static void print_removed(const struct recorder_result *r)
 
 	if (r->kept.n >= r->trace_chunks)
 		return;
-	fprintf(stderr, ": %" PRIu64 " removed (%" PRIu64 " events, %s)",
-		r->trace_chunks - r->kept.n, events - r->kept.events,
-		cmd_size_text(bytes - r->kept.bytes, size));
-	fprintf(stderr, ", %" PRIu64 " kept (%" PRIu64 " events, %s)", r->kept.n, r->kept.events,
-		cmd_size_text(r->kept.bytes, size));
+	print_err(": %" PRIu64 " removed (%" PRIu64 " events, %s)", r->trace_chunks - r->kept.n,
+		  events - r->kept.events, cmd_size_text(bytes - r->kept.bytes, size));
+	print_err(", %" PRIu64 " kept (%" PRIu64 " events, %s)", r->kept.n, r->kept.events,
+		  cmd_size_text(r->kept.bytes, size));
 }
 
 void trace_chunks_print(const char *verb, const struct recorder_result *r, bool is_gone)
@@ -161,18 +161,18 @@ void trace_chunks_print(const char *verb, const struct recorder_result *r, bool 
 	char a[32], b[32];
 
 	if (r->trace_chunks)
-		fprintf(stderr, "  pieces        %u", r->trace_chunks);
+		print_err("  pieces        %u", r->trace_chunks);
 	if (!is_gone)
 		print_removed(r);
 	else if (t->n_removed)
-		fprintf(stderr, ", %u removed once sent", t->n_removed);
+		print_err(", %u removed once sent", t->n_removed);
 	if (t->plain_bytes)
-		fprintf(stderr, ", %s compressed to %s", cmd_size_text(t->plain_bytes, a),
-			cmd_size_text(t->compressed_bytes, b));
+		print_err(", %s compressed to %s", cmd_size_text(t->plain_bytes, a),
+			  cmd_size_text(t->compressed_bytes, b));
 	if (t->n_waiting)
-		fprintf(stderr, ", %u not yet compressed", t->n_waiting);
+		print_err(", %u not yet compressed", t->n_waiting);
 	if (r->trace_chunks)
-		fputc('\n', stderr);
+		print_err("\n");
 	if (t->n_failures)
 		cmd_error(verb, "%s%s", t->text, t->n_failures > 1 ? " (and more)" : "");
 }

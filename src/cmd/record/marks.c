@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "collect/calls/public.h"
 #include "kernel/probe/public.h"
 #include "patch/attach/attach.h"
@@ -130,8 +131,7 @@ static void keep_probe(struct recording *a, const struct kernel_uprobe *p, const
 static void report(const struct recording *a, const char *what, const char *how, const char *why)
 {
 	if (a->verbose)
-		fprintf(stderr, "duet %s: --usdt %s: recorded %s%s%s\n", a->verb, what, how,
-			*why ? ": " : "", why);
+		cmd_error(a->verb, "--usdt %s: recorded %s%s%s", what, how, *why ? ": " : "", why);
 }
 
 static const char by_kernel[] = "by the kernel (uprobe)", by_program[] = "in the program",
@@ -182,10 +182,9 @@ static int choose_each(struct recording *a, const struct request *w, const struc
 			"--usdt %s: no marker can be recorded in the program: -v prints why",
 			w->probe->text);
 	if (n_left_out)
-		fprintf(stderr,
-			"duet %s: --usdt %s: %d of %d markers cannot be recorded in the program, "
-			"left out: -v prints which\n",
-			a->verb, w->probe->text, n_left_out, n_left_out + n_chosen);
+		print_err("duet %s: --usdt %s: %d of %d markers cannot be recorded in the program, "
+			  "left out: -v prints which\n",
+			  a->verb, w->probe->text, n_left_out, n_left_out + n_chosen);
 	return 0;
 }
 

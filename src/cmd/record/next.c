@@ -10,6 +10,7 @@
  *   (3) an empty recording leads to duet doctor, which says why
  */
 #include "cmd/record/next.h"
+#include "cmd/print/print.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -174,7 +175,7 @@ static void add_kernel(struct next *x, const struct summary *s, const char *path
 		add(x, "reads and writes by file and device", "report io", path);
 }
 
-static void print_lines(const struct next *x)
+static void print_commands(const struct next *x)
 {
 	int width = 0;
 
@@ -184,8 +185,8 @@ static void print_lines(const struct next *x)
 		width = n > width && n <= COLUMN_MOST ? n : width;
 	}
 	for (int i = 0; i < x->n; i++)
-		fprintf(stderr, "%s %-*s  %s\n", i ? "     " : "\nNext:", width,
-			x->lines[i].command, x->lines[i].why);
+		print_err(i ? "      %-*s  %s\n" : "\nNext: %-*s  %s\n", width, x->lines[i].command,
+			  x->lines[i].why);
 }
 
 void next_print(const char *path, const struct summary *s)
@@ -197,7 +198,7 @@ void next_print(const char *path, const struct summary *s)
 	if (strlen(path) > PATH_MOST)
 		return; /* a command that is cut would be wrong */
 	if (!s->n_event_names) {
-		fprintf(stderr, "\nNext: duet doctor [PID|FILE]  why nothing was recorded\n");
+		print_err("\nNext: duet doctor [PID|FILE]  why nothing was recorded\n");
 		return;
 	}
 	quote(name, sizeof name, path);
@@ -207,5 +208,5 @@ void next_print(const char *path, const struct summary *s)
 		x.n = MOST - 2;
 	add(&x, "all of it, merged by time", "view", name);
 	add(&x, "as a timeline in the browser", "ui", name);
-	print_lines(&x);
+	print_commands(&x);
 }

@@ -20,6 +20,7 @@
 #include "cmd/record/options.h"
 #include "cmd/record/recording.h"
 #include "cmd/doctor/unseen.h"
+#include "cmd/print/print.h"
 
 static const char usage[] =
 	"usage: duet start [NAME] [OPTIONS]\n\n"
@@ -98,7 +99,9 @@ static bool pass_message(int messages)
 	char text[4096];
 	ssize_t n = read(messages, text, sizeof text);
 
-	return n > 0 && write(STDERR_FILENO, text, (size_t)n) == n;
+	if (n > 0)
+		print_lines_err(text, (size_t)n);
+	return n > 0;
 }
 
 /* Wait until the session records (true) or has ended (false); find whether the kernel is recorded. */
@@ -158,10 +161,10 @@ static int start(struct recording *a)
 		return exit_status(session);
 	}
 	if (!a->quiet)
-		printf("session %s records %s into %s%s; `duet stop%s%s` ends it\n", a->session,
-		       announce_subject(a, subject), a->o.path, announce_manner(a, manner),
-		       strcmp(a->session, "default") != 0 ? " " : "",
-		       strcmp(a->session, "default") != 0 ? a->session : "");
+		print_out("session %s records %s into %s%s; `duet stop%s%s` ends it\n", a->session,
+			  announce_subject(a, subject), a->o.path, announce_manner(a, manner),
+			  strcmp(a->session, "default") != 0 ? " " : "",
+			  strcmp(a->session, "default") != 0 ? a->session : "");
 	return 0;
 }
 

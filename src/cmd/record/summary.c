@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/record/chunk_options.h"
 #include "cmd/record/next.h"
 #include "cmd/summary/loss_hint.h"
@@ -28,11 +29,11 @@ static const char *plural(uint64_t n)
 static void print_lost(uint64_t lost, const char *hint)
 {
 	if (lost && *hint)
-		fprintf(stderr, ", %llu LOST (%s)\n", (unsigned long long)lost, hint);
+		print_err(", %llu LOST (%s)\n", (unsigned long long)lost, hint);
 	else if (lost)
-		fprintf(stderr, ", %llu LOST\n", (unsigned long long)lost);
+		print_err(", %llu LOST\n", (unsigned long long)lost);
 	else
-		fprintf(stderr, ", none lost\n");
+		print_err(", none lost\n");
 }
 
 /* A link that is too slow fills the spool, and then the buffers. */
@@ -68,10 +69,9 @@ static void print_missing(const struct recording_summary *a)
 	char size[32];
 
 	if (r->app_unwritten)
-		fprintf(stderr, ", %s of events NOT WRITTEN",
-			cmd_size_text(r->app_unwritten, size));
+		print_err(", %s of events NOT WRITTEN", cmd_size_text(r->app_unwritten, size));
 	if (r->app_unwritten && !r->app_lost)
-		fputc('\n', stderr);
+		print_err("\n");
 	else
 		print_app_lost(a);
 }
@@ -85,14 +85,21 @@ static void print_names(const struct summary *s, enum trace_domain domain)
 	for (uint32_t i = 0; i < s->n_event_names; i++)
 		if (s->events[i].domain == domain && s->events[i].n) {
 			if (shown < 6)
-				fprintf(stderr, "%s%.60s %llu", shown ? ", " : "                ",
-					s->events[i].name, (unsigned long long)s->events[i].n);
+				print_err("%s%.60s %llu", shown ? ", " : "                ",
+					  s->events[i].name, (unsigned long long)s->events[i].n);
 			n += shown++ >= 6;
 		}
 	if (n)
-		fprintf(stderr, ", and %llu more kind%s", (unsigned long long)n, plural(n));
+		print_err(", and %llu more kind%s", (unsigned long long)n, plural(n));
 	if (shown)
-		fputc('\n', stderr);
+		print_err("\n");
+}
+
+static void print_kernel_reason(const char *before, const struct diag *d)
+{
+	print_err("%s", before);
+	print_reason_err(d->text);
+	print_err("\n");
 }
 
 static void print_kernel_recorder(const struct recording_summary *a,
@@ -101,11 +108,12 @@ static void print_kernel_recorder(const struct recording_summary *a,
 	if (!a->is_verbose)
 		return;
 	if (!strcmp(r->kernel_recorder, "bpf"))
-		fprintf(stderr, "                by BPF programs, and by ftrace what these do not "
-				"record\n");
+		print_err("                by BPF programs, and by ftrace what these do not "
+			  "record\n");
 	else
-		fprintf(stderr, "                by ftrace%s%s\n",
-			r->kernel_no_bpf.text[0] ? ": " : "", r->kernel_no_bpf.text);
+		print_kernel_reason(r->kernel_no_bpf.text[0] ? "                by ftrace: "
+							     : "                by ftrace",
+				    &r->kernel_no_bpf);
 }
 
 static void print_sources(const struct recording_summary *a, const struct recorder_result *r,
@@ -113,29 +121,27 @@ static void print_sources(const struct recording_summary *a, const struct record
 {
 	char size[32];
 
-	fprintf(stderr, "  applications  %llu event%s from %u program%s, %s",
-		(unsigned long long)r->app_events, plural(r->app_events), r->programs,
-		plural(r->programs), cmd_size_text(r->app_bytes, size));
+	print_err("  applications  %llu event%s from %u program%s, %s",
+		  (unsigned long long)r->app_events, plural(r->app_events), r->programs,
+		  plural(r->programs), cmd_size_text(r->app_bytes, size));
 	print_missing(a);
 	print_names(s, TRACE_UST);
 	if (r->kernel_recorded) {
-		fprintf(stderr, "  kernel        %llu event%s, %s",
-			(unsigned long long)r->kernel_events, plural(r->kernel_events),
-			cmd_size_text(r->kernel_bytes, size));
+		print_err("  kernel        %llu event%s, %s", (unsigned long long)r->kernel_events,
+			  plural(r->kernel_events), cmd_size_text(r->kernel_bytes, size));
 		print_kernel_lost(a);
 		print_kernel_recorder(a, r);
 		print_names(s, TRACE_KERNEL);
 	} else if (a->wants_kernel) {
-		fprintf(stderr, "  kernel        not recorded: %s\n", r->kernel_reason.text);
+		print_kernel_reason("  kernel        not recorded: ", &r->kernel_reason);
 	}
 }
 
 static void print_replacements(const struct recorder_result *r)
 {
 	if (r->n_collectors > 1)
-		fprintf(stderr,
-			"  the collector was killed %u time%s; another one went on each time\n",
-			r->n_collectors - 1, plural(r->n_collectors - 1));
+		print_err("  the collector was killed %u time%s; another one went on each time\n",
+			  r->n_collectors - 1, plural(r->n_collectors - 1));
 }
 
 /*
@@ -146,19 +152,19 @@ static void print_counts(const struct recording_summary *a, const struct recorde
 {
 	char size[32];
 
-	fprintf(stderr, "\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
-		cmd_size_text(r->app_bytes + r->kernel_bytes, size));
-	fprintf(stderr, "  applications  %llu event%s from %u program%s, %s",
-		(unsigned long long)r->app_events, plural(r->app_events), r->programs,
-		plural(r->programs), cmd_size_text(r->app_bytes, size));
+	print_err("\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
+		  cmd_size_text(r->app_bytes + r->kernel_bytes, size));
+	print_err("  applications  %llu event%s from %u program%s, %s",
+		  (unsigned long long)r->app_events, plural(r->app_events), r->programs,
+		  plural(r->programs), cmd_size_text(r->app_bytes, size));
 	print_missing(a);
 	if (r->kernel_recorded) {
-		fprintf(stderr, "  kernel        %llu events, %s",
-			(unsigned long long)r->kernel_events, cmd_size_text(r->kernel_bytes, size));
+		print_err("  kernel        %llu events, %s", (unsigned long long)r->kernel_events,
+			  cmd_size_text(r->kernel_bytes, size));
 		print_kernel_lost(a);
 		print_kernel_recorder(a, r);
 	} else if (a->wants_kernel) {
-		fprintf(stderr, "  kernel        not recorded: %s\n", r->kernel_reason.text);
+		print_kernel_reason("  kernel        not recorded: ", &r->kernel_reason);
 	}
 	trace_chunks_print(a->verb, r, a->is_gone);
 	print_replacements(r);
@@ -175,19 +181,18 @@ void summary_print(const struct recording_summary *a)
 	if (a->is_gone || r->trace_chunks || r->app_bytes + r->kernel_bytes > READ_MOST_BYTES) {
 		print_counts(a, r);
 		if (!a->is_gone && !r->trace_chunks)
-			fprintf(stderr,
-				"\nNext: duet stats %s    how many of each event\n"
-				"      duet view -e 'PATTERN' %s    some events of it\n"
-				"      duet ui %s    as a timeline in the browser\n",
-				a->path, a->path, a->path);
+			print_err("\nNext: duet stats %s    how many of each event\n"
+				  "      duet view -e 'PATTERN' %s    some events of it\n"
+				  "      duet ui %s    as a timeline in the browser\n",
+				  a->path, a->path, a->path);
 		return;
 	}
 	if (trace_open(&t, &a->path, 1, NULL, &d) || trace_summary(t, &s, &d)) {
 		cmd_error(a->verb, "cannot read what was recorded: %s", d.text);
 		return;
 	}
-	fprintf(stderr, "\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
-		cmd_size_text(r->app_bytes + r->kernel_bytes, size));
+	print_err("\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
+		  cmd_size_text(r->app_bytes + r->kernel_bytes, size));
 	print_sources(a, r, &s);
 	print_replacements(r);
 	next_print(a->path, &s);

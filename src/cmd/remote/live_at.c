@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/view/live.h"
 #include "cmd/view/view.h"
 #include "net/follow/replica.h"
@@ -41,10 +42,10 @@ static int report_link(struct following *f, int i, struct diag *d)
 	if (now == REPLICA_FAILED)
 		return -1;
 	if (now == REPLICA_CUT && before != REPLICA_CUT)
-		fprintf(stderr, "duet live: %s: the link is cut: %s; it is made again\n",
-			replica_name(f->replica[i]), d->text);
+		cmd_error("live", "%s: the link is cut: %s; it is made again",
+			  replica_name(f->replica[i]), d->text);
 	else if (now != REPLICA_CUT && before == REPLICA_CUT)
-		fprintf(stderr, "duet live: %s: goes on\n", replica_name(f->replica[i]));
+		print_err("duet live: %s: goes on\n", replica_name(f->replica[i]));
 	f->reported[i] = now;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/view/live.h"
 #include "net/lttng_live/server.h"
 
@@ -58,9 +59,9 @@ int live_serve(const char *const *paths, int n, const char *address, bool anywhe
 	sigaddset(&mask, SIGTERM);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signals = signalfd(-1, &mask, SFD_CLOEXEC);
-	printf("listens on port %d: babeltrace2 -i lttng-live net://localhost:%d\n", live_port(s),
-	       live_port(s));
-	fflush(stdout);
+	print_out("listens on port %d: babeltrace2 -i lttng-live net://localhost:%d\n",
+		  live_port(s), live_port(s));
+	print_flush();
 	if (signals >= 0) {
 		run(s, signals);
 		close(signals);

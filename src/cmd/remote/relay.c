@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/record/options.h"
 #include "cmd/remote/send.h"
 #include "collect/chunks/public.h"
@@ -111,10 +112,11 @@ static void report(void *context, enum relay_event what, const char *who, const 
 		return;
 	}
 	if (l->n_unreported)
-		printf("%" PRIu64 " lines are missing here: nobody read them\n", l->n_unreported);
+		print_out("%" PRIu64 " lines are missing here: nobody read them\n",
+			  l->n_unreported);
 	l->n_unreported = 0;
-	printf("%s %s%s%.300s\n", who, words[what], *text ? ": " : "", text);
-	fflush(stdout);
+	print_out("%s %s%s%.300s\n", who, words[what], *text ? ": " : "", text);
+	print_flush();
 }
 
 static void look_after_old(void *context)
@@ -133,9 +135,9 @@ static int run(const struct relay_options *o, struct log *l)
 	if (relay_open(&r, o, &d))
 		return cmd_error("relay", "%s", d.text);
 	if (!l->is_quiet) {
-		printf("listens on port %d, writes into %s%s\n", relay_port(r), o->output,
-		       o->keys.is_plain ? "; plain, within this machine" : "");
-		fflush(stdout);
+		print_out("listens on port %d, writes into %s%s\n", relay_port(r), o->output,
+			  o->keys.is_plain ? "; plain, within this machine" : "");
+		print_flush();
 	}
 	err = relay_run(r, &d);
 	relay_close(r);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/record/chunk_options.h"
 #include "cmd/record/options.h"
 #include "collect/tenant/public.h"
@@ -121,13 +122,11 @@ int send_follow(const char *verb, struct send *s)
 		return cmd_error(verb, "%s", d.text);
 	}
 	if (load_acquire(&s->sender.status->state) == SENDER_WAITS)
-		fprintf(stderr,
-			"duet %s: %s\n  recording into %s meanwhile; it is sent when the relay "
-			"answers\n",
-			verb,
-			*s->sender.status->text ? s->sender.status->text
-						: "the relay does not answer yet",
-			s->o.path);
+		cmd_error(verb,
+			  "%s\n  recording into %s meanwhile; it is sent when the relay answers",
+			  *s->sender.status->text ? s->sender.status->text
+						  : "the relay does not answer yet",
+			  s->o.path);
 	return 0;
 }
 
@@ -135,18 +134,18 @@ static void print_sent(const char *verb, const struct send *s, const struct send
 {
 	char size[32], link[32];
 
-	fprintf(stderr, "duet %s: %s sent to %s: %s", verb, cmd_size_text(st->acknowledged, size),
-		s->to, st->path);
+	print_err("duet %s: %s sent to %s: %s", verb, cmd_size_text(st->acknowledged, size), s->to,
+		  st->path);
 	if (st->carried_bytes < st->read_bytes)
-		fprintf(stderr, ", as %s", cmd_size_text(st->carried_bytes, link));
+		print_err(", as %s", cmd_size_text(st->carried_bytes, link));
 	else if (s->o.compression_level && st->version == 1)
-		fprintf(stderr, ", not compressed: the relay does not know how");
+		print_err(", not compressed: the relay does not know how");
 	if (st->n_connections > 1)
-		fprintf(stderr, ", over %u connections", st->n_connections);
+		print_err(", over %u connections", st->n_connections);
 	if (st->error_ns)
-		fprintf(stderr, "; its clock is %+.6f s from ours, to within %.6f s",
-			(double)st->offset_ns / 1e9, (double)st->error_ns / 1e9);
-	fputc('\n', stderr);
+		print_err("; its clock is %+.6f s from ours, to within %.6f s",
+			  (double)st->offset_ns / 1e9, (double)st->error_ns / 1e9);
+	print_err("\n");
 	if (st->n_skipped)
 		cmd_error(verb, "%u files were not sent: no relay takes names like theirs",
 			  st->n_skipped);
@@ -183,10 +182,9 @@ static int print_unsent(const char *verb, const struct send *s, const struct sen
 static void print_wait(const char *verb, const struct send *s)
 {
 	if (load_acquire(&s->sender.status->state) == SENDER_WAITS)
-		fprintf(stderr,
-			"duet %s: waits up to %.0f s for the relay at %s; Ctrl-C leaves it to a "
-			"process in the background\n",
-			verb, (double)s->sender.timeout_ns / 1e9, s->to);
+		print_err("duet %s: waits up to %.0f s for the relay at %s; Ctrl-C leaves it to a "
+			  "process in the background\n",
+			  verb, (double)s->sender.timeout_ns / 1e9, s->to);
 }
 
 int send_finish(const char *verb, struct send *s, bool is_quiet)

@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/pager.h"
+#include "cmd/print/print.h"
 #include "cmd/progress.h"
 #include "cmd/report/internal.h"
 
@@ -314,7 +315,7 @@ static int take_option(struct arguments *a, int c, char **argv)
 		a->to = argv[optind++];
 		return 0;
 	case 'h':
-		fputs(usage, stdout);
+		print_own(usage);
 		exit(cmd_written("diff", 0));
 	}
 	return 0;

@@ -21,6 +21,7 @@
 #include "cmd/once.h"
 #include "cmd/options.h"
 #include "cmd/nearest.h"
+#include "cmd/print/print.h"
 
 static const struct {
 	const char *name;
@@ -49,30 +50,30 @@ enum { N_QUESTIONS = sizeof questions / sizeof *questions };
 
 static void help(void)
 {
-	fputs("usage: duet report QUESTION [OPTIONS] TRACE...\n"
-	      "       duet report QUESTION [OPTIONS] -- COMMAND [ARGUMENTS]\n\n"
-	      "Answers about a recording, or about a command that it records for that:\n\n",
-	      stdout);
+	print_own("usage: duet report QUESTION [OPTIONS] TRACE...\n"
+		  "       duet report QUESTION [OPTIONS] -- COMMAND [ARGUMENTS]\n\n"
+		  "Answers about a recording, or about a command that it records for that:\n\n");
 	for (int i = 0; i < N_QUESTIONS; i++)
-		printf("  %-13s %s\n", questions[i].name, questions[i].what);
-	fputs("\n"
-	      "  --by WHAT     syscalls: process; sched: thread (default) or process;\n"
-	      "                cpu: process (default) or thread;\n"
-	      "                latency, locks: a field that both events have (default: the "
-	      "thread);\n"
-	      "                io: file (default) or process; irq: cpu\n"
-	      "  -t TID        why, functions: of this thread;  -p PID: of this process's threads\n"
-	      "  --function P  functions: those like FILE:FUNCTION or FUNCTION, as globs\n"
-	      "  --between A B why: of each time from an event like A to the next like B of a "
-	      "thread\n"
-	      "  --pair A B    locks: held from an event like A to the next like B\n"
-	      "  --from T      from this time on; --to T: up to this time; as in duet view\n"
-	      "  --slowest N   the N slowest, with their times in the trace (default: 5); heap: "
-	      "the oldest\n"
-	      "  --limit N     at most N lines in a table (default: 30)\n"
-	      "  --json        one JSON object, for programs\n"
-	      "  --no-pager    on a terminal, do not show it page by page\n",
-	      stdout);
+		print_out("  %-13s %s\n", questions[i].name, questions[i].what);
+	print_own(
+		"\n"
+		"  --by WHAT     syscalls: process; sched: thread (default) or process;\n"
+		"                cpu: process (default) or thread;\n"
+		"                latency, locks: a field that both events have (default: the "
+		"thread);\n"
+		"                io: file (default) or process; irq: cpu\n"
+		"  -t TID        why, functions: of this thread;  -p PID: of this process's "
+		"threads\n"
+		"  --function P  functions: those like FILE:FUNCTION or FUNCTION, as globs\n"
+		"  --between A B why: of each time from an event like A to the next like B of a "
+		"thread\n"
+		"  --pair A B    locks: held from an event like A to the next like B\n"
+		"  --from T      from this time on; --to T: up to this time; as in duet view\n"
+		"  --slowest N   the N slowest, with their times in the trace (default: 5); heap: "
+		"the oldest\n"
+		"  --limit N     at most N lines in a table (default: 30)\n"
+		"  --json        one JSON object, for programs\n"
+		"  --no-pager    on a terminal, do not show it page by page\n");
 }
 
 bool report_is_by(const struct report *r, const char *value)

@@ -16,6 +16,7 @@
 #include "cmd/once.h"
 #include "cmd/options.h"
 #include "cmd/nearest.h"
+#include "cmd/print/print.h"
 #include "cmd/report/internal.h"
 #include "trace/symbols/public.h"
 
@@ -226,7 +227,7 @@ static int take_options(struct arguments *a, int argc, char **argv)
 		if (c == ':' || c == '?')
 			return options_refuse("stats", c, options, argv);
 		if (c == 'h') {
-			fputs(usage, stdout);
+			print_own(usage);
 			exit(cmd_written("stats", 0));
 		}
 		status = take_option(a, c);

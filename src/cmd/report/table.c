@@ -18,13 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 
 enum { COLUMNS_MAX = 32 };
 
 static void no_memory(void)
 {
-	fprintf(stderr, "duet: no memory\n");
+	print_err("duet: no memory\n");
 	exit(CMD_FAILED);
 }
 
@@ -153,29 +155,17 @@ static const char *text_of(const struct cell *c, enum cell_kind kind, char buffe
 	return "";
 }
 
-/* The number of bytes of the control character at @s, of @size; 0: it is none. Those beyond ASCII
- * have two bytes in UTF-8. */
-static size_t control_size(const unsigned char *s, size_t size)
-{
-	if (s[0] < 0x20 || s[0] == 0x7f)
-		return 1;
-	return s[0] == 0xc2 && size > 1 && s[1] >= 0x80 && s[1] < 0xa0 ? 2 : 0;
-}
-
-/* Prints text without control characters; @o may be NULL. Returns its width, with one column for
- * each character. */
+/* Prints text as a terminal may show it; @o may be NULL.  Returns its width, with one column for each
+ * character. */
 static int show_part(struct out *o, const char *text, size_t size)
 {
-	const unsigned char *s = (const unsigned char *)text;
 	int width = 0;
 
 	for (size_t i = 0, n; i < size; i += n ? n : 1) {
-		n = control_size(s + i, size - i);
-		if (o) {
-			out_room(o);
-			out_byte(o, n ? '?' : text[i]);
-		}
-		width += n || (s[i] & 0xc0) != 0x80;
+		n = text_shown_length(text + i, size - i);
+		width += n ? 1 : (int)strlen("\\xff");
+		if (o)
+			out_text(o, text + i, n ? n : 1);
 	}
 	return width;
 }
@@ -198,11 +188,17 @@ static const char *character(const char *text, int n)
 static void show_cut(struct out *o, const char *text, int width)
 {
 	int head = (width - 2) / 3, tail = width - 2 - head;
+	struct text shown = { 0 };
 
 	assert(width > 2);
+	text_add_printable(&shown, text, strlen(text));
+	if (shown.failed)
+		no_memory();
+	text = shown.bytes;
 	show_part(o, text, (size_t)(character(text, head) - text));
 	out_literal(o, "..");
 	show(o, character(text, show(NULL, text) - tail));
+	text_fini(&shown);
 }
 
 static void pad(struct out *o, int n)
@@ -248,7 +244,7 @@ int page_close(struct page *p)
 	int err;
 
 	if (p->is_json)
-		out_text(&p->out, "}\n", 2);
+		out_data(&p->out, "}\n", 2);
 	out_flush(&p->out);
 	err = p->out.err;
 	out_fini(&p->out);
@@ -259,7 +255,7 @@ int page_close(struct page *p)
 static void member(struct page *p, const char *key)
 {
 	if (p->has_member)
-		out_text(&p->out, ",\n ", 3);
+		out_data(&p->out, ",\n ", 3);
 	p->has_member = true;
 	out_json(&p->out, key, strlen(key));
 	out_byte(&p->out, ':');
@@ -292,7 +288,7 @@ void page_line(struct page *p, const char *format, ...)
 	vsnprintf(line, sizeof line, format, ap);
 	va_end(ap);
 	show(&p->out, line);
-	out_text(&p->out, "\n", 1);
+	out_data(&p->out, "\n", 1);
 }
 
 static bool is_text(enum cell_kind kind)
@@ -322,14 +318,14 @@ static void json_table(struct page *p, const char *key, const struct table *t)
 	for (uint32_t i = 0; i < t->n_cells; i++) {
 		int column = (int)(i % (uint32_t)t->n_columns);
 
-		out_text(o, column ? "," : i ? ",\n  {" : "\n  {", column ? 1 : i ? 5 : 4);
+		out_data(o, column ? "," : i ? ",\n  {" : "\n  {", column ? 1 : i ? 5 : 4);
 		out_json(o, t->columns[column].key, strlen(t->columns[column].key));
 		out_byte(o, ':');
 		json_cell(o, &t->cells[i], t->columns[column].kind);
 		if (column == t->n_columns - 1)
 			out_byte(o, '}');
 	}
-	out_text(o, "]", 1);
+	out_data(o, "]", 1);
 }
 
 /* -1: the column is left out. */
@@ -385,7 +381,7 @@ static void put_row(struct out *o, const struct table *t, const struct cell *row
 		pad(o, 2);
 		put_cell(o, text, is_text(c->kind) || c->kind == CELL_TIME, is_last, widths[i]);
 	}
-	out_text(o, "\n", 1);
+	out_data(o, "\n", 1);
 }
 
 /* On a terminal that is too narrow the widest texts are cut, but not below LEGIBLE. */
@@ -419,7 +415,7 @@ static void print_table(struct page *p, const char *heading, const struct table 
 	assert(t->n_columns <= COLUMNS_MAX);
 	if (!n_rows)
 		return;
-	out_text(&p->out, "\n", 1);
+	out_data(&p->out, "\n", 1);
 	if (heading)
 		page_line(p, "%s", heading);
 	for (int i = 0; i < t->n_columns; i++)

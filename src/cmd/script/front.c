@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "cmd/print/print.h"
 #include "cmd/script/internal.h"
 #include "script/code/code.h"
 #include "script/live/live.h"
@@ -44,8 +45,8 @@ static int print_messages(struct script_front *f)
 	bool has_failed = f->messages.n_errors > 0;
 
 	if (f->messages.text.size) {
-		fflush(stdout);
-		fwrite(f->messages.text.bytes, 1, f->messages.text.size, stderr);
+		print_flush();
+		print_lines_err(f->messages.text.bytes, f->messages.text.size);
 	}
 	text_fini(&f->messages.text);
 	f->messages.text = (struct text){ 0 };
@@ -366,7 +367,7 @@ int script_front_list(struct script_front *f, const struct script_options *o)
 		n = script_check_list(&t, point, o->lists_values, f->files, f->n_files, &f->sources,
 				      f->world, &check, &f->messages);
 	if (t.size)
-		fwrite(t.bytes, 1, t.size, stdout);
+		print_lines(t.bytes, t.size);
 	text_fini(&t);
 	return print_messages(f) || n < 0 ? CMD_FAILED : !n;
 }

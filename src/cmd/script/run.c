@@ -21,6 +21,7 @@
 #include "base/runtime.h"
 #include "cmd/progress.h"
 #include "cmd/finding.h"
+#include "cmd/print/print.h"
 #include "cmd/script/internal.h"
 #include "script/engine/times.h"
 #include "script/live/live.h"
@@ -82,8 +83,8 @@ static int catch_signals(const struct script_options *o)
 static void report_done(const struct running *r, const char *what)
 {
 	if (r->o->is_verbose)
-		fprintf(stderr, "duet script: %s after %.1f ms\n", what,
-			(double)(monotonic_ns() - r->begun_ns) / 1e6);
+		print_err("duet script: %s after %.1f ms\n", what,
+			  (double)(monotonic_ns() - r->begun_ns) / 1e6);
 }
 
 /* ---------------------------------------------------------------- services of the machine */
@@ -100,7 +101,7 @@ static void write_error(void *context, const char *bytes, size_t size)
 	struct running *r = context;
 
 	script_output_flush(&r->out);
-	fwrite(bytes, 1, size, stderr);
+	print_lines_err(bytes, size);
 }
 
 static void find_symbol(void *context, int64_t pid, uint64_t address, char what, struct text *to)
@@ -182,7 +183,7 @@ static void flush_output(void *context)
 		raise(SIGTERM); /* no reader is left: the end probes run */
 }
 
-static void print_message(void *context, enum script_message kind, const char *text)
+static void show_message(void *context, enum script_message kind, const char *text)
 {
 	struct running *r = context;
 	const char *words = kind == SCRIPT_MESSAGE_WARNING ? "warning: " : "";
@@ -190,7 +191,9 @@ static void print_message(void *context, enum script_message kind, const char *t
 	if (kind == SCRIPT_MESSAGE_WARNING && r->o->hides_warnings)
 		return;
 	script_output_flush(&r->out);
-	fprintf(stderr, "duet script: %s%s\n", words, text);
+	print_err("duet script: %s", words);
+	print_lines_err(text, strlen(text));
+	print_err("\n");
 }
 
 static void warn(void *context, const char *text)
@@ -259,6 +262,7 @@ static int open_machine(struct running *r)
 							  r->o->runs_no_system ? NULL : run_command,
 						  .is_json = r->o->is_json,
 						  .keeps_tables = r->o->tables,
+						  .is_shown = !r->o->output,
 						  .is_terminal =
 							  !r->o->output && isatty(STDOUT_FILENO) };
 	struct diag d = { "" };
@@ -308,7 +312,7 @@ static int open_engine(struct running *r, char procfs_dir[4096])
 					   .procfs_dir = procfs_dir,
 					   .is_replay = r->recordings,
 					   .context = r,
-					   .message = print_message,
+					   .message = show_message,
 					   .flush = flush_output };
 	char name[64];
 	struct diag d = { "" };
@@ -339,7 +343,7 @@ static int open_sources(struct running *r)
 	return err ? cmd_error("script", "%s", d.text) : 0;
 }
 
-static void explain(const struct running *r, FILE *to)
+static void explain(const struct running *r, void (*print)(const char *text, size_t size))
 {
 	struct text t = { 0 };
 
@@ -347,7 +351,7 @@ static void explain(const struct running *r, FILE *to)
 		if (r->sources[i]->ops->explain)
 			r->sources[i]->ops->explain(r->sources[i], &t);
 	if (t.size)
-		fwrite(t.bytes, 1, t.size, to);
+		print(t.bytes, t.size);
 	text_fini(&t);
 }
 
@@ -367,7 +371,7 @@ static int print_pass(const struct running *r)
 	if (r->o->pass == 3)
 		script_unit_print(&t, r->front.unit);
 	if (t.size)
-		fwrite(t.bytes, 1, t.size, stdout);
+		print_lines(t.bytes, t.size);
 	text_fini(&t);
 	return 0;
 }
@@ -376,10 +380,10 @@ static void report_result(const struct running *r, const struct script_engine_re
 {
 	if (!r->o->is_verbose)
 		return;
-	fprintf(stderr, "duet script: probes in place after %.1f ms\n",
-		(double)(result->started_ns - r->begun_ns) / 1e6);
-	fprintf(stderr, "duet script: %" PRIu64 " runs of handlers in %.3f s\n", result->n_events,
-		(double)(result->end_ns - result->begin_ns) / 1e9);
+	print_err("duet script: probes in place after %.1f ms\n",
+		  (double)(result->started_ns - r->begun_ns) / 1e6);
+	print_err("duet script: %" PRIu64 " runs of handlers in %.3f s\n", result->n_events,
+		  (double)(result->end_ns - result->begin_ns) / 1e9);
 }
 
 /* Into the recording: when the script ran, and its tables. */
@@ -403,7 +407,7 @@ static int run(struct running *r)
 	int err, status;
 
 	if (r->o->is_verbose)
-		explain(r, stderr);
+		explain(r, print_lines_err);
 	status = script_output_open(&r->out, r->o);
 	if (status)
 		return status;
@@ -445,7 +449,7 @@ static int run_passes(struct running *r)
 		status = open_sources(r);
 	if (status || r->o->pass == 4) {
 		if (!status)
-			explain(r, stdout);
+			explain(r, print_lines);
 		return status;
 	}
 	return run(r);

@@ -14,6 +14,7 @@
 #include "base/runtime.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor/explain.h"
+#include "cmd/print/print.h"
 #include "cmd/record/options.h"
 #include "cmd/session/enable_graph.h"
 #include "cmd/session/tenant_sessions.h"
@@ -150,9 +151,9 @@ static int report(const struct arguments *a, const char *pattern, const struct e
 			a->verb, "%s: no running program has such an event (duet list)%s", pattern,
 			a->pids.n || !a->session.epoch ? ""
 						       : "; kept for programs that start later");
-	printf("%s: %s %u event%s in %u program%s\n", pattern, a->enable ? "enabled" : "disabled",
-	       total->events, total->events == 1 ? "" : "s", total->programs,
-	       total->programs == 1 ? "" : "s");
+	print_out("%s: %s %u event%s in %u program%s\n", pattern,
+		  a->enable ? "enabled" : "disabled", total->events, total->events == 1 ? "" : "s",
+		  total->programs, total->programs == 1 ? "" : "s");
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cmd/client.h"
+#include "cmd/print/print.h"
 #include "cmd/record/options.h"
 #include "cmd/record/recording.h"
 #include "cmd/session/tenant_sessions.h"
@@ -145,10 +146,10 @@ static int ask(void *arg, const char *session)
 
 static int report(const struct asking *q)
 {
-	printf("%" PRIu64 " function%s of %" PRIu64 " file%s recorded, in %" PRIu64
-	       " program%s that run%s\n",
-	       q->functions, q->functions == 1 ? "" : "s", q->files, q->files == 1 ? "" : "s",
-	       q->programs, q->programs == 1 ? "" : "s", q->programs == 1 ? "s" : "");
+	print_out("%" PRIu64 " function%s of %" PRIu64 " file%s recorded, in %" PRIu64
+		  " program%s that run%s\n",
+		  q->functions, q->functions == 1 ? "" : "s", q->files, q->files == 1 ? "" : "s",
+		  q->programs, q->programs == 1 ? "" : "s", q->programs == 1 ? "s" : "");
 	if (q->waiting)
 		cmd_error(q->verb, "%" PRIu64 " program%s not changed yet%s%s", q->waiting,
 			  q->waiting == 1 ? " has" : "s have", *q->why ? ": " : "", q->why);

@@ -21,6 +21,7 @@
 #include "base/service.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/print/print.h"
 #include "kernel/tracefs/public.h"
 
 static const char help[] =
@@ -176,7 +177,7 @@ int cmd_lend(int argc, char **argv)
 		if (c == ':' || c == '?')
 			return options_refuse("lend", c, options, argv);
 		if (c == 'h')
-			return fputs(help, stdout) < 0;
+			return print_own(help);
 		if (c == SOCKET)
 			a.path = optarg;
 		else if (c == GROUP)

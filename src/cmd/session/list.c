@@ -27,6 +27,7 @@
 #include "kernel/kernel.h"
 #include "kernel/select/candidates.h"
 #include "cmd/nearest.h"
+#include "cmd/print/print.h"
 #include "rules/pattern.h"
 
 static const char help[] =
@@ -52,14 +53,6 @@ struct listing {
 	uint32_t programs;
 };
 
-/* Texts from programs. */
-static const char *shown(const char *text)
-{
-	static char buffer[8192];
-
-	return text_printable(buffer, sizeof buffer, text);
-}
-
 /* The sessions that record the program, as "  (default, web)". */
 static void print_sessions(const struct listing *l, const struct program *a,
 			   const struct program_event *e)
@@ -71,15 +64,15 @@ static void print_sessions(const struct listing *l, const struct program *a,
 
 		if (ABI_EPOCH_IS_NONE(f.epoch) || !program_event_is_of(a, e, &f))
 			continue;
-		printf("%s%s", before, l->session_slots.at[i].session);
+		print_out("%s%s", before, l->session_slots.at[i].session);
 		before = ", ";
 	}
 	if (ABI_ENABLED(e->enabled, ABI_OWN_SESSION_SLOT)) {
-		printf("%sits own probes", before);
+		print_out("%sits own probes", before);
 		before = ", ";
 	}
 	if (*before == ',')
-		putchar(')');
+		print_out(")");
 }
 
 /* Print the line "13 shop:order i32 id str item" as name and fields. */
@@ -92,10 +85,9 @@ static void print_event(const struct listing *l, const struct program *a,
 	if (!p || !schema_name(e->schema, strlen(e->schema), name, sizeof name))
 		return;
 	p = strchr(p + 1, ' ');
-	printf("  [%c] %s", e->enabled ? 'x' : ' ', shown(name));
-	printf("%s", shown(p ? p : ""));
+	print_out("  [%c] %s%s", e->enabled ? 'x' : ' ', name, p ? p : "");
 	print_sessions(l, a, e);
-	putchar('\n');
+	print_out("\n");
 }
 
 static int print_app(void *arg, struct program *a)
@@ -107,32 +99,33 @@ static int print_app(void *arg, struct program *a)
 
 	l->programs++;
 	if (pid > 0 && (uint32_t)pid != a->page.pid)
-		printf("%d (%u in its pid namespace) %s", (int)pid, a->page.pid,
-		       shown(a->page.program));
+		print_out("%d (%u in its pid namespace) %s", (int)pid, a->page.pid,
+			  a->page.program);
 	else if (pid > 0)
-		printf("%d %s", (int)pid, shown(a->page.program));
+		print_out("%d %s", (int)pid, a->page.program);
 	else
-		printf("%u (as it calls itself in its pid namespace) %s", a->page.pid,
-		       shown(a->page.program));
+		print_out("%u (as it calls itself in its pid namespace) %s", a->page.pid,
+			  a->page.program);
 	if (a->page.sessions[0])
-		printf("  (DUET_SESSION %s)", shown(a->page.sessions));
+		print_out("  (DUET_SESSION %s)", a->page.sessions);
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
 		lost += a->page.session_slots[i].lost;
 	if (lost)
-		printf("  (%llu events lost: no collector answered)", (unsigned long long)lost);
+		print_out("  (%llu events lost: no collector answered)", (unsigned long long)lost);
 	if (a->page.dormant == ABI_DORMANT_SECCOMP)
-		printf("  (dormant: it has locked itself up by seccomp before it was recorded; "
-		       "record it "
-		       "from its start)");
+		print_out("  (dormant: it has locked itself up by seccomp before it was recorded; "
+			  "record it "
+			  "from its start)");
 	if (a->page.dormant == ABI_DORMANT_CLOCK)
-		printf("  (dormant: it may not read the time stamp counter, see PR_SET_TSC in "
-		       "prctl(2))");
-	putchar('\n');
+		print_out("  (dormant: it may not read the time stamp counter, see PR_SET_TSC in "
+			  "prctl(2))");
+	print_out("\n");
 	for (uint32_t i = 0; program_event(a, i, &e); i++)
 		print_event(l, a, &e);
 	if (a->page.n_refused)
-		printf("  and %u sites that cannot be recorded: a program has room for %d events\n",
-		       a->page.n_refused, ABI_EVENTS);
+		print_out("  and %u sites that cannot be recorded: a program has room for %d "
+			  "events\n",
+			  a->page.n_refused, ABI_EVENTS);
 	return 0;
 }
 
@@ -149,7 +142,7 @@ static int list_tenant(void *arg, const struct tenant *t, const struct stat *st)
 	if (st->st_dev == o->own.st_dev && st->st_ino == o->own.st_ino)
 		return 0;
 	tenant_label(t, label);
-	printf("%s %s:\n", *t->container ? "container" : "user", label);
+	print_out("%s %s:\n", *t->container ? "container" : "user", label);
 	session_slots_read(t->dir, &o->listing->session_slots);
 	programs_each(t->dir, 0, print_app, o->listing);
 	return 0;
@@ -203,9 +196,9 @@ static int list_programs(const struct cmd_pids *pids, bool users, bool container
 	if (dir >= 0)
 		close(dir);
 	if (!l.programs)
-		printf("no traced program of yours is running: `duet record -- COMMAND` starts "
-		       "one, "
-		       "`duet list FILE` looks into one\n");
+		print_out("no traced program of yours is running: `duet record -- COMMAND` starts "
+			  "one, "
+			  "`duet list FILE` looks into one\n");
 	if (!pids->n && !users && !containers)
 		explain_running("list", NULL, false);
 	return 0;
@@ -215,13 +208,13 @@ static void print_site(void *arg, const struct elf_site *s)
 {
 	(void)arg;
 	if (s->kind == DUET_I_MARK)
-		printf("  %s \"%s\"\n", s->name, s->schema);
+		print_out("  %s \"%s\"\n", s->name, s->schema);
 	else
-		printf("  %s%s%s\n", s->name, s->schema,
-		       schema_is_sound(
-			       (struct schema_text){ s->schema, s->schema + strlen(s->schema) })
-			       ? ""
-			       : "   (not recordable: sizes and values must be plain numbers)");
+		print_out("  %s%s%s\n", s->name, s->schema,
+			  schema_is_sound(
+				  (struct schema_text){ s->schema, s->schema + strlen(s->schema) })
+				  ? ""
+				  : "   (not recordable: sizes and values must be plain numbers)");
 }
 
 struct file_listing {
@@ -235,7 +228,7 @@ static void print_first(void *arg, const struct elf_site *s)
 	struct file_listing *of = arg;
 
 	if (!of->is_begun)
-		printf("%s\n", of->path);
+		print_out("%s\n", of->path);
 	of->is_begun = true;
 	print_site(NULL, s);
 }
@@ -281,7 +274,7 @@ static void print_kernel_event(void *arg, const char *event, const char *tracefs
 			return;
 	}
 	l->n++;
-	printf("%-40s %s\n", event, tracefs_name);
+	print_out("%-40s %s\n", event, tracefs_name);
 }
 
 static int list_kernel(const char *pattern)
@@ -350,7 +343,7 @@ int cmd_list(int argc, char **argv)
 		} else if (c == 'P') {
 			pager_disable();
 		} else if (c == 'h') {
-			fputs(help, stdout);
+			print_own(help);
 			return 0;
 		}
 	}

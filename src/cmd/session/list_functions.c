@@ -12,6 +12,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
+#include "cmd/print/print.h"
 #include "kernel/probe/public.h"
 #include "patch/patch.h"
 #include "symbol/symbol.h"
@@ -34,25 +35,25 @@ static void print_sums(const struct sums *s, const char *what)
 {
 	uint32_t n = s->listed - s->parts;
 
-	printf("%" PRIu32 " of %" PRIu32 " %s can be patched", s->patchable, n, what);
+	print_out("%" PRIu32 " of %" PRIu32 " %s can be patched", s->patchable, n, what);
 	if (n)
-		printf(" (%.1f %%)", 100.0 * s->patchable / n);
-	putchar('\n');
+		print_out(" (%.1f %%)", 100.0 * s->patchable / n);
+	print_out("\n");
 	for (int i = PATCH_PATCHABLE + 1; i < PATCH_REASONS; i++)
 		if (s->refused[i])
-			printf("  %6" PRIu32 "  %s\n", s->refused[i], patch_reason_text(i));
+			print_out("  %6" PRIu32 "  %s\n", s->refused[i], patch_reason_text(i));
 }
 
 static void print_function(const struct patch_function *fn, struct symbols *symbols)
 {
-	printf("  %-9s %#10" PRIx64 " %6" PRIu32 "  %s",
-	       fn->reason ? "-" : patch_kind_text(fn->kind), fn->address, fn->size,
-	       *fn->name ? symbol_written(symbols, fn->name) : "(no name)");
+	print_out("  %-9s %#10" PRIx64 " %6" PRIu32 "  %s",
+		  fn->reason ? "-" : patch_kind_text(fn->kind), fn->address, fn->size,
+		  *fn->name ? symbol_written(symbols, fn->name) : "(no name)");
 	if (fn->reason)
-		printf("  (%s)", patch_reason_text(fn->reason));
+		print_out("  (%s)", patch_reason_text(fn->reason));
 	else if (fn->stack_bytes)
-		printf("  (%d bytes of stack arguments)", fn->stack_bytes);
-	putchar('\n');
+		print_out("  (%d bytes of stack arguments)", fn->stack_bytes);
+	print_out("\n");
 }
 
 static int no_match(const struct patch_file *f, const char *glob, uint32_t n,
@@ -85,14 +86,14 @@ static int print_functions(const struct patch_file *f, const char *glob, struct 
 		if (!patch_function_is(f, i, pattern))
 			continue;
 		if (!sums.listed)
-			printf("%s\n", patch_path(f));
+			print_out("%s\n", patch_path(f));
 		add(&sums, functions[i].reason);
 		print_function(&functions[i], symbols);
 	}
 	if (glob && !sums.listed)
 		return no_match(f, glob, n, functions);
 	if (!sums.listed)
-		printf("%s\n", patch_path(f));
+		print_out("%s\n", patch_path(f));
 	print_sums(&sums, "functions");
 	return 0;
 }
@@ -105,11 +106,11 @@ static void print_marks(const struct patch_file *f)
 
 	for (uint32_t i = 0; i < n; i++) {
 		add(&sums, marks[i].reason);
-		printf("  %-9s %#10" PRIx64 "         %s:%s", marks[i].reason ? "-" : "mark",
-		       marks[i].address, marks[i].provider, marks[i].name);
+		print_out("  %-9s %#10" PRIx64 "         %s:%s", marks[i].reason ? "-" : "mark",
+			  marks[i].address, marks[i].provider, marks[i].name);
 		if (marks[i].reason)
-			printf("  (%s)", patch_reason_text(marks[i].reason));
-		putchar('\n');
+			print_out("  (%s)", patch_reason_text(marks[i].reason));
+		print_out("\n");
 	}
 	if (n)
 		print_sums(&sums, "USDT marks");

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "elf/probe_points.h"
 #include "symbol/each.h"
 #include "kernel/probe/public.h"
@@ -21,13 +22,13 @@ struct probe_listing {
 static void begin_line(struct probe_listing *l)
 {
 	if (!l->n++)
-		printf("%s\n", l->path);
+		print_out("%s\n", l->path);
 }
 
 static int print_function(void *arg, const struct each_function *f)
 {
 	begin_line(arg);
-	printf("  %s\n", f->written ? f->written : f->name);
+	print_out("  %s\n", f->written ? f->written : f->name);
 	return 0;
 }
 
@@ -38,11 +39,11 @@ static int print_marker(void *arg, const struct elf_marker *m)
 	int n_left_out = kernel_fetch_operands(m->arguments, "", true, &fetch, NULL);
 
 	begin_line(arg);
-	printf("  %s:%s%s%s", m->provider, m->name, fetch.size ? fetch.bytes : "",
-	       m->semaphore ? "  (semaphore)" : "");
+	print_out("  %s:%s%s%s", m->provider, m->name, fetch.size ? fetch.bytes : "",
+		  m->semaphore ? "  (semaphore)" : "");
 	if (n_left_out > 0)
-		printf("  (%d of \"%s\" cannot be fetched)", n_left_out, m->arguments);
-	putchar('\n');
+		print_out("  (%d of \"%s\" cannot be fetched)", n_left_out, m->arguments);
+	print_out("\n");
 	text_fini(&fetch);
 	return 0;
 }
@@ -60,6 +61,6 @@ int list_probes(const char *file, bool is_usdt)
 		    : each_function(path, print_function, &l, &d))
 		return cmd_error("list", "%s", d.text);
 	if (!l.n)
-		printf("%s\n  no %s\n", path, is_usdt ? "markers" : "functions");
+		print_out("%s\n  no %s\n", path, is_usdt ? "markers" : "functions");
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/print/print.h"
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/public.h"
 
@@ -63,7 +64,8 @@ static int request(void *arg, const char *session)
 	if (!json_line_text(&answer.line, "path", path, sizeof path))
 		return cmd_error("rotate",
 				 "the session answered what this duet does not understand");
-	return puts(path) < 0 ? CMD_FAILED : 0;
+	print_out("%s\n", path);
+	return 0;
 }
 
 static int run(const char *wanted)
@@ -101,7 +103,7 @@ int cmd_rotate(int argc, char **argv)
 		if (c == 's')
 			wanted = optarg;
 		else if (c == 'h')
-			return fputs(help, stdout) < 0;
+			return print_own(help);
 	}
 	if (optind < argc && !wanted)
 		wanted = argv[optind++];

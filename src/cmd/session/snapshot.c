@@ -23,6 +23,7 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/print/print.h"
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/public.h"
 #include "collect/tenant/public.h"
@@ -123,16 +124,16 @@ static int report(const struct json_line *answer, uint64_t more_bytes)
 	if (trace_open(&t, paths, 1, NULL, &d) || trace_summary(t, &s, &d))
 		return cmd_error("snapshot", "cannot read what was written: %s", d.text);
 	n = count_domain(&s, TRACE_UST);
-	printf("%s: %s, %llu event%s of applications", path,
-	       cmd_size_text(applications + more_bytes + kernel, size), (unsigned long long)n,
-	       n == 1 ? "" : "s");
+	print_out("%s: %s, %llu event%s of applications", path,
+		  cmd_size_text(applications + more_bytes + kernel, size), (unsigned long long)n,
+		  n == 1 ? "" : "s");
 	n = count_domain(&s, TRACE_KERNEL);
 	if (kernel)
-		printf(", %llu of the kernel", (unsigned long long)n);
+		print_out(", %llu of the kernel", (unsigned long long)n);
 	if (s.lost_events || s.lost_packets)
-		printf(", %llu events and %llu packets LOST", (unsigned long long)s.lost_events,
-		       (unsigned long long)s.lost_packets);
-	putchar('\n');
+		print_out(", %llu events and %llu packets LOST", (unsigned long long)s.lost_events,
+			  (unsigned long long)s.lost_packets);
+	print_out("\n");
 	summary_fini(&s);
 	trace_close(t);
 	return 0;
@@ -363,7 +364,7 @@ int cmd_snapshot(int argc, char **argv)
 		else if (c == MAX_SIZE && !cmd_parse_size("snapshot", optarg, &a.max_bytes))
 			return CMD_FAILED;
 		else if (c == 'h')
-			return fputs(help, stdout) < 0;
+			return print_own(help);
 	}
 	if (optind < argc && !a.session)
 		a.session = argv[optind++];

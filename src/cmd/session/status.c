@@ -12,6 +12,7 @@
 #include "base/runtime.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/print/print.h"
 #include "cmd/session/status_print.h"
 #include "collect/session/public.h"
 #include "collect/tenant/public.h"
@@ -169,19 +170,19 @@ static int show_all(const struct arguments *a, int dir)
 		one = show(a, &g, names.at[i], &json, &n_shown);
 		status = one > status ? one : status;
 	}
-	text_addf(&json, "]}");
+	text_addf(&json, "]}\n");
 	tenant_dirs_close(&g.places);
 	if (a->is_json && json.failed)
 		status = cmd_error("status", "no memory");
 	else if (a->is_json)
-		printf("%s\n", json.bytes);
+		print_data(json.bytes, json.size);
 	text_fini(&json);
 	if (n_shown || status)
 		return status;
 	if (a->name)
 		return cmd_error("status", "%s: no such session is recording", a->name);
 	if (!a->is_json)
-		printf("nothing records: `duet start` and `duet record` do\n");
+		print_out("nothing records: `duet start` and `duet record` do\n");
 	return 1;
 }
 
@@ -209,11 +210,11 @@ static int watch(const struct arguments *a)
 
 	for (bool first = true;; first = false) {
 		if (is_terminal)
-			printf("\033[H\033[J");
+			print_out("\033[H\033[J");
 		else if (!first && !a->is_json)
-			putchar('\n');
+			print_out("\n");
 		status = run(a);
-		if (fflush(stdout))
+		if (print_flush())
 			return CMD_FAILED;
 		if (status == CMD_FAILED && a->name && first)
 			return status;
@@ -257,7 +258,7 @@ int cmd_status(int argc, char **argv)
 		if (c == ':' || c == '?')
 			return options_refuse("status", c, options, argv);
 		if (c == 'h')
-			return fputs(help, stdout) < 0;
+			return print_own(help);
 		if (c == 'j')
 			a.is_json = true;
 		else if (c == 's')

@@ -8,6 +8,7 @@
 
 #include "base/json_line.h"
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "collect/calls/public.h"
 
 static void add(void *arg, const struct calls_state *s)
@@ -48,19 +49,19 @@ void status_calls_print(const struct status_calls *c, bool *has_headline)
 		const struct calls_state *s = &c->at[i];
 
 		if (!*has_headline)
-			printf("  %-16s  %7s  %-8s  %9s  %7s  %7s  %10s  %8s\n", "GRAPH OF", "PID",
-			       "MODE", "FUNCTIONS", "ELIDED", "REFUSED", "CALLS", "LOST");
+			print_out("  %-16s  %7s  %-8s  %9s  %7s  %7s  %10s  %8s\n", "GRAPH OF",
+				  "PID", "MODE", "FUNCTIONS", "ELIDED", "REFUSED", "CALLS", "LOST");
 		*has_headline = true;
-		printf("  %-16s  %7d  %-8s  %9u  %7u  %7u  ", s->program, (int)s->pid,
-		       mode_name(s->mode), s->patched, s->elided, s->refused);
+		print_out("  %-16s  %7d  %-8s  %9u  %7u  %7u  ", s->program, (int)s->pid,
+			  mode_name(s->mode), s->patched, s->elided, s->refused);
 		if (s->mode == ABI_CALLS_GOVERNED)
-			printf("%10" PRIu64, s->calls);
+			print_out("%10" PRIu64, s->calls);
 		else
-			printf("%10s", "-");
-		printf("  %8" PRIu64, s->lost);
+			print_out("%10s", "-");
+		print_out("  %8" PRIu64, s->lost);
 		if (s->waiting)
-			printf("  %u wait%s for a stop", s->waiting, s->waiting == 1 ? "s" : "");
-		printf("%s\n", is_waiting(s) ? "  waits for a call to apply a change" : "");
+			print_out("  %u wait%s for a stop", s->waiting, s->waiting == 1 ? "s" : "");
+		print_out("%s\n", is_waiting(s) ? "  waits for a call to apply a change" : "");
 	}
 }
 

@@ -11,13 +11,14 @@
 
 #include "cmd/cmd.h"
 #include "base/json_line.h"
+#include "cmd/print/print.h"
 
 static void print_lost(uint64_t lost)
 {
 	if (lost)
-		printf(", %" PRIu64 " LOST\n", lost);
+		print_out(", %" PRIu64 " LOST\n", lost);
 	else
-		printf(", none lost\n");
+		print_out(", none lost\n");
 }
 
 static void print_rates(bool has_rates, uint64_t events, uint64_t bytes)
@@ -25,7 +26,7 @@ static void print_rates(bool has_rates, uint64_t events, uint64_t bytes)
 	char size[32];
 
 	if (has_rates)
-		printf(", now %" PRIu64 " events/s, %s/s", events, cmd_size_text(bytes, size));
+		print_out(", now %" PRIu64 " events/s, %s/s", events, cmd_size_text(bytes, size));
 }
 
 /* "since 14:05:09", with the date if the session did not start today. */
@@ -44,6 +45,14 @@ static const char *since(uint64_t duration_ns, char text[40])
 	return text;
 }
 
+/* @label: of the tenant's part, or NULL. */
+static void print_trouble(const char *before, const char *label, const char *reason)
+{
+	print_out("%s%s%s", before, label ? label : "", label ? ": " : "");
+	print_reason(reason);
+	print_out("\n");
+}
+
 static void print_kernel_recorder(const struct session_info *l)
 {
 	char by[16], why[1024];
@@ -52,9 +61,11 @@ static void print_kernel_recorder(const struct session_info *l)
 		return;
 	if (!json_line_text(&l->session.line, "kernel_no_bpf", why, sizeof why))
 		*why = 0;
-	printf("                by %s%s%s\n",
-	       !strcmp(by, "bpf") ? "BPF programs, and ftrace for the rest" : "ftrace",
-	       *why ? ": " : "", why);
+	print_out("                by %s%s",
+		  !strcmp(by, "bpf") ? "BPF programs, and ftrace for the rest" : "ftrace",
+		  *why ? ": " : "");
+	print_reason(why);
+	print_out("\n");
 }
 
 static void print_kernel(const struct session_info *l)
@@ -64,8 +75,8 @@ static void print_kernel(const struct session_info *l)
 
 	if (!json_line_is_true(&l->session.line, "kernel"))
 		return;
-	printf("  kernel        %" PRIu64 " event%s, %s written", n, n == 1 ? "" : "s",
-	       cmd_size_text(session_info_number(&l->session, "kernel_bytes"), size));
+	print_out("  kernel        %" PRIu64 " event%s, %s written", n, n == 1 ? "" : "s",
+		  cmd_size_text(session_info_number(&l->session, "kernel_bytes"), size));
 	print_rates(l->has_rates, l->kernel_events_per_s, l->kernel_bytes_per_s);
 	print_lost(session_info_number(&l->session, "kernel_lost"));
 	print_kernel_recorder(l);
@@ -81,18 +92,18 @@ static void print_trace_chunks(const struct session_info *l)
 
 	if (!session_info_number(&l->session, "piece"))
 		return;
-	printf("  pieces        writes number %" PRIu64 ", %" PRIu64 " removed",
-	       session_info_number(&l->session, "piece"), removed);
+	print_out("  pieces        writes number %" PRIu64 ", %" PRIu64 " removed",
+		  session_info_number(&l->session, "piece"), removed);
 	if (from)
-		printf(", %s compressed to %s", cmd_size_text(from, a),
-		       cmd_size_text(session_info_number(&l->session, "packed_bytes"), b));
+		print_out(", %s compressed to %s", cmd_size_text(from, a),
+			  cmd_size_text(session_info_number(&l->session, "packed_bytes"), b));
 	if (waiting)
-		printf(", %" PRIu64 " to be compressed", waiting);
+		print_out(", %" PRIu64 " to be compressed", waiting);
 	if (held)
-		printf(", %" PRIu64 " kept beyond the limit until sent", held);
-	putchar('\n');
+		print_out(", %" PRIu64 " kept beyond the limit until sent", held);
+	print_out("\n");
 	if (json_line_text(&l->session.line, "pieces_trouble", trouble, sizeof trouble))
-		printf("                %s\n", trouble);
+		print_trouble("                ", NULL, trouble);
 }
 
 uint64_t session_status_sum(const struct session_status *w, const char *key)
@@ -119,22 +130,21 @@ static void print_troubles(const struct session_status *w)
 
 	if (w->n &&
 	    json_line_text(&w->at[0]->session.line, "tenants_refused_of", trouble, sizeof trouble))
-		printf("  NOT RECORDED  %" PRIu64
-		       " users or containers, for lack of room; most of %s\n",
-		       session_info_number(&w->at[0]->session, "tenants_refused"), trouble);
+		print_out("  NOT RECORDED  %" PRIu64
+			  " users or containers, for lack of room; most of %s\n",
+			  session_info_number(&w->at[0]->session, "tenants_refused"), trouble);
 	for (int i = 0; i < w->n; i++) {
 		uint64_t n_collectors = session_info_number(&w->at[i]->session, "lives");
 		const char *label = tenant_session_label(w->at[i]->name);
 
 		if (n_collectors > 1)
-			printf("  collectors    %s%s%" PRIu64 "; all but the last were killed\n",
-			       label ? label : "", label ? ": " : "", n_collectors);
+			print_out("  collectors    %s%s%" PRIu64 "; all but the last were killed\n",
+				  label ? label : "", label ? ": " : "", n_collectors);
 		if (json_line_text(&w->at[i]->session.line, "trouble", trouble, sizeof trouble))
-			printf("  trouble       %s%s%s\n", label ? label : "", label ? ": " : "",
-			       trouble);
+			print_trouble("  trouble       ", label, trouble);
 	}
 	for (int i = 0; i < w->silent.n; i++)
-		printf("  trouble       %s does not answer\n", w->silent.at[i]);
+		print_out("  trouble       %s does not answer\n", w->silent.at[i]);
 }
 
 /*
@@ -148,17 +158,17 @@ static void print_link(const struct session_info *l)
 
 	if (!json_line_text(&s->line, "sent_to", to, sizeof to))
 		return;
-	printf("  link          to %s, %s; %s sent; spool %s of %s%s\n", to,
-	       is_up ? session_info_text(s, "sent_as", as, sizeof as) : "NOT CONNECTED",
-	       cmd_size_text(session_info_number(s, "sent_bytes"), sent),
-	       cmd_size_text(session_info_number(s, "spool_bytes"), held),
-	       cmd_size_text(session_info_number(s, "spool_limit"), limit),
-	       json_line_is_true(&s->line, "spool_was_full") ? ", WAS FULL" : "");
+	print_out("  link          to %s, %s; %s sent; spool %s of %s%s\n", to,
+		  is_up ? session_info_text(s, "sent_as", as, sizeof as) : "NOT CONNECTED",
+		  cmd_size_text(session_info_number(s, "sent_bytes"), sent),
+		  cmd_size_text(session_info_number(s, "spool_bytes"), held),
+		  cmd_size_text(session_info_number(s, "spool_limit"), limit),
+		  json_line_is_true(&s->line, "spool_was_full") ? ", WAS FULL" : "");
 	if (!is_up && json_line_text(&s->line, "link_trouble", trouble, sizeof trouble))
-		printf("                %s\n", trouble);
+		print_trouble("                ", NULL, trouble);
 	if (session_info_number(s, "link_senders") > 1)
-		printf("  senders       %" PRIu64 "; all but the last were killed\n",
-		       session_info_number(s, "link_senders"));
+		print_out("  senders       %" PRIu64 "; all but the last were killed\n",
+			  session_info_number(s, "link_senders"));
 }
 
 static void print_session(const struct session_status *w)
@@ -168,19 +178,20 @@ static void print_session(const struct session_status *w)
 	char name[ABI_NAME_BYTES], size[32], size2[32], begin[40];
 	uint64_t programs = session_status_sum(w, "programs");
 
-	printf("%s: %.1f s, since %s, into %s (process %" PRIu64 ")\n",
-	       session_info_text(s, "session", name, sizeof name),
-	       (double)session_info_number(s, "duration_ns") / 1e9,
-	       since(session_info_number(s, "duration_ns"), begin), l->path,
-	       session_info_number(s, "pid"));
-	printf("  applications  %" PRIu64 " program%s, %s written", programs,
-	       programs == 1 ? "" : "s", cmd_size_text(session_status_sum(w, "app_bytes"), size));
+	print_out("%s: %.1f s, since %s, into %s (process %" PRIu64 ")\n",
+		  session_info_text(s, "session", name, sizeof name),
+		  (double)session_info_number(s, "duration_ns") / 1e9,
+		  since(session_info_number(s, "duration_ns"), begin), l->path,
+		  session_info_number(s, "pid"));
+	print_out("  applications  %" PRIu64 " program%s, %s written", programs,
+		  programs == 1 ? "" : "s",
+		  cmd_size_text(session_status_sum(w, "app_bytes"), size));
 	print_rates(l->has_rates, l->events_per_s, l->bytes_per_s);
 	print_lost(session_status_lost(w));
 	print_kernel(l);
 	if (l->has_disk)
-		printf("  disk          %s used, %s free\n", cmd_size_text(l->disk_used, size),
-		       cmd_size_text(l->disk_free, size2));
+		print_out("  disk          %s used, %s free\n", cmd_size_text(l->disk_used, size),
+			  cmd_size_text(l->disk_free, size2));
 	print_trace_chunks(l);
 	print_link(l);
 	print_troubles(w);
@@ -206,28 +217,28 @@ static void print_part(const struct session_info *l)
 		memory += l->rooms[i].memory;
 		used += l->rooms[i].used;
 	}
-	printf("  %-30s  %-12s  %8" PRIu64 "  %9s", l->name, label ? user_of(label) : "",
-	       session_info_number(&l->session, "programs"),
-	       cmd_size_text(session_info_number(&l->session, "app_bytes"), size));
+	print_out("  %-30s  %-12s  %8" PRIu64 "  %9s", l->name, label ? user_of(label) : "",
+		  session_info_number(&l->session, "programs"),
+		  cmd_size_text(session_info_number(&l->session, "app_bytes"), size));
 	if (l->has_rates && label)
-		printf("  %10" PRIu64 "  %9s", l->events_per_s,
-		       cmd_size_text(l->bytes_per_s, rate));
+		print_out("  %10" PRIu64 "  %9s", l->events_per_s,
+			  cmd_size_text(l->bytes_per_s, rate));
 	else
-		printf("  %10s  %9s", "-", "-");
-	printf("  %9s  %3" PRIu64 "%%  %8" PRIu64 "\n", cmd_size_text(memory, size),
-	       memory ? used * 100 / memory : 0, l->lost);
+		print_out("  %10s  %9s", "-", "-");
+	print_out("  %9s  %3" PRIu64 "%%  %8" PRIu64 "\n", cmd_size_text(memory, size),
+		  memory ? used * 100 / memory : 0, l->lost);
 }
 
 static void print_parts(const struct session_status *w)
 {
 	if (w->n + w->silent.n < 2)
 		return;
-	printf("  %-30s  %-12s  %8s  %9s  %10s  %9s  %9s  %4s  %8s\n", "PART", "USER", "PROGRAMS",
-	       "WRITTEN", "EVENTS/S", "BYTES/S", "MEMORY", "USED", "LOST");
+	print_out("  %-30s  %-12s  %8s  %9s  %10s  %9s  %9s  %4s  %8s\n", "PART", "USER",
+		  "PROGRAMS", "WRITTEN", "EVENTS/S", "BYTES/S", "MEMORY", "USED", "LOST");
 	for (int i = 0; i < w->n; i++)
 		print_part(w->at[i]);
 	for (int i = 0; i < w->silent.n; i++)
-		printf("  %-30s  does not answer\n", w->silent.at[i]);
+		print_out("  %-30s  does not answer\n", w->silent.at[i]);
 }
 
 /* ---------------------------------------------------------------- channels, programs */
@@ -244,7 +255,7 @@ static void print_mode(const struct cmd_answer *c)
 		snprintf(shown, sizeof shown, "%s %" PRIu64 "ms", mode, wait_us / 1000);
 	else
 		snprintf(shown, sizeof shown, "%s", mode);
-	printf("  %-14s", shown);
+	print_out("  %-14s", shown);
 }
 
 /* All parts have the same channels, each in separate memory. */
@@ -263,12 +274,12 @@ static void print_channel(const struct session_status *w, int number)
 		all.waited += r->waited;
 		all.lost += r->lost;
 	}
-	printf("  %-16s", session_info_text(c, "name", name, sizeof name));
+	print_out("  %-16s", session_info_text(c, "name", name, sizeof name));
 	print_mode(c);
-	printf("  %9s  %9s  %3" PRIu64 "%%  %8" PRIu64 "  %8" PRIu64 "  %s\n",
-	       cmd_size_text(all.memory, memory), cmd_size_text(all.limit, limit),
-	       all.memory ? all.used * 100 / all.memory : 0, all.waited, all.lost,
-	       session_info_text(c, "contexts", contexts, sizeof contexts));
+	print_out("  %9s  %9s  %3" PRIu64 "%%  %8" PRIu64 "  %8" PRIu64 "  %s\n",
+		  cmd_size_text(all.memory, memory), cmd_size_text(all.limit, limit),
+		  all.memory ? all.used * 100 / all.memory : 0, all.waited, all.lost,
+		  session_info_text(c, "contexts", contexts, sizeof contexts));
 }
 
 static void print_trigger(const struct cmd_answer *a, const char *label)
@@ -280,12 +291,13 @@ static void print_trigger(const struct cmd_answer *a, const char *label)
 
 	if (ns && localtime_r(&then, &tm))
 		strftime(last, sizeof last, "%F %T", &tm);
-	printf("  %7" PRIu64 "  %-9s  %8" PRIu64 "  %-19s  %s%s%s\n",
-	       session_info_number(a, "number"), session_info_text(a, "state", state, sizeof state),
-	       session_info_number(a, "fired"), last, label ? label : "", label ? ": " : "",
-	       session_info_text(a, "text", text, sizeof text));
+	print_out("  %7" PRIu64 "  %-9s  %8" PRIu64 "  %-19s  %s%s%s\n",
+		  session_info_number(a, "number"),
+		  session_info_text(a, "state", state, sizeof state),
+		  session_info_number(a, "fired"), last, label ? label : "", label ? ": " : "",
+		  session_info_text(a, "text", text, sizeof text));
 	if (json_line_text(&a->line, "error", error, sizeof error))
-		printf("           ERROR: %s\n", error);
+		print_trouble("           ERROR: ", NULL, error);
 }
 
 /*
@@ -304,8 +316,8 @@ static void print_triggers(const struct session_status *w)
 			    !json_line_has(&t->line, "error"))
 				continue;
 			if (!any)
-				printf("  %7s  %-9s  %8s  %-19s  %s\n", "TRIGGER", "STATE", "FIRED",
-				       "LAST", "TEXT");
+				print_out("  %7s  %-9s  %8s  %-19s  %s\n", "TRIGGER", "STATE",
+					  "FIRED", "LAST", "TEXT");
 			any = true;
 			print_trigger(t, tenant_session_label(w->at[i]->name));
 		}
@@ -316,14 +328,14 @@ static void print_program(const struct session_info *l, const struct session_inf
 	const char *label = tenant_session_label(l->name);
 	char size[32];
 
-	printf("  %-16s  %7d", p->name, (int)p->pid);
+	print_out("  %-16s  %7d", p->name, (int)p->pid);
 	if (l->has_rates)
-		printf("  %10" PRIu64 "  %9s", p->events_per_s,
-		       cmd_size_text(p->bytes_per_s, size));
+		print_out("  %10" PRIu64 "  %9s", p->events_per_s,
+			  cmd_size_text(p->bytes_per_s, size));
 	else
-		printf("  %10s  %9s", "-", "-");
-	printf("  %8" PRIu64 "  %s%s%s\n", p->lost, label ? label : "",
-	       label && *p->container ? " " : "", p->container);
+		print_out("  %10s  %9s", "-", "-");
+	print_out("  %8" PRIu64 "  %s%s%s\n", p->lost, label ? label : "",
+		  label && *p->container ? " " : "", p->container);
 }
 
 void session_status_print(const struct session_status *w)
@@ -331,8 +343,8 @@ void session_status_print(const struct session_status *w)
 	bool any = false;
 
 	print_session(w);
-	printf("  %-16s  %-14s  %9s  %9s  %4s  %8s  %8s  %s\n", "CHANNEL", "MODE", "MEMORY",
-	       "LIMIT", "USED", "WAITED", "LOST", "CONTEXTS");
+	print_out("  %-16s  %-14s  %9s  %9s  %4s  %8s  %8s  %s\n", "CHANNEL", "MODE", "MEMORY",
+		  "LIMIT", "USED", "WAITED", "LOST", "CONTEXTS");
 	for (int i = 0; i < w->at[0]->n_channels; i++)
 		print_channel(w, i);
 	print_triggers(w);
@@ -340,9 +352,9 @@ void session_status_print(const struct session_status *w)
 	for (int i = 0; i < w->n; i++)
 		for (int k = 0; k < w->at[i]->n_programs; k++) {
 			if (!any)
-				printf("  %-16s  %7s  %10s  %9s  %8s  %s\n", "PROGRAM", "PID",
-				       "EVENTS/S", "BYTES/S", "LOST",
-				       w->n > 1 ? "PART, CONTAINER" : "CONTAINER");
+				print_out("  %-16s  %7s  %10s  %9s  %8s  %s\n", "PROGRAM", "PID",
+					  "EVENTS/S", "BYTES/S", "LOST",
+					  w->n > 1 ? "PART, CONTAINER" : "CONTAINER");
 			any = true;
 			print_program(w->at[i], &w->at[i]->programs[k]);
 		}

@@ -12,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/finding.h"
+#include "cmd/print/print.h"
 #include "cmd/record/findings.h"
 #include "cmd/record/summary.h"
 #include "collect/session/public.h"
@@ -175,7 +176,7 @@ int cmd_stop(int argc, char **argv)
 		if (c == ':' || c == '?')
 			return options_refuse("stop", c, options, argv);
 		if (c == 'h')
-			return fputs(help, stdout) < 0;
+			return print_own(help);
 		if (c == 'a')
 			a.all = true;
 		else if (c == 'q')

@@ -8,6 +8,7 @@
 #include "base/runtime.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/print/print.h"
 #include "cmd/session/tenant_sessions.h"
 #include "cmd/session/trigger.h"
 #include "collect/session/public.h"
@@ -85,8 +86,9 @@ static int add_one(void *arg, const char *session)
 	if (status)
 		return status == CMD_ENDED ? 0 : status;
 	s->number = number_in(&answer, "number");
-	printf("%s%strigger %llu: %s\n", tenant_session_label(session) ? session : "",
-	       tenant_session_label(session) ? ": " : "", (unsigned long long)s->number, s->text);
+	print_out("%s%strigger %llu: %s\n", tenant_session_label(session) ? session : "",
+		  tenant_session_label(session) ? ": " : "", (unsigned long long)s->number,
+		  s->text);
 	return 0;
 }
 
@@ -144,6 +146,13 @@ static int remove_one(const struct arguments *a, const char *text)
 		      : tenant_sessions_each_other(a->dir, a->session.name, remove_from_part, &s);
 }
 
+static void print_error(const char *reason)
+{
+	print_out("     ERROR: ");
+	print_reason(reason);
+	print_out("\n");
+}
+
 static int list(void *arg, const char *session)
 {
 	const struct arguments *a = arg;
@@ -153,7 +162,7 @@ static int list(void *arg, const char *session)
 	int status;
 
 	if (tenant_session_label(session))
-		printf("%s:\n", session);
+		print_out("%s:\n", session);
 	for (;;) {
 		struct text t = { 0 };
 
@@ -164,24 +173,24 @@ static int list(void *arg, const char *session)
 			break;
 		if (!json_line_text(&answer.line, "text", line, sizeof line))
 			strcpy(line, "?");
-		printf("%3llu  %s\n     fired %llu", (unsigned long long)after, line,
-		       number_in(&answer, "fired"));
+		print_out("%3llu  %s\n     fired %llu", (unsigned long long)after, line,
+			  number_in(&answer, "fired"));
 		if (number_in(&answer, "held_back"))
-			printf(", held back %llu", number_in(&answer, "held_back"));
+			print_out(", held back %llu", number_in(&answer, "held_back"));
 		if (number_in(&answer, "forgotten"))
-			printf(", too many pairs at once: %llu forgotten",
-			       number_in(&answer, "forgotten"));
-		putchar('\n');
+			print_out(", too many pairs at once: %llu forgotten",
+				  number_in(&answer, "forgotten"));
+		print_out("\n");
 		if (json_line_text(&answer.line, "error", line, sizeof line))
-			printf("     ERROR: %s\n", line);
+			print_error(line);
 	}
 	if (!status && !after)
-		printf("no triggers: duet trigger add\n");
+		print_out("no triggers: duet trigger add\n");
 	if (status == CMD_ENDED)
 		return 0;
 	if (!status && number_in(&answer, "missed"))
-		printf("MISSED: %llu times more events came than could be looked at\n",
-		       number_in(&answer, "missed"));
+		print_out("MISSED: %llu times more events came than could be looked at\n",
+			  number_in(&answer, "missed"));
 	return status;
 }
 
@@ -261,7 +270,7 @@ int cmd_trigger(int argc, char **argv)
 				return cmd_error("trigger", "-n %s: not a number of firings",
 						 optarg);
 		} else if (c == 'h') {
-			fputs(help, stdout);
+			print_own(help);
 			return 0;
 		}
 	}

@@ -20,6 +20,7 @@
 
 #include "base/monotonic.h"
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/public.h"
 #include "control/exchange.h"
@@ -111,8 +112,8 @@ static bool print_notification(struct listening *l, const struct source *s)
 
 	if (size <= 0)
 		return size < 0 && (errno == EAGAIN || errno == EINTR);
-	fwrite(line, 1, (size_t)size, stdout);
-	fflush(stdout);
+	print_lines(line, (size_t)size);
+	print_flush();
 	l->n++;
 	return true;
 }

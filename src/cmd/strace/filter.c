@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analysis/syscalls/public.h"
+#include "cmd/print/print.h"
 #include "rules/pattern.h"
 #include "kernel/tracefs/public.h"
 
@@ -127,7 +128,7 @@ static void add_call(struct strace_filter *c, const char *name, size_t size)
 	char *copy = strndup(name, size);
 
 	if (!copy) {
-		fprintf(stderr, "duet: no memory\n");
+		print_err("duet: no memory\n");
 		exit(CMD_FAILED);
 	}
 	cmd_add_string(&c->calls, copy);
@@ -339,7 +340,7 @@ static void add_pattern(struct cmd_strings *patterns, const char *before, const 
 		char *text;
 
 		if (asprintf(&text, "%s%s%s", before, ends[i], call) < 0) {
-			fprintf(stderr, "duet: no memory\n");
+			print_err("duet: no memory\n");
 			exit(CMD_FAILED);
 		}
 		cmd_add_string(patterns, text);

@@ -40,10 +40,9 @@ static void print_thread(struct strace_printer *p, pid_t pid, int tid)
 	snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, tid);
 	if (io_read_file(path, name, sizeof name) > 0)
 		name[strcspn(name, "\n")] = 0;
-	for (char *c = name; *c; c++)
-		*c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
-	snprintf(line, sizeof line, "[%s:%d] %s(... <unfinished ...>\n", name, tid, call);
+	snprintf(line, sizeof line, "[%s:%d] %s(... <unfinished ...>", name, tid, call);
 	out_text(&p->out, line, strlen(line));
+	out_byte(&p->out, '\n');
 	p->n_lines++;
 }
 

@@ -16,6 +16,7 @@
 
 #include "abi/capture.h"
 #include "cmd/options.h"
+#include "cmd/print/print.h"
 
 static const char help[] =
 	"usage: duet strace [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
@@ -275,7 +276,7 @@ static int take_option(struct strace *s, int c)
 	case OPT_KERNEL_BACKEND:
 		return strace_record_backend(&s->record, optarg) ? -1 : CMD_FAILED;
 	case OPT_HELP:
-		fputs(help, stdout);
+		print_own(help);
 		return 0;
 	}
 	return -1;

@@ -104,10 +104,7 @@ static void add_thread(struct strace_printer *p, uint32_t number)
 	if (!p->names_all)
 		return;
 	out_byte(&p->out, '[');
-	for (uint32_t i = 0; i < th->name_size; i++)
-		out_byte(&p->out, (unsigned char)th->name[i] < 0x20 || th->name[i] == 0x7f
-					  ? '?'
-					  : th->name[i]);
+	out_text(&p->out, th->name, th->name_size);
 	out_byte(&p->out, ':');
 	out_i64(&p->out, th->tid);
 	out_literal(&p->out, "] ");
@@ -291,11 +288,12 @@ void strace_summary(struct strace_printer *p, uint32_t width)
 		(void)!samples_merge(&all.time, &p->rows[i].time);
 	}
 	add(&p->out, "% time     seconds  usecs/call     calls    errors ");
-	add(&p->out, is_wide ? "p50 usecs p99 usecs   max usecs syscall\n" : "syscall\n");
+	add(&p->out, is_wide ? "p50 usecs p99 usecs   max usecs syscall" : "syscall");
+	out_byte(&p->out, '\n');
 	for (int i = 0; i < 2; i++) {
 		add(&p->out, line);
 		add(&p->out, wide);
-		add(&p->out, "----------------\n");
+		out_literal(&p->out, "----------------\n");
 		for (uint32_t k = 0; !i && k < p->n_rows; k++)
 			summary_line(p, &p->rows[k], all.time.sum, is_wide);
 	}

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/progress.h"
 #include "cmd/strace/strace.h"
 #include "cmd/strace/options.h"
@@ -78,12 +79,11 @@ static void report_missing(const struct strace *s, const struct pairing *j)
 	char text[160];
 
 	if (p->lost_events || p->lost_packets)
-		fprintf(stderr,
-			"duet strace: %s lost: larger buffers (--kernel-buffer) keep more\n",
-			cmd_lost_text(p->lost_events, p->lost_packets, text));
+		print_err("duet strace: %s lost: larger buffers (--kernel-buffer) keep more\n",
+			  cmd_lost_text(p->lost_events, p->lost_packets, text));
 	if (!j->calls.has_entries && !j->calls.has_exits && s->inputs.n)
-		fprintf(stderr, "duet strace: the recording has no system calls: record with -k "
-				"syscalls\n");
+		print_err("duet strace: the recording has no system calls: record with -k "
+			  "syscalls\n");
 }
 
 /* Reports once, before the first line, that arguments are printed as addresses, and how to get
@@ -96,14 +96,13 @@ static void report_addresses(struct strace *s, const struct pairing *j)
 
 	s->has_reported_addresses |= lacks != PAIRING_LACKS_NOTHING;
 	if (lacks == PAIRING_LACKS_PATHS)
-		fprintf(stderr,
-			"duet strace: file names, buffers and structures are shown as addresses: "
-			"only BPF programs record "
-			"them, and %s--kernel-backend bpf says why not\n",
-			s->inputs.n ? "duet record " : "");
+		print_err("duet strace: file names, buffers and structures are shown as addresses: "
+			  "only BPF programs record "
+			  "them, and %s--kernel-backend bpf says why not\n",
+			  s->inputs.n ? "duet record " : "");
 	else if (lacks == PAIRING_LACKS_MEMORY)
-		fprintf(stderr, "duet strace: buffers and structures are shown as addresses: duet "
-				"record --capture 32 has them\n");
+		print_err("duet strace: buffers and structures are shown as addresses: duet "
+			  "record --capture 32 has them\n");
 }
 
 static int finish(struct strace *s, struct pairing *j)
@@ -218,10 +217,10 @@ static int follow(struct strace *s, struct trace *t, struct pairing *j, struct d
 	if (recorder >= 0)
 		close(recorder);
 	if (!err && trace_following(t)->n_late)
-		fprintf(stderr, "duet strace: %" PRIu64 " events came too late to be shown\n",
-			trace_following(t)->n_late);
+		print_err("duet strace: %" PRIu64 " events came too late to be shown\n",
+			  trace_following(t)->n_late);
 	if (!err && trace_following(t)->n_cut)
-		fprintf(stderr, "duet strace: the recorder was killed: the output is incomplete\n");
+		print_err("duet strace: the recorder was killed: the output is incomplete\n");
 	return err;
 }
 

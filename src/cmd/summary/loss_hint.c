@@ -16,6 +16,7 @@
 #include "abi/pool.h"
 #include "base/io.h"
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 
 #define KERNEL_MOST_BYTES (4ull << 30) /* --kernel-buffer */
 
@@ -262,8 +263,8 @@ const char *loss_hint_application(const struct recording_summary *a, char text[L
 static void print_cause(void *arg, uint64_t n, const char *channel, const char *hint)
 {
 	(void)arg;
-	fprintf(stderr, "                %" PRIu64 " of them%s%s (%s)\n", n,
-		channel ? " in channel " : "", channel ? channel : "", hint);
+	print_err("                %" PRIu64 " of them%s%s (%s)\n", n,
+		  channel ? " in channel " : "", channel ? channel : "", hint);
 }
 
 void loss_hint_print(const struct recording_summary *a)

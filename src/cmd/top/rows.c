@@ -204,11 +204,11 @@ void top_rows_fini(struct top_rows *r)
 
 static void copy_printable(char *to, size_t room, const char *from, size_t size)
 {
-	size_t n = 0;
+	struct text t = text_fixed(to, room);
 
-	for (size_t i = 0; i < size && from[i] && n + 1 < room; i++)
-		to[n++] = from[i] >= ' ' && from[i] < 0x7f ? from[i] : '?';
-	to[n] = 0;
+	text_add_printable(&t, from, strnlen(from, size));
+	for (; *to; to++)
+		*to = (unsigned char)*to < 0x80 ? *to : '?'; /* the terminal may have no UTF-8 */
 }
 
 void top_name_text(const struct activity *a, const struct top_row *row, enum top_by by,

@@ -2,8 +2,8 @@
 /*
  * cmd/top/screen.c - `duet top` on a terminal.
  *
- * Everything that a recording names is printed by addstr as printable ASCII (rows.c), so nothing of it
- * reaches the terminal as control.
+ * Everything that a recording names is printed by curses as escaped ASCII (top_name_text,
+ * top_now_text), so nothing of it reaches the terminal as control.
  */
 #include <ctype.h>
 #include <locale.h>
@@ -113,7 +113,7 @@ static void draw_thread(const struct screen *c, int y, const struct top_row *row
 		snprintf(tid, sizeof tid, "x%u", row->n_threads);
 	else
 		snprintf(tid, sizeof tid, "%d", t->tid);
-	mvprintw(y, 0, "%7d %7s %-16s %6.1f %6.1f %6.1f %6.1f %7.1f %8.0f %8.0f %8.0f  ",
+	mvprintw(y, 0, "%7d %7s %-16.16s %6.1f %6.1f %6.1f %6.1f %7.1f %8.0f %8.0f %8.0f  ",
 		 t->pid >= 0 ? t->pid : t->tid, tid, name, share_of(a, top_row_cpu_ns(s)),
 		 share_of(a, s->ns[WAIT_USER]), share_of(a, s->ns[WAIT_KERNEL]),
 		 share_of(a, s->ns[WAIT_RUNNABLE] + s->ns[WAIT_PREEMPTED]),

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/selection.h"
 #include "trace/public.h"
 #include "ui/export/export.h"
@@ -126,9 +127,9 @@ static int write_file(const struct html_command *c, const struct ui_subject *s,
 		unlink(part);
 		return cmd_error("ui", "%s", d.text);
 	}
-	printf("%s: %s; any browser opens it\n", c->file, cmd_size_text(result.bytes, size));
+	print_out("%s: %s; any browser opens it\n", c->file, cmd_size_text(result.bytes, size));
 	if (*result.left_out)
-		printf("%s\n", result.left_out);
+		print_out("%s\n", result.left_out);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/print/print.h"
 #include "cmd/ui/browser.h"
 #include "cmd/ui/html.h"
 #include "ui/server/server.h"
@@ -186,17 +187,17 @@ static void print_address(const struct ui_server *s, const struct ui_command *c)
 	const char *ssh = getenv("SSH_CONNECTION");
 	char host[256] = "";
 
-	printf("%s\n", ui_server_address(s));
+	print_out("%s\n", ui_server_address(s));
 	if (*ui_server_fingerprint(s))
-		printf("SHA-256 fingerprint of its certificate: %s\n", ui_server_fingerprint(s));
+		print_out("SHA-256 fingerprint of its certificate: %s\n", ui_server_fingerprint(s));
 	if (!c->o.listen && ssh && *ssh && !gethostname(host, sizeof host - 1))
-		printf("from the machine you sit at: ssh -L %d:localhost:%d %s, then open it "
-		       "there\n",
-		       ui_server_port(s), ui_server_port(s), host);
+		print_out("from the machine you sit at: ssh -L %d:localhost:%d %s, then open it "
+			  "there\n",
+			  ui_server_port(s), ui_server_port(s), host);
 	if (isatty(STDOUT_FILENO))
-		printf(c->o.idle_ns ? "Ctrl-C ends it, as does a while without a page\n"
-				    : "Ctrl-C ends it\n");
-	fflush(stdout);
+		print_out(c->o.idle_ns ? "Ctrl-C ends it, as does a while without a page\n"
+				       : "Ctrl-C ends it\n");
+	print_flush();
 }
 
 static int serve(const struct ui_command *c)

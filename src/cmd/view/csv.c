@@ -19,11 +19,11 @@ static void add_quoted(struct out *o, const char *s, size_t n)
 
 	out_byte(o, '"');
 	while ((quote = memchr(s, '"', (size_t)(end - s)))) {
-		out_text(o, s, (size_t)(quote + 1 - s));
+		out_data(o, s, (size_t)(quote + 1 - s));
 		out_byte(o, '"');
 		s = quote + 1;
 	}
-	out_text(o, s, (size_t)(end - s));
+	out_data(o, s, (size_t)(end - s));
 	out_byte(o, '"');
 }
 
@@ -32,7 +32,7 @@ static void add_cell(struct out *o, const char *s, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (s[i] == '"' || s[i] == ',' || s[i] == '\n' || s[i] == '\r')
 			return add_quoted(o, s, n);
-	out_text(o, s, n);
+	out_data(o, s, n);
 }
 
 static int add_json(struct csv *c, const struct trace_event *e, enum ctf_scope scope)
@@ -63,7 +63,7 @@ static void add_plain(struct out *o, enum ctf_found found, const struct ctf_valu
 	else if (found == CTF_REAL && v->real - v->real == 0)
 		out_real(o, v->real, v->is_single);
 	else if (found == CTF_REAL) /* NaN and infinities */
-		out_text(o,
+		out_data(o,
 			 v->real != v->real ? "NaN"
 			 : v->real < 0	    ? "-Infinity"
 					    : "Infinity",

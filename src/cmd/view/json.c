@@ -28,7 +28,7 @@ static void add_real(struct out *o, const struct ctf_value *v)
 	if (isnan(v->real))
 		out_literal(o, "\"NaN\"");
 	else if (isinf(v->real))
-		out_text(o, v->real < 0 ? "\"-Infinity\"" : "\"Infinity\"", v->real < 0 ? 11 : 10);
+		out_data(o, v->real < 0 ? "\"-Infinity\"" : "\"Infinity\"", v->real < 0 ? 11 : 10);
 	else
 		out_real(o, v->real, v->is_single);
 }

@@ -14,6 +14,7 @@
 #include "cmd/view/live.h"
 #include "cmd/view/view.h"
 #include "base/progress.h"
+#include "cmd/print/print.h"
 
 static const char help[] =
 	"usage: duet live [OPTIONS] [SESSION | DIRECTORY]...\n\n"
@@ -174,7 +175,7 @@ int cmd_live(int argc, char **argv)
 	view[0] = argv[0]; /* kept until exit */
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-			return fputs(help, stdout) < 0;
+			return print_own(help);
 		is_remote = take_remote_option(&l, argv, &i);
 		if (is_remote < 0)
 			return CMD_FAILED;

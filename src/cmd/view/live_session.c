@@ -14,6 +14,7 @@
 #include "base/runtime.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/print/print.h"
 #include "cmd/view/live.h"
 #include "collect/session/public.h"
 
@@ -70,10 +71,9 @@ static int refuse_flight_recorder(const char *verb, const char *name, uint64_t n
 	if (status || !n_overwrite)
 		return status;
 	if (n_overwrite < n_channels) {
-		fprintf(stderr,
-			"duet %s: channel %s of session %s is a flight recorder: duet snapshot "
-			"shows what it holds\n",
-			verb, channel, name);
+		print_err("duet %s: channel %s of session %s is a flight recorder: duet snapshot "
+			  "shows what it holds\n",
+			  verb, channel, name);
 		return 0;
 	}
 	return cmd_error(verb,

@@ -12,6 +12,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/print/print.h"
 #include "cmd/view/internal.h"
 
 static const char usage[] =
@@ -139,7 +140,7 @@ int view_options(struct view *v, int argc, char **argv)
 		if (c == ':' || c == '?')
 			return options_refuse(v->verb, c, options, argv);
 		if (c == 'h') {
-			fputs(usage, stdout);
+			print_own(usage);
 			exit(cmd_written(v->verb, 0));
 		}
 		err = take_option(v, c);

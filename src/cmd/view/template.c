@@ -37,6 +37,17 @@ static void add(struct builder *b, const char *text, size_t size)
 	b->size += size;
 }
 
+/* Names are escaped here, once for each class. */
+static void add_name(struct builder *b, const char *name, size_t size)
+{
+	struct text shown = { 0 };
+
+	text_add_printable(&shown, name, size);
+	b->is_too_long |= shown.failed;
+	add(b, shown.bytes ? shown.bytes : "", shown.size);
+	text_fini(&shown);
+}
+
 static enum view_format format_of(const struct ctf_op *op)
 {
 	if (op->code != OP_NUMBER)
@@ -66,7 +77,7 @@ static void build(struct builder *b, const struct view_templates *ts,
 	int scope = -1;
 
 	add(b, ts->before_name, strlen(ts->before_name));
-	add(b, class->name, strlen(class->name));
+	add_name(b, class->name, strlen(class->name));
 	add(b, ts->behind_name, strlen(ts->behind_name));
 	add(b, " ", 1);
 	for (uint32_t i = 0; i < p->n_columns; i++) {
@@ -80,7 +91,7 @@ static void build(struct builder *b, const struct view_templates *ts,
 			add(b, ", ", 2);
 		scope = op->scope;
 		if (op->name) {
-			add(b, op->name, op->name_size);
+			add_name(b, op->name, op->name_size);
 			add(b, " = ", 3);
 		}
 		end_fragment(b, format_of(op), i);

@@ -100,8 +100,7 @@ static void add_thread(struct out *o, const struct thread_identity *w)
 {
 	if (!w->size && w->tid < 0)
 		return;
-	for (size_t i = 0; i < w->size; i++)
-		out_byte(o, (unsigned char)w->name[i] < 0x20 ? '?' : w->name[i]);
+	out_text(o, w->name, w->size);
 	if (!w->size)
 		out_byte(o, '?');
 	if (w->tid >= 0) {

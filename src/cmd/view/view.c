@@ -19,6 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/finding.h"
 #include "cmd/pager.h"
+#include "cmd/print/print.h"
 #include "cmd/progress.h"
 #include "cmd/strace/strace.h"
 #include "cmd/view/internal.h"
@@ -205,14 +206,14 @@ static void report_silent(struct view *v)
 	const char *silent = trace_following(v->trace)->silent;
 
 	if (silent && silent != v->silent)
-		fprintf(stderr,
-			"duet %s: %s is silent: its recorder or the link to it has stopped; "
-			"duet waits for it%s\n",
-			v->verb, silent,
-			trace_following(v->trace)->known_ns == INT64_MIN
-				? "\n  if it is a flight recorder: duet snapshot writes what it "
-				  "holds"
-				: "");
+		cmd_error(v->verb,
+			  "%s is silent: its recorder or the link to it has stopped; "
+			  "duet waits for it%s",
+			  silent,
+			  trace_following(v->trace)->known_ns == INT64_MIN
+				  ? "\n  if it is a flight recorder: duet snapshot writes what it "
+				    "holds"
+				  : "");
 	v->silent = silent;
 }
 
@@ -273,20 +274,17 @@ static void report_followed(const struct view *v)
 	const struct trace_following *f = trace_following(v->trace);
 
 	if (f->n_late)
-		fprintf(stderr,
-			"duet %s: %" PRIu64
-			" events came too late to be shown in order: duet view shows them\n",
-			v->verb, f->n_late);
+		print_err("duet %s: %" PRIu64
+			  " events came too late to be shown in order: duet view shows them\n",
+			  v->verb, f->n_late);
 	if (f->n_gone)
-		fprintf(stderr,
-			"duet %s: %" PRIu64 " files of finished trace chunks were removed before "
-			"all of them was read\n",
-			v->verb, f->n_gone);
+		print_err("duet %s: %" PRIu64 " files of finished trace chunks were removed before "
+			  "all of them was read\n",
+			  v->verb, f->n_gone);
 	if (f->n_cut)
-		fprintf(stderr, "duet %s: the recorder was killed; the recording ends there\n",
-			v->verb);
+		print_err("duet %s: the recorder was killed; the recording ends there\n", v->verb);
 	else if (!trace_may_grow(v->trace))
-		fprintf(stderr, "duet %s: the recording has ended\n", v->verb);
+		print_err("duet %s: the recording has ended\n", v->verb);
 }
 
 /* ---------------------------------------------------------------- the command */
@@ -297,16 +295,15 @@ static void report_missing(const struct view *v)
 	char text[160];
 
 	if (v->lost_events || v->lost_packets)
-		fprintf(stderr,
-			"duet %s: %s lost while recording; larger or more buffers keep more\n",
-			v->verb, cmd_lost_text(v->lost_events, v->lost_packets, text));
+		print_err("duet %s: %s lost while recording; larger or more buffers keep more\n",
+			  v->verb, cmd_lost_text(v->lost_events, v->lost_packets, text));
 	if (v->n_hidden && !v->n_patterns)
-		fprintf(stderr, "duet %s: not shown: %s of the state dump (--state)\n", v->verb,
-			cmd_count_text(v->n_hidden, "event", text));
+		print_err("duet %s: not shown: %s of the state dump (--state)\n", v->verb,
+			  cmd_count_text(v->n_hidden, "event", text));
 	if (v->n_batches && !v->n_patterns && !v->calls.walk)
-		fprintf(stderr, "duet %s: not shown: %s of calls of programs%s\n", v->verb,
-			cmd_count_text(v->n_batches, "batch", text),
-			v->follows ? "; duet graph shows them when the recording has ended" : "");
+		print_err("duet %s: not shown: %s of calls of programs%s\n", v->verb,
+			  cmd_count_text(v->n_batches, "batch", text),
+			  v->follows ? "; duet graph shows them when the recording has ended" : "");
 	if (v->follows)
 		report_followed(v);
 }
@@ -346,6 +343,7 @@ static int view(struct view *v)
 					  style->name, style->plain);
 	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
+	v->out.is_shown = v->form == AS_CSV && terminal_is_shown_to();
 	if (!err)
 		err = open_calls(v, &d);
 	if (err)

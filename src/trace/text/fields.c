@@ -139,7 +139,7 @@ void fields_add(struct out *o, struct addresses *addresses, const struct trace_e
 			continue;
 		}
 		if (v.scope != scope) {
-			out_text(o, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
+			out_data(o, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
 			scope = v.scope;
 			before = " ";
 		}
@@ -160,7 +160,7 @@ void fields_add(struct out *o, struct addresses *addresses, const struct trace_e
 	}
 	out_room(o);
 	if (scope != CTF_PAYLOAD)
-		out_text(o, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
+		out_data(o, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
 	out_literal(o, " }");
 }
 

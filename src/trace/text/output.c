@@ -24,6 +24,17 @@ int out_init(struct out *o, int fd)
 	return o->bytes ? 0 : -ENOMEM;
 }
 
+static int write_shown(const struct out *o, size_t n)
+{
+	struct text t = { 0 };
+	int err;
+
+	text_add_shown(&t, o->bytes, n, TEXT_KEEP_LINES);
+	err = t.failed ? -ENOMEM : io_write(o->fd, t.bytes, t.size);
+	text_fini(&t);
+	return err;
+}
+
 void out_flush(struct out *o)
 {
 	size_t n = (size_t)(o->at - o->bytes);
@@ -33,7 +44,7 @@ void out_flush(struct out *o)
 	if (o->text)
 		text_add(o->text, o->bytes, n);
 	else if (!o->is_over && n)
-		err = io_write(o->fd, o->bytes, n);
+		err = o->is_shown ? write_shown(o, n) : io_write(o->fd, o->bytes, n);
 	o->at = o->bytes;
 	if (!err)
 		return;
@@ -146,7 +157,7 @@ void out_real(struct out *o, double v, bool is_single)
 		out_literal(o, ".0");
 }
 
-void out_text(struct out *o, const char *s, size_t n)
+void out_data(struct out *o, const char *s, size_t n)
 {
 	while (n) {
 		size_t part = n < OUT_SLACK / 2 ? n : OUT_SLACK / 2;
@@ -159,32 +170,25 @@ void out_text(struct out *o, const char *s, size_t n)
 	out_room(o);
 }
 
-/* RFC 3629: no surrogates, no overlong forms. */
-static void escape(struct out *o, unsigned char c, const char *hex)
+static void add_byte(struct out *o, const char *hex, unsigned char c)
 {
-	static const char from[] = "\"\\\n\t\r\b\f", to[] = "\"\\ntrbf";
-	const char *f = c ? strchr(from, c) : NULL;
-
-	if (f) {
-		out_byte(o, '\\');
-		out_byte(o, to[f - from]);
-		return;
-	}
 	out_bytes(o, hex, strlen(hex));
 	out_byte(o, "0123456789abcdef"[c >> 4]);
 	out_byte(o, "0123456789abcdef"[c & 15]);
 }
 
+/* The short form of @c in C and in JSON; 0: none. */
+static char short_form(unsigned char c)
+{
+	static const char from[] = "\"\\\n\t\r\b\f", to[] = "\"\\ntrbf";
+	const char *f = c ? strchr(from, c) : NULL;
+
+	return f ? to[f - from] : 0;
+}
+
 static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
-/* Control characters must not reach a terminal, including U+0080 to U+009F. */
-static bool is_control(const unsigned char *s, size_t size)
-{
-	return (size == 1 && (s[0] < 0x20 || s[0] == 0x7f)) ||
-	       (size == 2 && s[0] == 0xc2 && s[1] < 0xa0);
 }
 
 /* Whether all eight bytes are plain.  Not plain are high bits, values below 0x20, '"', '\\' and
@@ -220,27 +224,61 @@ static inline const unsigned char *copy_plain(struct out *o, const unsigned char
 	return s;
 }
 
-static void quote(struct out *o, const char *text, size_t n, const char *hex, const char *invalid)
+/* A character of @size bytes that is not plain; 0: a byte that is no UTF-8.  As in C. */
+static size_t add_for_people(struct out *o, const unsigned char *s, size_t size)
+{
+	char form = short_form(*s);
+
+	if (form) {
+		out_byte(o, '\\');
+		out_byte(o, form);
+	} else if (size && text_shown_length(s, size)) {
+		out_bytes(o, (const char *)s, size);
+		return size;
+	} else {
+		add_byte(o, "\\x", *s); /* the bytes behind it are no UTF-8 alone */
+	}
+	return 1;
+}
+
+static void add_unit(struct out *o, uint32_t v)
+{
+	add_byte(o, "\\u", (unsigned char)(v >> 8));
+	add_byte(o, "", (unsigned char)v);
+}
+
+static size_t add_for_json(struct out *o, const unsigned char *s, size_t size)
+{
+	char form = short_form(*s);
+	uint32_t v;
+
+	if (form) {
+		out_byte(o, '\\');
+		out_byte(o, form);
+	} else if (!size) {
+		out_literal(o, "\xef\xbf\xbd");
+	} else if (text_shown_length(s, size)) {
+		out_bytes(o, (const char *)s, size);
+	} else {
+		v = text_code_point(s, size);
+		if (v >= 0x10000)
+			add_unit(o, 0xd800 + ((v - 0x10000) >> 10));
+		add_unit(o, v >= 0x10000 ? 0xdc00 | (v & 0x3ff) : v);
+	}
+	return size ? size : 1;
+}
+
+static inline void quote(struct out *o, const char *text, size_t n,
+			 size_t (*add)(struct out *o, const unsigned char *s, size_t size))
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + n;
 
 	out_byte(o, '"');
 	while ((s = copy_plain(o, s, end)) < end) {
-		size_t size;
-
 		if (is_plain(*s))
 			continue;
 		out_room(o);
-		size = text_utf8_length(s, (size_t)(end - s));
-		if (!size && invalid)
-			out_bytes(o, invalid, strlen(invalid));
-		else if (!size || *s == '"' || *s == '\\' || (is_control(s, size) && size == 1))
-			escape(o, *s, hex);
-		else if (is_control(s, size))
-			escape(o, s[1], hex);
-		else
-			out_bytes(o, (const char *)s, size);
-		s += size ? size : 1;
+		s += add(o, s, text_utf8_length(s, (size_t)(end - s)));
 	}
 	out_byte(o, '"');
 	out_room(o);
@@ -248,10 +286,27 @@ static void quote(struct out *o, const char *text, size_t n, const char *hex, co
 
 void out_quoted(struct out *o, const char *s, size_t n)
 {
-	quote(o, s, n, "\\x", NULL);
+	quote(o, s, n, add_for_people);
 }
 
 void out_json(struct out *o, const char *s, size_t n)
 {
-	quote(o, s, n, "\\u00", "\xef\xbf\xbd");
+	quote(o, s, n, add_for_json);
+}
+
+void out_text(struct out *o, const char *text, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + n;
+
+	while ((s = copy_plain(o, s, end)) < end) {
+		size_t size = text_shown_length(s, (size_t)(end - s));
+
+		out_room(o);
+		if (size)
+			out_bytes(o, (const char *)s, size);
+		else
+			add_byte(o, "\\x", *s);
+		s += size ? size : 1;
+	}
+	out_room(o);
 }

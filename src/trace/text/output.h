@@ -5,7 +5,13 @@
  * Everything goes to a buffer of OUT_SIZE.  out_room() is called at least once per event and
  * flushes when less than OUT_SLACK is free, so that output of bounded size need not check.  A
  * reader that closed the pipe (EPIPE) is no error: `is_over` is set, and further output is dropped.
- * What always holds: bytes <= at <= bytes + OUT_SIZE.
+ *
+ * What always holds:
+ *
+ *   (1) bytes <= at <= bytes + OUT_SIZE
+ *   (2) a name or value that people read is added by out_text() or out_quoted(), which escape it;
+ *       out_byte(), out_bytes(), out_padded() and out_data() add text of ours, or data for programs.
+ *       The test prints_go_one_way lists the files that use these
  */
 #ifndef TRACE_TEXT_OUTPUT_H
 #define TRACE_TEXT_OUTPUT_H
@@ -25,6 +31,7 @@ struct out {
 	int fd;
 	struct text *text; /* not NULL: the output goes there instead of @fd; borrowed */
 	int err;	   /* of write, except EPIPE */
+	bool is_shown;	   /* data for programs that a terminal shows: escaped when written */
 	bool is_over;
 };
 
@@ -71,7 +78,10 @@ void out_digits9(struct out *o, uint32_t v);		 /* nine digits with leading zeros
  * NaN or infinities. */
 void out_real(struct out *o, double v, bool is_single);
 
-/* Any length. */
+/* Any length, for programs or of our own, as it is. */
+void out_data(struct out *o, const char *s, size_t n);
+
+/* Any length, from programs and recordings, for people: escaped (text_shown_length). */
 void out_text(struct out *o, const char *s, size_t n);
 
 /* In double quotes, any length: for people, and for JSON. */

@@ -221,7 +221,7 @@ def tables_are_kept_in_the_recording(duet, where):
         f.write('{"table":"a","columns":["x"\n{"table":"b","columns":["x"],"rows":[["\\u0041\\n"],[5]]}\n'
                 '{"table":"c","columns":["x"],"rows":[["1","2"]]}\n')
     p = duet.run("report", "scripts", r)
-    check(p.stdout, "\nby-call: b\n  x\n  A?\n  5\n")
+    check(p.stdout, "\nby-call: b\n  x\n  A\\x0a\n  5\n")
     check(p.stderr.count("is damaged"), 2, p.stderr)
     check("--save" in duet.run("script", "--store", "-e", "probe begin { }", status=2).stderr, True)
 
