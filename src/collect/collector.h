@@ -84,6 +84,7 @@ struct collector_rotation {
 	uint64_t unmarked_begin_ns; /* of the unmarked one; since the Epoch */
 	uint64_t bytes_before;	    /* size of the recording when this trace chunk began */
 	uint64_t retry_ns;	    /* earliest next attempt after a failure */
+	uint64_t wake_ns;	    /* monotonic; earliest next wake of the archiver */
 };
 
 /*
@@ -216,6 +217,12 @@ static inline uint64_t collector_now_ns(const struct collector *c)
 
 /* Keeps the first problem for the result. */
 void collector_note(struct collector *c, const struct diag *d);
+/* The same, unless the disk budget refused a packet: that has counts of its own. */
+void collector_note_write(struct collector *c, const struct diag *d);
+/* The events lost so far in pools, and of the kernel. */
+uint64_t collector_lost(const struct collector *c);
+/* collector_count_disk - count the recording for the disk budget, if that is due or @at_once. */
+void collector_count_disk(struct collector *c, bool at_once);
 /* Compares a page that is read for the last time with what the rules ask for. */
 void collector_see_page(void *collector, const struct program *a);
 /* Notes why it could not deliver @n events. */

@@ -235,6 +235,29 @@ static void report_link(struct text *t, const struct recorder_options *o)
 		json_line_add_text(t, "link_trouble", trouble);
 }
 
+/* The members without a limit, a share or a floor are missing. */
+static void report_disk(struct text *t, const struct disk_budget *b)
+{
+	uint64_t lost = 0;
+
+	if (!disk_is_limited(b))
+		return;
+	if (b->rule.limit)
+		json_line_add_number(t, "disk_limit", b->rule.limit);
+	if (b->rule.limit || b->rule.shares)
+		json_line_add_number(t, "disk_counted", load(&b->used));
+	text_addf(t, ",\"disk_is_shared\":%s", b->rule.shares ? "true" : "false");
+	json_line_add_number(t, "disk_floor", b->rule.floor);
+	json_line_add_number(t, "disk_removed", load(&b->n_removed));
+	for (int r = DISK_FITS + 1; r < DISK_REASONS; r++)
+		lost += load(&b->lost[r]);
+	json_line_add_number(t, "disk_lost", lost);
+	json_line_add_number(t, "disk_refused", load(&b->n_refused));
+	json_line_add_text(t, "disk_refuses", disk_reason_text(load(&b->reason)));
+	if (lost)
+		json_line_add_text(t, "disk_lost_by", disk_most_lost(b));
+}
+
 /* Other users and containers that are not recorded. */
 static void report_refused(struct text *t, const struct tenants_refused *r)
 {
@@ -272,6 +295,7 @@ static void report_session(const struct request *a)
 	if (*c->result.trouble.text)
 		json_line_add_text(&t, "trouble", c->result.trouble.text);
 	report_refused(&t, c->refused);
+	report_disk(&t, &c->handover->disk);
 	report_trace_chunks(&t, c);
 	report_link(&t, c->o);
 	report_kernel(&t, c->kernel, &c->handover->kernel.ledger);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collect/drain/files.h"
+#include "collect/chunks/chunks.h"
 #include "collect/drain/interval.h"
 #include "collect/dispatch.h"
 #include "collect/rotate.h"
@@ -38,6 +39,46 @@ void collector_note(struct collector *c, const struct diag *d)
 void collector_record_clocks(struct collector *c, uint64_t written_ns)
 {
 	if (c->output.clock_file)
+void collector_note_write(struct collector *c, const struct diag *d)
+{
+	if (*d->text && !c->handover->disk.refused)
+		collector_note(c, d);
+}
+
+uint64_t collector_lost(const struct collector *c)
+{
+	struct kernel_counts k = { .lost = 0 };
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; c->streams && i < c->session.n_channels; i++)
+		lost += streams_lost(c->streams, i);
+	if (c->kernel)
+		kernel_counts(c->kernel, &k);
+	return lost + k.lost;
+}
+
+void collector_count_disk(struct collector *c, bool at_once)
+{
+	disk_count(&c->handover->disk, c->output.recording, trace_chunks_is_archived,
+		   at_once ? 0 : monotonic_ns());
+}
+
+/* After each pass: refused packets show in the losses. */
+static void account_disk(struct collector *c)
+{
+	struct disk_budget *b = &c->handover->disk;
+
+	if (!disk_is_limited(b))
+		return;
+	collector_count_disk(c, false);
+	if (b->refused || c->pass.is_periodic)
+		disk_account(b, collector_lost(c));
+	if (disk_is_over(b) && c->rotation.trace_chunk && monotonic_ns() >= c->rotation.wake_ns) {
+		archiver_wake(c->rotation.archiver);
+		c->rotation.wake_ns = monotonic_ns() + WAKE_NS;
+	}
+}
+
 		files_add_clock(c->output.clock_file, &c->session.clock, written_ns);
 	if (c->output.trace_chunk_clock)
 		files_add_clock(c->output.trace_chunk_clock, &c->session.clock, written_ns);
@@ -78,7 +119,7 @@ static void keep_ended_calls(struct collector *c)
 	struct diag d = { "" };
 
 	if (calls_keep(&c->calls, c->output.traces, CALLS_ENDED, &d) < 0)
-		collector_note(c, &d);
+		collector_note_write(c, &d);
 }
 
 /* The longest time that the data of an open chunk may stay unread. */
@@ -140,8 +181,7 @@ static bool poll_kernel(struct collector *c, uint64_t until_ns)
 
 	if (c->kernel && kernel_is_polled(c->kernel))
 		more = kernel_poll(c->kernel, until_ns, &d);
-	if (d.text[0])
-		collector_note(c, &d);
+	collector_note_write(c, &d);
 	return more <= 0; /* after an error the data is lost and will not appear later */
 }
 
@@ -187,7 +227,7 @@ static void continue_pass(struct collector *c)
 	assert(c->streams);
 	p->is_open = streams_write(c->streams, monotonic_ns() + SLICE_NS, &d) > 0;
 	if (d.text[0]) {
-		collector_note(c, &d);
+		collector_note_write(c, &d);
 		p->written_ns = 0;
 	}
 	c->schedule.pass_ms = POLL_LEAST_MS;
@@ -226,10 +266,11 @@ static void begin_pass(struct collector *c)
 	/* First: it counts what writers fill between two passes. */
 	session_adjust_memory(&c->session, p->is_periodic);
 	if (streams_scan(c->streams, p->includes_open_chunks, &d)) {
-		collector_note(c, &d);
+		collector_note_write(c, &d);
 		p->written_ns = 0;
 	}
 	continue_pass(c);
+	account_disk(c);
 }
 
 void collector_pass(struct collector *c)
@@ -253,16 +294,9 @@ void collector_report(struct collector *c)
 			     kernel = ctf_ledger_read(&c->handover->kernel.ledger);
 	struct recorder_counts n = { .events = apps.events + kernel.events,
 				     .bytes = apps.bytes + kernel.bytes,
-				     .lost = c->handover->lost_outside,
+				     .lost = c->handover->lost_outside + collector_lost(c),
 				     .duration_ns = collector_now_ns(c) - c->begin_ns };
-	struct kernel_counts k;
 
-	for (uint32_t i = 0; c->streams && i < c->session.n_channels; i++)
-		n.lost += streams_lost(c->streams, i);
-	if (c->kernel) {
-		kernel_counts(c->kernel, &k);
-		n.lost += k.lost;
-	}
 	c->o->on_second(c->o->on_second_arg, &n);
 }
 

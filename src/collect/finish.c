@@ -6,6 +6,7 @@
  * releases what a failed collector_open left.
  */
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,19 @@ static void conclude(struct collector *c)
 		findings_add_running(&c->result.findings, c->o->session, c->o->command[0]);
 }
 
+/*
+ * Events that are in the buffers at the end, and for which the disk budget has no room, are lost and
+ * counted, as those before them: that is no failure.
+ */
+static int give_up_refused(struct collector *c, int err, struct diag *d)
+{
+	if (err != -EDQUOT || !c->handover->disk.n_refused)
+		return err;
+	streams_drop_rest(c->streams);
+	*d->text = 0;
+	return 0;
+}
+
 static int finish_apps(struct collector *c, struct diag *d)
 {
 	struct recorder_result *result = &c->result;
@@ -94,10 +108,11 @@ static int finish_apps(struct collector *c, struct diag *d)
 	keep_calls(c);
 	if (!c->streams)
 		return 0; /* it could not be resumed; that error was reported already */
-	err = streams_flush(c->streams, d);
+	err = give_up_refused(c, streams_flush(c->streams, d), d);
 	c->handover->before_copy = ctf_ledger_read(&c->handover->apps.ledger);
 	store_release(&c->handover->is_copying, streams_any_overwrite(c->streams));
 	overwrite_err = streams_write_overwrite(c->streams, err ? NULL : d);
+	overwrite_err = give_up_refused(c, overwrite_err, d);
 	err = err ? err : overwrite_err;
 	finish_err = streams_finish(c->streams, c->handover->lost_outside, err ? NULL : d);
 	result->app_unwritten = streams_unwritten(c->streams);
@@ -118,6 +133,8 @@ static int finish_kernel(struct collector *c, struct diag *d)
 	int err = kernel_stop(c->kernel, &reported);
 	struct kernel_counts n;
 
+	if (err == -EDQUOT && c->handover->disk.n_refused)
+		err = *reported.text = 0; /* those events are counted as lost */
 	if (err)
 		diag_fail(d, err, "%s", reported.text);
 	else if (reported.text[0])
@@ -141,6 +158,8 @@ static int end_recording(struct collector *c, struct diag *d)
 	if (c->kernel)
 		kernel_err = finish_kernel(c, d);
 	err = finish_apps(c, d);
+	if (disk_is_limited(&c->handover->disk))
+		disk_account(&c->handover->disk, collector_lost(c));
 	collector_record_clocks(c, FILES_END);
 	return err ? err : kernel_err;
 }

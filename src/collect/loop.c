@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "clock/clock.h"
+#include "collect/rotate.h"
 
 enum { MOST_MS = 1000, SECOND_MS = 1000, MS = 1000000 };
 enum {
@@ -79,8 +80,7 @@ static void watch_kernel(struct loop *l)
 {
 	struct collector *c = l->collector;
 
-	c->kernel_wakes_driver = c->kernel && !c->o->flight_recorder &&
-				 !c->o->trace_chunks.rotate_bytes &&
+	c->kernel_wakes_driver = c->kernel && !c->o->flight_recorder && !rotate_has_size(c) &&
 				 !kernel_wake(c->kernel, l->epoll, ON_KERNEL);
 }
 

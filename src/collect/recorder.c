@@ -141,6 +141,20 @@ static int close_to_others(const struct recorder *r, struct diag *d)
 
 /* ---------------------------------------------------------------- phases of a recording */
 
+/* A tenant's collector has the rule of the whole recording, each for its own part. */
+static int limit_disk(struct recorder *r, struct diag *d)
+{
+	struct recorder_options *o = &r->o;
+	int err = 0;
+
+	if (!o->tenant && o->limits_disk)
+		err = disk_rule_begin(&o->disk, o->path, &o->trace_chunks.disk,
+				      &o->trace_chunks.disk_free, d);
+	o->disk.shares = o->limits_disk && (o->tenant || o->all_users || o->containers);
+	r->handover->disk.rule = o->disk;
+	return err;
+}
+
 static int own_directory(struct recorder *r, struct diag *d)
 {
 	int err;
@@ -148,7 +162,9 @@ static int own_directory(struct recorder *r, struct diag *d)
 	r->made_directory = access(r->o.path, F_OK);
 	err = make_directory(r->o.path, d);
 	r->owns_directory = !err;
-	return err ? err : close_to_others(r, d);
+	if (!err)
+		err = close_to_others(r, d);
+	return err ? err : limit_disk(r, d);
 }
 
 /* Records one tenant, in that tenant's collector. */
@@ -207,7 +223,9 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	r->collector = COLLECTOR_NONE(&r->o, r->handover);
 	r->archiver = (struct archiver){ .path = r->collector.output.recording,
 					 .o = &r->o.trace_chunks,
+					 .directory = o->directory,
 					 .status = &r->handover->archiver,
+					 .disk = &r->handover->disk,
 					 .wake = -1 };
 	r->collector.rotation.archiver = &r->archiver;
 	raise_limits(r);
@@ -332,6 +350,7 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 	err = collector_finish(&r->collector, d);
 	archiver_end(&r->archiver);
 	r->collector.result.archiver = r->handover->archiver;
+	disk_losses_of(&r->collector.result.disk, &r->handover->disk); /* the archiver has ended */
 	if (r->collector.result.trace_chunks)
 		trace_chunks_kept(r->collector.output.recording, &r->collector.result.kept);
 	tenant_supervisor_end(r->tenant_supervisor, &r->collector.result);

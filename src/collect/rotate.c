@@ -19,6 +19,7 @@
 #include "collect/session/tenant.h"
 
 #define AGAIN_NS 100000000ull /* next attempt after a failure */
+#define ROTATE_LEAST 131072u  /* bytes, where the disk is the reason */
 
 static uint64_t realtime_ns(void)
 {
@@ -171,7 +172,7 @@ static void switch_to_next(struct collector *c, struct streams *next, const char
 	c->streams = next;
 	c->pass.is_open = false; /* it was carried through to its end */
 	c->snapshot.names = next;
-	streams_limit(c->streams, c->o->quota);
+	streams_limit(c->streams, c->o->quota, &c->handover->disk);
 	c->rotation.unmarked = old;
 	c->rotation.unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
 	enter_trace_chunk(c, place);
@@ -254,15 +255,42 @@ int rotate_now(struct collector *c, struct diag *d)
 	return err < 0 ? err : rotate(c, d);
 }
 
+/*
+ * The size at which a new one begins; 0: none.  Old ones that make room on the disk must be small
+ * beside it: archiver.c.
+ */
+static uint64_t most_bytes(const struct collector *c)
+{
+	const struct trace_chunks_options *o = &c->o->trace_chunks;
+	uint64_t disk =
+		trace_chunks_are_removed(o) ? disk_limit_now(&c->handover->disk) : UINT64_MAX;
+
+	if (disk == UINT64_MAX)
+		return o->rotate_bytes;
+	if (disk_is_over(&c->handover->disk)) /* finished, it can go */
+		return ROTATE_LEAST;
+	if (o->rotate_bytes && o->rotate_bytes < disk / 8)
+		return o->rotate_bytes;
+	return disk / 8 > ROTATE_LEAST ? disk / 8 : ROTATE_LEAST;
+}
+
+bool rotate_has_size(const struct collector *c)
+{
+	const struct trace_chunks_options *o = &c->o->trace_chunks;
+	const struct disk_rule *r = &c->handover->disk.rule;
+
+	return o->rotate_bytes || (trace_chunks_are_removed(o) && (r->limit || r->shares));
+}
+
 /* The time limit alone does not produce empty trace chunks. */
 static bool is_due(const struct collector *c, uint64_t now_ns)
 {
 	const struct trace_chunks_options *o = &c->o->trace_chunks;
-	uint64_t bytes = recording_bytes(c) - c->rotation.bytes_before;
+	uint64_t bytes = recording_bytes(c) - c->rotation.bytes_before, limit = most_bytes(c);
 
 	if (c->rotation.unmarked)
 		return true;
-	return (o->rotate_bytes && bytes >= o->rotate_bytes) ||
+	return (limit && bytes >= limit) ||
 	       (o->rotate_ns && bytes && now_ns - c->rotation.begin_ns >= o->rotate_ns);
 }
 
@@ -276,7 +304,7 @@ void rotate_if_due(struct collector *c)
 		return;
 	err = rotate_now(c, &d);
 	if (err && err != -EBUSY)
-		collector_note(c, &d);
+		collector_note_write(c, &d);
 	if (err)
 		c->rotation.retry_ns = now_ns + AGAIN_NS;
 }

@@ -40,6 +40,8 @@ int rotate_now(struct collector *c, struct diag *d);
  */
 void rotate_if_due(struct collector *c);
 uint32_t rotate_due_ms(const struct collector *c, uint64_t now_ns);
+/* rotate_has_size - whether the size of a trace chunk is limited. */
+bool rotate_has_size(const struct collector *c);
 /* rotate_last - in collector_finish, after everything is closed. */
 int rotate_last(struct collector *c, struct diag *d);
 

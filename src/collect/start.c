@@ -61,6 +61,7 @@ static struct kernel_options kernel_options_of(struct collector *c)
 	k.n_cgroups = k.whole_machine ? 0 : k.n_cgroups;
 	k.overwrite = c->o->flight_recorder;
 	k.quota = c->o->quota;
+	k.disk = &c->handover->disk;
 	k.ledger = &c->handover->kernel.ledger;
 	k.entered = on_entered;
 	k.on_sampled = on_sampled;
@@ -188,7 +189,7 @@ static int open_streams(struct collector *c, uint32_t incarnation, struct diag *
 	counts_begin(&c->handover->apps, number);
 	c->snapshot.names = c->streams;
 	if (!err)
-		streams_limit(c->streams, c->o->quota);
+		streams_limit(c->streams, c->o->quota, &c->handover->disk);
 	return err;
 }
 
@@ -285,7 +286,8 @@ int collector_open(struct collector *c, struct diag *d)
 					       .clock_offset_ns = c->output.clock_offset_ns,
 					       .keep = keep_calls,
 					       .keep_arg = c,
-					       .output = o->path };
+					       .output = o->path,
+					       .disk = &c->handover->disk };
 	return err;
 }
 
@@ -335,10 +337,12 @@ static int see_program(void *arg, struct program *a)
 
 int collector_start(struct collector *c, pid_t command, struct diag *d)
 {
-	int err = start_kernel(c, command, d);
+	int err;
 
 	assert(c->session.listen_fd >= 0);
 	/* From here on programs request the session memory and do not wait long for it. */
+	collector_count_disk(c, true); /* before the first packet */
+	err = start_kernel(c, command, d);
 	if (!err)
 		err = session_publish(c->session.dir, &c->session.file, d);
 	if (!err && !c->handover->triggers.is_paused)
@@ -425,6 +429,8 @@ int collector_resume(struct collector *c, struct diag *d)
 	if (!err)
 		err = open_streams(c, incarnation, d);
 	if (!err)
+	if (!err)
+		collector_count_disk(c, true); /* a predecessor's count may be wrong */
 		collector_note_programs(c);
 	if (!err)
 		err = trigger_watch_resume(&c->triggers, d);

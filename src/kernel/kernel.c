@@ -52,6 +52,7 @@ int kernel_resume(struct kernel *k, const char *path, struct diag *d)
 	ctf_writer_close(&k->drain.sink);
 	err = kernel_open_trace(k, path, d);
 	k->drain.sink.quota = old.quota;
+	k->drain.sink.disk = old.disk;
 	k->drain.sink.ledger = old.ledger;
 	return err;
 }
@@ -70,6 +71,7 @@ int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
 		return err;
 	}
 	k->drain.sink.quota = old.quota;
+	k->drain.sink.disk = old.disk;
 	k->drain.sink.ledger = old.ledger;
 	restart_streams(k);
 	k->bytes_before += old.bytes;

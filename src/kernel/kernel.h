@@ -85,7 +85,8 @@ struct kernel_options {
 	void *callback_arg; /* for all callbacks */
 	bool ends_soon; /* the process ends after kernel_close: a child process that outlives it may
 			 * remove the instance */
-	struct quota *quota; /* packets are written only while it has room; not owned; NULL: no
+	struct disk_budget *disk; /* the same, of bytes on disk */
+	struct quota *quota;	  /* packets are written only while it has room; not owned; NULL: no
 			      * limit */
 	struct ctf_ledger *ledger; /* enters each packet of the recording, of snapshots none; not
 				* owned; NULL: none */
@@ -249,7 +250,8 @@ int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d);
 void kernel_each_held(struct kernel *k,
 		      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		      void *arg);
-int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, struct diag *d);
+int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns,
+			 struct disk_budget *disk, struct diag *d);
 int kernel_snapshot_step(struct kernel *k, struct diag *d);
 void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts);
 

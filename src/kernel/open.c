@@ -49,6 +49,7 @@ static int complete(struct kernel *k, const struct kernel_options *o, struct dia
 	err = kernel_complete(k, o, d);
 	if (!err) {
 		k->drain.sink.quota = o->quota;
+		k->drain.sink.disk = o->disk;
 		k->drain.sink.ledger = o->ledger;
 	}
 	return err;

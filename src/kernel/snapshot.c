@@ -28,7 +28,8 @@ void kernel_each_held(struct kernel *k,
 	kernel_profile_each_kept(k->profile, each, arg);
 }
 
-int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, struct diag *d)
+int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns,
+			 struct disk_budget *disk, struct diag *d)
 {
 	int err;
 
@@ -43,6 +44,7 @@ int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, s
 	kernel_classes_restart(&k->drain.classes, 0);
 	kernel_profile_restart(k->profile);
 	err = kernel_open_trace(k, path, d);
+	k->drain.sink.disk = disk;
 	if (err)
 		kernel_snapshot_close(k, NULL);
 	return err;

@@ -30,6 +30,7 @@ MOST_FILES = 25
 LAYERS = [
     [("abi", "layouts that two parties share: structs and asserts, no code")],
     [("base", "what C lacks: errors for people, text, files, JSON lines, supervised processes")],
+    [("disk", "how much of a file system a recording may have: a limit, a share, a floor")],
     [("rules", "which events a session wants, of which programs: patterns, selectors, membership")],
     [("script/syntax", "scripts and filters: text to tree, messages that show the place")],
     [("clock", "ticks to nanoseconds, and the session's clock followed where there are no ticks")],

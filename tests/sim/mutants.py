@@ -55,7 +55,7 @@ MUTANTS = [
     ("losses that could not be written count as reported", "src/collect/drain/drain.c",
      "\tif (!err)\n\t\to->lost = lost;\n", "\to->lost = lost;\n"),
     ("losses that a failed rotation of a flight recorder reported are reported again at its end", "src/collect/drain/streams.c",
-     "\tint more = write_names(s, s->procnames.lost, d);", "\tint more = write_names(s, 0, d);"),
+     "\tint more = write_names(s, s->procnames.lost, false, d);", "\tint more = write_names(s, 0, false, d);"),
     ("a request is not answered", "src/collect/dispatch.c",
      "\tjson_line_send(a->fd, t, -1);\n", ""),
     ("a client with many connections is served more often", "src/collect/session/accept.c",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/record/chunk_options.c - parse and check --rotate, --keep-last, --compress and --sync. */
+/* cmd/record/chunk_options.c - parse and check --rotate, --keep-last, --compress, --sync, --disk and
+ * --disk-free. */
 #include "cmd/record/chunk_options.h"
 
 #include <assert.h>
@@ -112,6 +113,44 @@ int trace_chunks_take_sync(const struct option_value *v)
 	if (!cmd_parse_time(verb, text, &o->sync_ns))
 		return CMD_FAILED;
 	o->sync_trace_chunks = true;
+	return 0;
+}
+
+/* "5%", "0.5%".  False: it is none. */
+static bool read_percent(const char *text, uint32_t *permyriad)
+{
+	size_t n = strspn(text, "0123456789."), digits = strcspn(text, ".%");
+	double percent = n && digits ? strtod(text, NULL) : -1;
+
+	if (strcmp(text + n, "%") != 0 || percent < 0 || percent > 100)
+		return false;
+	*permyriad = (uint32_t)(percent * 100 + 0.5);
+	return true;
+}
+
+enum { DISK_LEAST = 1 << 20 };
+
+/* 0 as a floor is none. */
+int trace_chunks_take_disk(const struct option_value *v)
+{
+	struct trace_chunks_options *o = v->part;
+	struct disk_size *to = v->detail ? &o->disk_free : &o->disk;
+	const char *option = v->detail ? "--disk-free" : "--disk";
+
+	*to = (struct disk_size){ .is_given = true };
+	if (v->detail && !strcmp(v->text, "0"))
+		return 0;
+	if (strchr(v->text, '%')) {
+		if (!read_percent(v->text, &to->permyriad) || !to->permyriad)
+			return cmd_error(v->verb,
+					 "%s %s: a size (10G) or a part of the file system (5%%)",
+					 option, v->text);
+		return 0;
+	}
+	if (!cmd_parse_size(v->verb, v->text, &to->bytes))
+		return CMD_FAILED;
+	if (!v->detail && to->bytes < DISK_LEAST)
+		return cmd_error(v->verb, "--disk %s: at least 1M", v->text);
 	return 0;
 }
 

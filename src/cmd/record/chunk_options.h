@@ -8,9 +8,13 @@
 #include "collect/chunks/public.h"
 #include "collect/public.h"
 
-/* Functions for struct option_row; their part is a struct trace_chunks_options. */
+/*
+ * Functions for struct option_row; their part is a struct trace_chunks_options.
+ *
+ * trace_chunks_take_disk - with detail 1 the floor, else the limit.
+ */
 option_take trace_chunks_take_rotate, trace_chunks_take_keep, trace_chunks_take_compress,
-	trace_chunks_take_sync;
+	trace_chunks_take_sync, trace_chunks_take_disk;
 
 /*
  * trace_chunks_check - check the options after the last one, after send_check.  Returns 0, or

@@ -313,6 +313,7 @@ static int run_privately(struct recording *a)
 	if (a->o.kernel.contexts && !a->o.wants_kernel)
 		return cmd_error(a->verb,
 				 "--kernel-context is about kernel events: -k chooses some");
+	a->o.limits_disk = true;
 	if (send_start(a->verb, &a->send, a->o.path, a->session))
 		return CMD_FAILED;
 	if (a->send.to)

@@ -46,10 +46,52 @@ static const char *link_hint(const struct recording_summary *a, const char *hint
 	return text;
 }
 
+static uint64_t lost_for_disk(const struct disk_losses *l)
+{
+	uint64_t n = l->more;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		n += l->at[i].events;
+	return n;
+}
+
+/* More memory would not help against a full disk. */
+static bool is_for_disk(const struct recording_summary *a)
+{
+	const struct recorder_result *r = &a->result;
+
+	return lost_for_disk(&r->disk) > (r->app_lost + r->kernel_lost) / 2;
+}
+
+static void print_disk_losses(const struct disk_losses *l)
+{
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct disk_loss *one = &l->at[i];
+		const char *reason = disk_reason_text((enum disk_reason)one->reason);
+
+		fprintf(stderr, "  disk          %.63s%s%s:", one->of, *one->of ? ": " : "",
+			reason);
+		if (one->events || !one->n_removed)
+			fprintf(stderr, " %llu event%s LOST", (unsigned long long)one->events,
+				plural(one->events));
+		if (one->n_removed)
+			fprintf(stderr, "%s %u old piece%s removed", one->events ? "," : "",
+				one->n_removed, plural(one->n_removed));
+		fputc('\n', stderr);
+	}
+	if (l->more)
+		fprintf(stderr, "  disk          others: %llu events LOST\n",
+			(unsigned long long)l->more);
+}
+
 static void print_app_lost(const struct recording_summary *a)
 {
 	char hint[LOSS_HINT_MAX], text[LOSS_HINT_MAX + 64];
 
+	if (is_for_disk(a)) {
+		print_lost(a->result.app_lost, "most for lack of disk: below");
+		return;
+	}
 	print_lost(a->result.app_lost,
 		   link_hint(a, loss_hint_application(a, hint), text, sizeof text));
 	loss_hint_print(a);
@@ -59,6 +101,10 @@ static void print_kernel_lost(const struct recording_summary *a)
 {
 	char hint[LOSS_HINT_MAX], text[LOSS_HINT_MAX + 64];
 
+	if (is_for_disk(a)) {
+		print_lost(a->result.kernel_lost, "most for lack of disk: below");
+		return;
+	}
 	print_lost(a->result.kernel_lost,
 		   link_hint(a, loss_hint_kernel(a, hint), text, sizeof text));
 }
@@ -167,6 +213,7 @@ static void print_counts(const struct recording_summary *a, const struct recorde
 		print_kernel_reason("  kernel        not recorded: ", &r->kernel_reason);
 	}
 	trace_chunks_print(a->verb, r, a->is_gone);
+	print_disk_losses(&r->disk);
 	print_replacements(r);
 }
 
@@ -194,6 +241,7 @@ void summary_print(const struct recording_summary *a)
 	print_err("\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
 		  cmd_size_text(r->app_bytes + r->kernel_bytes, size));
 	print_sources(a, r, &s);
+	print_disk_losses(&r->disk);
 	print_replacements(r);
 	next_print(a->path, &s);
 	summary_fini(&s);

@@ -186,6 +186,8 @@ int cmd_relay(int argc, char **argv)
 				 strerror(errno));
 	umask(g ? 0027 : 0077);
 	c.o.keys = keys.o.keys;
+	c.o.disk = c.log.retention.o.disk;
+	c.o.disk_free = c.log.retention.o.disk_free;
 	c.log.retention.output = c.o.output;
 	return run(&c.o, &c.log);
 }

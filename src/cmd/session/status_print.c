@@ -106,6 +106,36 @@ static void print_trace_chunks(const struct session_info *l)
 		print_trouble("                ", NULL, trouble);
 }
 
+/* The disk budget of each part that has a limit or a loss. */
+static void print_budget(const struct session_info *l)
+{
+	const struct cmd_answer *s = &l->session;
+	const char *label = tenant_session_label(l->name);
+	uint64_t limit = session_info_number(s, "disk_limit"),
+		 lost = session_info_number(s, "disk_lost"),
+		 removed = session_info_number(s, "disk_removed");
+	char a[32], b[32], text[128];
+
+	if (!limit && !lost && !removed && !session_info_number(s, "disk_refused"))
+		return;
+	print_out("  disk%s%s%s", label ? " of " : "", label ? label : "",
+		  label ? ":" : "         ");
+	if (limit)
+		print_out(" %s of the limit of %s used;",
+			  cmd_size_text(session_info_number(s, "disk_counted"), a),
+			  cmd_size_text(limit, b));
+	if (json_line_text(&s->line, "disk_refuses", text, sizeof text) && *text)
+		print_out(" NO ROOM NOW: %s;", text);
+	if (lost)
+		print_out(" %" PRIu64 " LOST: %s", lost,
+			  session_info_text(s, "disk_lost_by", text, sizeof text));
+	else
+		print_out(" none lost");
+	if (removed)
+		print_out("; %" PRIu64 " old pieces removed", removed);
+	print_out("\n");
+}
+
 uint64_t session_status_sum(const struct session_status *w, const char *key)
 {
 	uint64_t sum = 0;
@@ -192,6 +222,8 @@ static void print_session(const struct session_status *w)
 	if (l->has_disk)
 		print_out("  disk          %s used, %s free\n", cmd_size_text(l->disk_used, size),
 			  cmd_size_text(l->disk_free, size2));
+	for (int i = 0; i < w->n; i++)
+		print_budget(w->at[i]);
 	print_trace_chunks(l);
 	print_link(l);
 	print_troubles(w);

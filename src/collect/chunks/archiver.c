@@ -230,11 +230,45 @@ static void pack_trace_chunk(struct archiving *g, uint32_t number)
 
 /* ---------------------------------------------------------------- removed */
 
+/*
+ * How many exceed the limits.  If retention is wanted at all, finished trace chunks get three quarters
+ * of the disk budget: the rest is for one that is written and one that is just finished (rotate.c).
+ */
+static int count_old(const struct archiving *g, const struct trace_chunk *p, int n, int *for_disk)
+{
+	struct trace_chunks_options o = *g->t->o;
+	uint64_t limit = disk_limit_now(g->t->disk);
+	int old = trace_chunks_count_old(&o, p, n), all;
+
+	if (limit == UINT64_MAX || !trace_chunks_are_removed(&o))
+		return old;
+	limit -= limit / 4;
+	if (!o.keep_bytes || limit < o.keep_bytes)
+		o.keep_bytes = limit ? limit : 1;
+	all = trace_chunks_count_old(&o, p, n);
+	if (!all && n && disk_is_over(g->t->disk))
+		all = 1; /* the rest of the recording is larger than that */
+	*for_disk = all - old;
+	return all;
+}
+
+/* Of trace chunks [first, n). */
+static void publish(const struct archiving *g, const struct trace_chunk *p, int first, int n)
+{
+	uint64_t bytes = 0;
+
+	if (!g->t->disk)
+		return;
+	for (int i = first; i < n; i++)
+		bytes += p[i].bytes;
+	disk_publish(g->t->disk, bytes, n ? p[n - 1].number : disk_archived(g->t->disk).number);
+}
+
 static int remove_old(struct archiving *g, const struct trace_chunk *p, int n)
 {
 	const struct trace_chunks_options *o = g->t->o;
 	struct archiver_status *s = g->t->status;
-	int old = trace_chunks_count_old(o, p, n), i, err = 0;
+	int for_disk = 0, old = count_old(g, p, n, &for_disk), i, err = 0;
 	struct diag d = { "" };
 
 	for (i = 0; i < old && !err; i++) {
@@ -248,6 +282,8 @@ static int remove_old(struct archiving *g, const struct trace_chunk *p, int n)
 			break;
 		}
 		s->n_removed++;
+		if (g->t->disk && i >= old - for_disk)
+			store(&g->t->disk->n_removed, g->t->disk->n_removed + 1);
 		s->removed_bytes += p[i].bytes;
 	}
 	s->n_held = err ? 0 : (uint32_t)(old - i);
@@ -268,9 +304,12 @@ static bool do_one_step(struct archiving *g)
 	int n = trace_chunks_list(g->t->path, &p), first, chosen = -1;
 	uint32_t waiting = 0;
 
-	if (n <= 0)
+	if (n <= 0) {
+		publish(g, p, 0, 0);
 		return false;
+	}
 	first = remove_old(g, p, n);
+	publish(g, p, first, n);
 	for (int i = n; i-- > first;) {
 		if (o->pack_level && !p[i].is_packed) {
 			waiting++;
@@ -307,7 +346,8 @@ static int timeout_ms(const struct archiving *g)
 
 	if (o->keep_ns && o->keep_ns / 16 < ns)
 		ns = o->keep_ns / 16;
-	if ((g->t->status->n_held) && RETRY_MS * MS < ns)
+	/* The share shrinks when others write. */
+	if ((g->t->status->n_held || (g->t->disk && g->t->disk->rule.shares)) && RETRY_MS * MS < ns)
 		ns = RETRY_MS * MS;
 	if (o->sync_ns && (g->sync_due_ns > now_ns ? g->sync_due_ns - now_ns : 0) < ns)
 		ns = g->sync_due_ns > now_ns ? g->sync_due_ns - now_ns : 0;

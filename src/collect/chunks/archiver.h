@@ -11,6 +11,8 @@
  *   compressed   one file at a time, to a hidden name; the result is renamed, then the plain file
  *                is removed.  At any time one of the two is complete, and readers accept both
  *                (trace/trace.c)
+ *   counted      after each step the bytes of the finished trace chunks are published, for the disk
+ *                budget (disk/disk.h).  While a file is compressed, its new form comes on top
  *   exclusive    an archiver holds a lock on PATH/.duet/tidy
  *
  * It ends when requested and all work is done, or when the process that started it has died.
@@ -30,7 +32,9 @@ struct archiver {
 	const char *path;		      /* borrowed; of the recording */
 	const struct trace_chunks_options *o; /* borrowed */
 	struct archiver_status *status;	      /* borrowed */
-	pid_t pid;			      /* 0: none */
+	struct disk_budget *disk;	      /* borrowed; NULL: none */
+	int directory; /* that `path` names, /proc/self/fd/<directory>; 0: another path */
+	pid_t pid;     /* 0: none */
 	int wake;
 };
 

@@ -200,6 +200,14 @@ int trace_chunks_count_old(const struct trace_chunks_options *o, const struct tr
 	return old;
 }
 
+bool trace_chunks_is_archived(const void *archived, const char *name)
+{
+	const struct disk_archived *a = archived;
+	uint32_t number = trace_chunks_number(*name == '.' ? name + 1 : name);
+
+	return (number && number <= a->number) || !strncmp(name, "tenant-", 7);
+}
+
 int trace_chunks_remove(const char *path, uint32_t n)
 {
 	char from[PATH_MAX], to[PATH_MAX];

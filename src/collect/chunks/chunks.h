@@ -63,6 +63,12 @@ int trace_chunks_count_old(const struct trace_chunks_options *o, const struct tr
 			   int n);
 
 /*
+ * trace_chunks_is_archived - for disk_count: whether directory entry @name is counted by another
+ * process: a trace chunk in @archived, or the part of a tenant.
+ */
+bool trace_chunks_is_archived(const void *archived, const char *name);
+
+/*
  * trace_chunks_remove - remove trace chunk @n.  It is renamed first, so readers never see a part of
  * it.
  *

@@ -312,6 +312,34 @@ static uint64_t count_unwritten(const struct drain *d, const struct drain_chunk 
 	return n;
 }
 
+static uint64_t count_events(const struct drain *d, const struct drain_chunk *s)
+{
+	uint64_t read = s->read;
+
+	if (!d->copies) {
+		uint64_t now = load(&pool_chunk_at(d->pool, s->index)->read);
+
+		read = now > read ? now : read;
+	}
+	return read < s->position ? counter_count(d->counter, s->bytes + read, s->position - read)
+				  : 0;
+}
+
+void drain_drop_rest(struct drain *d)
+{
+	const struct drain_chunk *s = d->seen, *end = d->end;
+
+	if (!d->unwritten)
+		return;
+	if (d->copies) { /* the last one begun is the one that failed */
+		s += d->n_written - !!d->n_written;
+		end = d->seen + d->n_copied;
+	}
+	for (; s < end; s++)
+		d->dropped += count_events(d, s);
+	d->unwritten = 0;
+}
+
 static void end_pass(struct drain *d, int err)
 {
 	assert(d->at <= d->end);
@@ -385,9 +413,11 @@ static int report_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 {
 	struct output *o = &d->cpus[cpu];
 	uint64_t now_ns = clock_now_ns(&d->pool->clock), lost = drain_slot_lost(d, cpu);
-	struct ctf_packet p = {
-		.begin_ns = now_ns, .end_ns = now_ns, .discarded = lost, .cpu = cpu
-	};
+	struct ctf_packet p = { .begin_ns = now_ns,
+				.end_ns = now_ns,
+				.discarded = lost,
+				.cpu = cpu,
+				.is_report = true };
 	int err;
 
 	assert(cpu < d->pool->n_cpus);
@@ -422,7 +452,7 @@ int drain_finish(struct drain *d, struct diag *diag)
 
 uint64_t drain_lost_nowhere(struct drain *d)
 {
-	uint64_t lost = 0;
+	uint64_t lost = d->dropped;
 
 	for (uint32_t i = d->pool->n_cpus; i < d->pool->n_slots; i++)
 		lost += drain_slot_lost(d, i);
@@ -464,7 +494,7 @@ uint64_t drain_lost(const struct drain *d)
 
 	for (uint32_t i = 0; i < d->pool->n_slots; i++)
 		lost += load(&pool_slot(d->pool, i)->lost);
-	return lost;
+	return lost + d->dropped;
 }
 
 uint64_t drain_too_large(const struct drain *d)

@@ -157,6 +157,12 @@ void drain_each_copied(const struct drain *d,
 int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, struct diag *diag);
 /* drain_count_uncopied - after a failure: add the unwritten part of the copy to `unwritten`. */
 void drain_count_uncopied(struct drain *d);
+/*
+ * drain_drop_rest - give up the data that the last pass, or the copy, could not write: its events count as lost.
+ *
+ * For the end of a recording whose disk budget is used up.
+ */
+void drain_drop_rest(struct drain *d);
 
 /*
  * drain_finish - write last packets for losses that no packet reports yet.
@@ -166,7 +172,7 @@ void drain_count_uncopied(struct drain *d);
  * time.
  */
 int drain_finish(struct drain *d, struct diag *diag);
-/* The events refused to writers that did not know their CPU. */
+/* The events refused to writers that did not know their CPU, and those of drain_drop_rest. */
 uint64_t drain_lost_nowhere(struct drain *d);
 
 /* Begin of the oldest chunk; UINT64_MAX if there is none. */
@@ -176,7 +182,7 @@ uint64_t drain_oldest_ns(struct drain *d);
  * writer holds one.
  */
 uint64_t drain_held_ns(const struct drain *d);
-/* Events refused so far, over all slots. */
+/* Events refused so far, over all slots, and dropped. */
 uint64_t drain_lost(const struct drain *d);
 /* The part of them that was larger than a chunk. */
 uint64_t drain_too_large(const struct drain *d);

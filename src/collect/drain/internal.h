@@ -63,6 +63,7 @@ struct drain {
 	bool is_calm;	       /* the last scan found no closed chunk */
 	struct poll_interval poll_interval;
 	uint64_t unwritten; /* bytes that the last pass, or drain_count_uncopied, could not write */
+	uint64_t dropped;   /* events in them, once they are given up: drain_drop_rest */
 	char *copies;	    /* overwrite.c: copies of the first n_copied of `seen` */
 	uint32_t n_copied, n_written;
 };

@@ -274,20 +274,21 @@ static uint64_t count_stored(const struct text *t)
 	return n;
 }
 
-int procnames_write(struct procnames *n, struct ctf_writer *sink, uint64_t lost, uint64_t now_ns,
+int procnames_write(struct procnames *n, struct ctf_writer *sink, const struct procnames_report *r,
 		    struct diag *d)
 {
 	struct iovec body = { n->text.bytes, n->text.size };
 	struct ctf_packet p = { .n_events = count_stored(&n->text),
-				.begin_ns = n->text.size ? n->begin_ns : now_ns,
-				.end_ns = n->text.size ? n->end_ns : now_ns,
-				.discarded = lost,
+				.begin_ns = n->text.size ? n->begin_ns : r->now_ns,
+				.end_ns = n->text.size ? n->end_ns : r->now_ns,
+				.discarded = r->lost,
+				.is_report = r->is_last,
 				.cpu = ABI_CPU_UNKNOWN,
 				.n_body = n->text.size ? 1 : 0,
 				.body = &body };
 	int err;
 
-	if (!n->text.size && lost == n->lost)
+	if (!n->text.size && r->lost == n->lost)
 		return 0;
 	err = make_ready(n, sink, d);
 	if (err)
@@ -297,6 +298,6 @@ int procnames_write(struct procnames *n, struct ctf_writer *sink, uint64_t lost,
 	if (err)
 		return err;
 	n->text.size = 0;
-	n->lost = lost;
+	n->lost = r->lost;
 	return 0;
 }

@@ -64,11 +64,14 @@ bool procnames_many(const struct procnames *n);
  */
 void procnames_forget_dead(struct procnames *n, uint64_t oldest_ns);
 
-/*
- * procnames_write - write what is stored, and report @lost events in all as lost outside of any
- * stream.
- */
-int procnames_write(struct procnames *n, struct ctf_writer *sink, uint64_t lost, uint64_t now_ns,
+struct procnames_report {
+	uint64_t lost; /* events in all, outside of any stream */
+	uint64_t now_ns;
+	bool is_last; /* of this trace: it is written although events do not fit on the disk */
+};
+
+/* procnames_write - write what is stored, and the report. */
+int procnames_write(struct procnames *n, struct ctf_writer *sink, const struct procnames_report *r,
 		    struct diag *d);
 
 #endif

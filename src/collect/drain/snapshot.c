@@ -212,6 +212,9 @@ static int copy_all(struct snapshot_maker *s, const struct drain_limits *limits,
 	const struct streams_options o = { .clock_offset_ns = s->clock_offset_ns };
 	int err = files_open_application(&s->streams, s->session, s->path, 1, &o, d);
 
+	/* A directory that a client gives is at the client's expense. */
+	if (!err)
+		streams_limit(s->streams, NULL, s->directory < 0 ? s->disk : NULL);
 	if (!err)
 		err = streams_copy(s->streams, limits, &s->cut_ns, d);
 	if (!err && s->kernel)
@@ -245,7 +248,8 @@ static int open_kernel(struct snapshot_maker *s, struct diag *d)
 	if (!s->kernel)
 		return 0;
 	snprintf(path, sizeof path, "%s/kernel", s->path);
-	err = kernel_snapshot_open(s->kernel, path, s->from_ns, d);
+	err = kernel_snapshot_open(s->kernel, path, s->from_ns, s->directory < 0 ? s->disk : NULL,
+				   d);
 	s->is_kernel_open = !err;
 	return err;
 }

@@ -35,7 +35,8 @@ struct snapshot_maker {
 	/* Called with the directory, to add what other rooms keep of programs; or NULL. */
 	void (*keep)(void *arg, const char *path);
 	void *keep_arg;
-	const char *output; /* directory for snapshot-1, snapshot-2, ... */
+	const char *output;	  /* directory for snapshot-1, snapshot-2, ... */
+	struct disk_budget *disk; /* of those below `output`; borrowed */
 
 	/* The snapshot being written. */
 	struct streams *streams; /* NULL: none */

@@ -84,9 +84,10 @@ void streams_close(struct streams *s)
 	free(s);
 }
 
-void streams_limit(struct streams *s, struct quota *quota)
+void streams_limit(struct streams *s, struct quota *quota, struct disk_budget *disk)
 {
 	s->sink.quota = quota;
+	s->sink.disk = disk;
 }
 
 static bool is_flight_recorder(const struct streams *s, uint32_t i)
@@ -134,9 +135,13 @@ void streams_names(struct streams *s, const struct streams *other, uint64_t from
 	procnames_add_all(&s->procnames, &other->procnames, from_ns);
 }
 
-static int write_names(struct streams *s, uint64_t lost, struct diag *d)
+static int write_names(struct streams *s, uint64_t lost, bool is_last, struct diag *d)
 {
-	return procnames_write(&s->procnames, &s->sink, lost, clock_now_ns(s->clock), d);
+	const struct procnames_report r = { .lost = lost,
+					    .now_ns = clock_now_ns(s->clock),
+					    .is_last = is_last };
+
+	return procnames_write(&s->procnames, &s->sink, &r, d);
 }
 
 /*
@@ -145,7 +150,8 @@ static int write_names(struct streams *s, uint64_t lost, struct diag *d)
  */
 int streams_scan(struct streams *s, bool partial, struct diag *d)
 {
-	int err = streams_any_overwrite(s) ? 0 : write_names(s, s->procnames.lost, d), result;
+	int err = streams_any_overwrite(s) ? 0 : write_names(s, s->procnames.lost, false, d),
+	    result;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (is_flight_recorder(s, i))
@@ -264,7 +270,7 @@ int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_byt
 {
 	uint64_t until =
 		about_bytes < UINT64_MAX - s->sink.bytes ? s->sink.bytes + about_bytes : UINT64_MAX;
-	int more = write_names(s, s->procnames.lost, d);
+	int more = write_names(s, s->procnames.lost, false, d);
 
 	for (uint32_t i = 0; i < s->n && !more; i++)
 		if (is_flight_recorder(s, i))
@@ -292,7 +298,7 @@ int streams_finish_names(struct streams *s, uint64_t lost_outside, struct diag *
 
 	for (uint32_t i = 0; i < s->n; i++)
 		lost += drain_lost_nowhere(s->drains[i]);
-	return write_names(s, lost > s->lost_before ? lost - s->lost_before : 0, d);
+	return write_names(s, lost > s->lost_before ? lost - s->lost_before : 0, true, d);
 }
 
 int streams_finish_cpus(struct streams *s, struct diag *d)
@@ -338,6 +344,12 @@ uint64_t streams_unwritten(const struct streams *s)
 	for (uint32_t i = 0; i < s->n; i++)
 		bytes += s->drains[i]->unwritten;
 	return bytes;
+}
+
+void streams_drop_rest(struct streams *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		drain_drop_rest(s->drains[i]);
 }
 
 uint64_t streams_lost(const struct streams *s, uint32_t i)

@@ -42,8 +42,8 @@ struct streams_options {
 int streams_open(struct streams **s, const struct streams_options *o, struct diag *d);
 void streams_close(struct streams *s);
 
-/* streams_limit - write packets only while @quota, borrowed, has space. */
-void streams_limit(struct streams *s, struct quota *quota);
+/* streams_limit - write packets only while both, borrowed, have space.  NULL: no limit. */
+void streams_limit(struct streams *s, struct quota *quota, struct disk_budget *disk);
 
 /*
  * streams_process - record the name of a program that joins, before it can record: process @pid,
@@ -138,6 +138,8 @@ bool streams_any_overwrite(const struct streams *s);
 uint64_t streams_bytes(const struct streams *s);
 /* Bytes that the last pass, or streams_write_overwrite, found and failed to write. */
 uint64_t streams_unwritten(const struct streams *s);
+/* streams_drop_rest - give that up: its events count as lost (drain_drop_rest). */
+void streams_drop_rest(struct streams *s);
 /* Events refused so far by the pool of channel @i. */
 uint64_t streams_lost(const struct streams *s, uint32_t i);
 /* The part of them that was larger than a sub-buffer. */

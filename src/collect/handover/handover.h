@@ -51,6 +51,7 @@ struct handover {
 	uint32_t writing;	       /* the number of the one being written */
 	uint64_t trace_chunk_begin_ns; /* since the Epoch */
 	struct archiver_status archiver;
+	struct disk_budget disk; /* also the archiver's */
 };
 
 /*

@@ -14,6 +14,7 @@
 
 #include "abi/session.h"
 #include "base/diag.h"
+#include "disk/disk.h"
 #include "kernel/kernel.h"
 
 struct handover;
@@ -40,13 +41,21 @@ struct trace_chunks_options {
 	uint64_t keep_bytes, keep_ns; /* remove finished trace chunks beyond these limits, the
 				       * oldest first */
 	uint32_t keep_count;
-	bool remove_all;	   /* remove them as soon as possible */
+	bool remove_all; /* remove them as soon as possible */
+	/* of the whole recording, with or without trace chunks: disk/disk.h */
+	struct disk_size disk, disk_free;
 	int pack_level;		   /* compress finished trace chunks: 1 .. 19 */
 	bool sync_trace_chunks;	   /* sync finished trace chunks */
 	uint64_t sync_ns;	   /* sync the whole recording at this interval */
 	const uint32_t *n_arrived; /* trace chunks up to this number have been sent; NULL: none
 				    * are sent */
 };
+
+/* trace_chunks_are_removed - whether the user has said that old ones may go. */
+static inline bool trace_chunks_are_removed(const struct trace_chunks_options *o)
+{
+	return o->keep_bytes || o->keep_ns || o->keep_count;
+}
 
 /* Calls of functions of programs: collect/calls/calls.h.  Without patterns, none are recorded. */
 /* A USDT mark that programs record themselves. */
@@ -125,6 +134,9 @@ struct recorder_options {
 	struct calls_options calls;
 	struct quota *quota; /* packets are written only while it has space; borrowed; NULL: no
 			      * limit */
+	bool limits_disk;    /* by trace_chunks.disk and .disk_free, or their defaults */
+	struct disk_rule
+		disk; /* made of trace_chunks.disk by the recorder; tenants get it from it */
 
 	const struct recorder_sending *sends_tenants; /* each tenant's trace is sent by its own
 						       * sender; or NULL */
@@ -157,6 +169,7 @@ struct recorder_options {
 	 * next two.
 	 */
 	const struct tenant *tenant;
+	int directory; /* of a tenant's part; `path` is /proc/self/fd/<directory>, above 3 */
 	const struct recorder_clock *clock;   /* of the whole recording; NULL: our own */
 	const struct handover *main_handover; /* of the main collector, valid until on_ready:
 					     * collect/catch_up.h; NULL: this is the main

@@ -13,6 +13,7 @@
 
 #include "abi/session.h"
 #include "base/diag.h"
+#include "collect/options/disk_losses.h"
 #include "collect/options/losses.h"
 #include "collect/options/finding.h"
 
@@ -77,6 +78,7 @@ struct recorder_result {
 					  * chunks */
 	struct recorder_kept kept;	 /* of them */
 	struct archiver_status archiver; /* work done on them */
+	struct disk_losses disk;	 /* part of app_lost and kernel_lost */
 	struct diag trouble;		 /* the first problem during the recording, or "" */
 	struct stopping stopping;	 /* clients that requested the end: the caller answers
 					  * them */

@@ -78,6 +78,21 @@ static void add_findings(struct text *t, const struct findings *f)
 	text_fini(&lines);
 }
 
+/* "PART<tab>REASON<tab>EVENTS<tab>TRACE CHUNKS", one a line. */
+static void add_disk_losses(struct text *t, const struct disk_losses *l)
+{
+	struct text lines = { 0 };
+
+	for (uint32_t i = 0; i < l->n && i < DISK_LOSSES_MAX; i++)
+		text_addf(&lines, "%.63s\t%u\t%llu\t%u\n", l->at[i].of, l->at[i].reason,
+			  (unsigned long long)l->at[i].events, l->at[i].n_removed);
+	if (l->n && !lines.failed)
+		json_line_add_text(t, "disk_losses", lines.bytes);
+	if (l->more)
+		json_line_add_number(t, "disk_lost_more", l->more);
+	text_fini(&lines);
+}
+
 /* As -k takes them. */
 static void add_kernel_patterns(struct text *t, const struct kernel_options *k)
 {
@@ -141,6 +156,7 @@ static void add_result(struct text *t, const struct recorder_options *o,
 	add_text(t, "kernel_no_bpf", r->kernel_no_bpf.text);
 	add_text(t, "trouble", r->trouble.text);
 	add_findings(t, &r->findings);
+	add_disk_losses(t, &r->disk);
 	add_kernel_patterns(t, &o->kernel);
 }
 
@@ -196,6 +212,24 @@ static void read_findings(const struct json_line *l, struct findings *f)
 	}
 	if (json_line_number(l, "more_findings", &more))
 		f->more = (uint32_t)more;
+}
+
+static void read_disk_losses(const struct json_line *l, struct disk_losses *to)
+{
+	char text[DISK_LOSSES_MAX * 128], *rest = text, *line;
+	unsigned long long events;
+	struct disk_loss one;
+
+	read_text(l, "disk_losses", text, sizeof text);
+	while ((line = strsep(&rest, "\n")) && *line) {
+		const char *of = strsep(&line, "\t");
+
+		if (!line || sscanf(line, "%u %llu %u", &one.reason, &events, &one.n_removed) != 3)
+			break;
+		one.events = events;
+		disk_losses_add(to, of, &one);
+	}
+	json_line_number(l, "disk_lost_more", &to->more);
 }
 
 static void read_rooms(const struct json_line *l, struct losses *to)
@@ -255,5 +289,6 @@ void stopping_read(const struct json_line *l, struct stopped *s, struct recorder
 	read_text(l, "kernel_no_bpf", r->kernel_no_bpf.text, sizeof r->kernel_no_bpf.text);
 	read_text(l, "trouble", r->trouble.text, sizeof r->trouble.text);
 	read_findings(l, &r->findings);
+	read_disk_losses(l, &r->disk);
 	read_text(l, "kernel_patterns", s->kernel_patterns, sizeof s->kernel_patterns);
 }

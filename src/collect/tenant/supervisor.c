@@ -121,6 +121,9 @@ static void add_results(const struct tenant_supervisor *w, struct recorder_resul
 	r->programs += load(&from->programs);
 	r->tenants = load(&from->tenants);
 	r->refused = from->refused;
+	for (uint32_t i = 0; i < from->disk.n && i < DISK_LOSSES_MAX; i++)
+		disk_losses_add(&r->disk, from->disk.at[i].of, &from->disk.at[i]);
+	r->disk.more += from->disk.more;
 	if (r->trouble.text[0])
 		return;
 	if (load_acquire(&from->has_trouble))

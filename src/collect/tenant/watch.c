@@ -83,6 +83,18 @@ static void note_first_trouble(struct watch *all, const struct tenant *t, const 
 	store_release(&r->has_trouble, 1);
 }
 
+/* Names the tenant, whatever its collector wrote. */
+static void take_disk_losses(struct watch *all, const struct tenant *t,
+			     const struct disk_losses *from)
+{
+	char label[TENANT_LABEL_BYTES];
+
+	tenant_label(t, label);
+	for (uint32_t i = 0; i < from->n && i < DISK_LOSSES_MAX; i++)
+		disk_losses_add(&all->w->results->disk, label, &from->at[i]);
+	all->w->results->disk.more += from->more;
+}
+
 /* Adds the results of a collector after all its processes have ended. */
 static void take_results(struct watch *all, struct tenant_collector *w)
 {
@@ -99,6 +111,7 @@ static void take_results(struct watch *all, struct tenant_collector *w)
 	fetch_add(&to->trace_chunks, load(&from->trace_chunks));
 	fetch_add(&to->app_lost, load(&from->app_lost));
 	fetch_add(&to->app_unwritten, load(&from->app_unwritten));
+	take_disk_losses(all, &w->tenant, &from->disk);
 	to->programs += programs;
 	to->tenants += programs > 0;
 	from->trouble.text[sizeof from->trouble.text - 1] = 0;

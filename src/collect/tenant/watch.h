@@ -25,6 +25,7 @@ enum { TENANT_WATCH_GO = 'g', TENANT_WATCH_STOP = 's' }; /* orders, one byte eac
 struct tenant_supervisor_results {
 	uint64_t app_events, app_bytes, app_lost, app_unwritten;
 	struct recorder_kept kept;
+	struct disk_losses disk; /* complete when has_ended */
 	uint32_t programs, tenants, trace_chunks;
 	uint32_t has_ended;   /* the tenant supervisor ended normally */
 	uint32_t has_trouble; /* `trouble` holds the first problem */

@@ -133,6 +133,7 @@ int tenant_worker_record(struct tenant_worker *p)
 	p->results->app_unwritten = result.app_unwritten;
 	p->results->programs = result.programs;
 	p->results->trouble = err ? d : result.trouble;
+	p->results->disk = result.disk;
 	store_release(&p->results->has_ended, 1);
 	return err ? 1 : 0;
 }

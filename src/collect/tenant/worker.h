@@ -24,6 +24,7 @@ enum { TENANTS_MAX = 512 };
 struct tenant_worker_results {
 	uint64_t app_events, app_bytes, app_lost, app_unwritten;
 	struct recorder_kept kept;
+	struct disk_losses disk;
 	uint32_t programs, trace_chunks;
 	uint32_t has_ended; /* ended normally */
 	struct diag trouble;

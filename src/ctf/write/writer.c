@@ -173,14 +173,25 @@ void ctf_writer_close(struct ctf_writer *s)
 	s->dir = s->index_dir = s->metadata = -1;
 }
 
+static int refuse(const struct ctf_writer *s, const char *name, struct diag *d)
+{
+	return diag_fail(d, -EDQUOT, "%s/%s: the %s is reached", s->path, name,
+			 disk_reason_text(s->disk->reason));
+}
+
 int ctf_writer_describe(struct ctf_writer *s, const char *tsdl, size_t size, struct diag *d)
 {
 	off_t before = lseek(s->metadata, 0, SEEK_END);
-	int err = io_write(s->metadata, tsdl, size);
+	uint64_t blocks = disk_blocks(before > 0 ? (uint64_t)before : 0, size);
+	int err;
 
 	assert(!size || tsdl[size - 1] == '\n'); /* whole blocks: (3) */
+	if (!disk_take(s->disk, s->dir, blocks, false))
+		return refuse(s, "metadata", d);
+	err = io_write(s->metadata, tsdl, size);
 	if (!err)
 		return 0;
+	disk_untake(s->disk, blocks);
 	/* If cutting back fails too, the last block stays incomplete, and readers report it. */
 	if (before >= 0)
 		(void)!ftruncate(s->metadata, before);
@@ -219,11 +230,16 @@ int ctf_stream_open(struct ctf_stream *st, struct ctf_writer *s, const char *nam
 		undo_stream(st, index);
 		return err;
 	}
+	if (!disk_take(s->disk, s->dir, disk_blocks(0, sizeof h), true)) {
+		undo_stream(st, index);
+		return refuse(s, name, d);
+	}
 	err = io_write(st->index, &h, sizeof h);
 	if (err) {
 		undo_stream(st, index);
 		return diag_fail(d, err, "%s/index/%s: %s", s->path, index, strerror(-err));
 	}
+	st->n_index = sizeof h;
 	s->n_streams++;
 	return 0;
 }
@@ -253,6 +269,7 @@ static int append_index(struct ctf_stream *st, const struct abi_ctf_packet *h)
 	off_t before = lseek(st->index, 0, SEEK_CUR);
 	int err = io_write(st->index, &e, sizeof e);
 
+	st->n_index += err ? 0 : sizeof e;
 	if (err && before >= 0) {
 		(void)!ftruncate(st->index, before);
 		lseek(st->index, before, SEEK_SET);
@@ -273,23 +290,29 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 		.cpu = p->cpu,
 	};
 	struct iovec v[BODY_MAX + 1];
-	uint64_t size = sizeof h;
+	struct ctf_writer *s = st->writer;
+	uint64_t size = sizeof h, blocks;
 	int err;
 
 	assert(st->fd >= 0 && st->index >= 0 && p->n_body >= 0);
 	if (p->n_body > BODY_MAX)
 		return diag_fail(d, -E2BIG, "%s: a packet in %d pieces", st->name, p->n_body);
-	memcpy(h.uuid, st->writer->uuid, sizeof h.uuid);
+	memcpy(h.uuid, s->uuid, sizeof h.uuid);
 	v[0] = (struct iovec){ &h, sizeof h };
 	for (int i = 0; i < p->n_body; i++) {
 		v[i + 1] = p->body[i];
 		size += p->body[i].iov_len;
 	}
 	h.content_bits = h.packet_bits = size * 8;
-	if (!quota_take(st->writer->quota, size))
-		return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", st->writer->path,
-				 st->name);
-	ctf_ledger_begin(st->writer->ledger, p->n_events, size);
+	blocks = disk_blocks(st->offset, size) +
+		 disk_blocks(st->n_index, sizeof(struct abi_ctf_index_entry));
+	if (!disk_take(s->disk, s->dir, blocks, p->is_report))
+		return refuse(s, st->name, d);
+	if (!quota_take(s->quota, size)) {
+		disk_untake(s->disk, blocks);
+		return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", s->path, st->name);
+	}
+	ctf_ledger_begin(s->ledger, p->n_events, size);
 	err = io_writev(st->fd, v, p->n_body + 1);
 	if (!err)
 		err = append_index(st, &h);
@@ -297,14 +320,15 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 		/* If cutting back fails too, readers stop before the incomplete packet. */
 		(void)!ftruncate(st->fd, (off_t)st->offset);
 		lseek(st->fd, (off_t)st->offset, SEEK_SET);
-		quota_wrote(st->writer->quota, size);
-		ctf_ledger_begin(st->writer->ledger, 0, 0);
-		return diag_fail(d, err, "%s/%s: %s", st->writer->path, st->name, strerror(-err));
+		quota_wrote(s->quota, size);
+		disk_untake(s->disk, blocks);
+		ctf_ledger_begin(s->ledger, 0, 0);
+		return diag_fail(d, err, "%s/%s: %s", s->path, st->name, strerror(-err));
 	}
-	quota_wrote(st->writer->quota, 0);
-	ctf_ledger_end(st->writer->ledger);
+	quota_wrote(s->quota, 0);
+	ctf_ledger_end(s->ledger);
 	st->offset += size;
 	st->sequence = p->sequence + 1;
-	st->writer->bytes += size;
+	s->bytes += size;
 	return 0;
 }

@@ -15,12 +15,14 @@
 #ifndef CTF_WRITE_WRITER_H
 #define CTF_WRITE_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
 #include "abi/clock.h"
 #include "base/diag.h"
+#include "disk/disk.h"
 #include "base/quota.h"
 #include "ctf/write/ledger.h"
 
@@ -32,6 +34,7 @@ struct ctf_writer {
 	uint32_t n_streams;
 	uint64_t bytes;		   /* written to all streams */
 	struct quota *quota;	   /* of packets; NULL: none */
+	struct disk_budget *disk;  /* of packets and descriptions; lent; NULL: no limit */
 	struct ctf_ledger *ledger; /* enters each packet; lent; NULL: none */
 	char path[512];
 };
@@ -43,6 +46,7 @@ struct ctf_stream {
 	uint64_t instance;
 	uint32_t class_id; /* of its stream class; 0 unless set after ctf_stream_open() */
 	uint64_t offset;   /* bytes in the file */
+	uint64_t n_index;  /* bytes in its index */
 	uint64_t sequence; /* of the next packet */
 	char name[64];
 };
@@ -79,6 +83,7 @@ struct ctf_packet {
 	uint64_t discarded; /* cumulative for the stream */
 	uint64_t sequence;  /* of the stream; gaps are lost packets */
 	uint64_t n_events;  /* for the ledger */
+	bool is_report;	    /* of losses: it is written although events do not fit on the disk */
 	uint32_t cpu;	    /* ABI_CPU_UNKNOWN if not known */
 	int n_body;
 	struct iovec *body;
@@ -90,7 +95,7 @@ void ctf_stream_close(struct ctf_stream *st);
 
 /* ctf_stream_append - write one packet, then its index entry.  On error (disk full) the file is
  * cut back to whole packets.  Returns 0 or -errno; -ENOSPC also if the quota of the writer is
- * used up. */
+ * used up, -EDQUOT if its disk budget is. */
 int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d);
 
 #endif

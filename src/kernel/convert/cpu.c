@@ -115,6 +115,7 @@ int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k,
 		.n_events = packet->n_events,
 		.cpu = (uint32_t)c->number,
 		.n_body = packet->size ? 1 : 0,
+		.is_report = !packet->size,
 		.body = &body,
 	};
 	int err = kernel_drain_describe(k, d);

@@ -8,6 +8,7 @@
 
 #include "net/relay/receiver.h"
 #include "net/relay/relay.h"
+#include "net/relay/shares.h"
 #include "net/relay/forwarder.h"
 
 enum { RELAY_LISTENERS = 8 };
@@ -28,6 +29,8 @@ struct relay {
 	struct relay_options o;
 	struct tls_context *keys;
 	int output, epoll, signals;
+	int spare; /* io_turn_away() */
+	struct shares shares;
 	int listeners[RELAY_LISTENERS];
 	int n_listeners;
 	struct relay_client *clients;

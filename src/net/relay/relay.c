@@ -120,7 +120,8 @@ static void on_listen(struct relay *r, int listener)
 
 		if (fd < 0)
 			return;
-		accept_client(r, fd, &a, size);
+		else
+			accept_client(r, fd, &a, size);
 	}
 }
 
@@ -148,6 +149,17 @@ static void take_over(struct relay *r, struct relay_client *c)
 static void process(struct relay *r, struct relay_client *c, size_t n)
 {
 	enum receiver_event e;
+/* @path: HOST/RECORDING. */
+static struct share *find_share(struct relay *r, const char *path)
+{
+	char host[PATH_MAX];
+
+	if (snprintf(host, sizeof host, "%s/%.*s", r->o.output, (int)strcspn(path, "/"), path) >=
+	    (int)sizeof host)
+		return NULL;
+	return shares_of(&r->shares, host);
+}
+
 
 	while ((e = receiver_process(&c->receiver, n)) != RECEIVER_NOTHING) {
 		if (e == RECEIVER_FOLLOWER)
@@ -163,6 +175,7 @@ static int read_some(struct relay *r, struct relay_client *c, struct diag *d)
 	size_t room;
 	uint8_t *to = receiver_room(&c->receiver, &room);
 	long n;
+	c->receiver.store.share = find_share(r, c->receiver.store.path);
 
 	c->is_buffered = false;
 	if (!room)
@@ -412,7 +425,8 @@ static int make_slots(struct relay *r, struct diag *d)
 		return diag_fail(d, -ENOMEM, "no memory for %u senders", r->n_slots);
 	for (uint32_t i = 0; i < r->n_slots; i++)
 		r->clients[i].tls.fd = -1;
-	return 0;
+	r->shares.rule.shares = !r->o.disk.is_given;
+	return disk_rule_begin(&r->shares.rule, r->o.output, &r->o.disk, &r->o.disk_free, d);
 }
 
 int relay_open(struct relay **out, const struct relay_options *o, struct diag *d)
@@ -486,3 +500,4 @@ void relay_close(struct relay *r)
 	free(r->clients);
 	free(r);
 }
+	shares_fini(&r->shares);

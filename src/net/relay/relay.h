@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "disk/disk.h"
 #include "net/endpoint.h"
 #include "net/tls.h"
 
@@ -29,8 +30,9 @@ struct relay_options {
 	const char *output;	/* directory of all recordings; created if missing */
 	struct endpoint listen; /* host "": all addresses, or 127.0.0.1 with is_plain */
 	struct tls_keys keys;
-	uint64_t most_bytes;   /* of one recording; 0: no limit */
-	bool allows_followers; /* a peer with the key may also follow what is received */
+	uint64_t most_bytes;		  /* of one recording; 0: no limit */
+	struct disk_size disk, disk_free; /* of each host; of the file system */
+	bool allows_followers;		  /* a peer with the key may also follow what is received */
 	/* Called for each event: @name is a recording below the output, or an address; @text is
 	 * the reason, or the recording that is followed. */
 	void (*on_event)(void *context, enum relay_event what, const char *name, const char *text);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "net/relay/shares.h"
 
 enum { SAME_NAME_MAX = 1000 }; /* of one host, session and second */
 enum { DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -302,6 +303,10 @@ long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8
 		err = ftruncate(s->fd, (off_t)offset) ? diag_errno(d, "%s", f->name) : 0;
 	if (!err)
 		f->size = offset;
+	if (!err && !share_take(s->share, s->fd, disk_blocks(f->size, n)))
+		err = diag_fail(d, -EDQUOT, "%s: the %s of this host at the relay is reached",
+				f->name,
+				disk_reason_text((enum disk_reason)s->share->budget.reason));
 	while (!err && done < n) {
 		ssize_t w = write(s->fd, bytes + done, n - done);
 

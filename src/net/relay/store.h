@@ -33,6 +33,7 @@ struct store {
 	struct store_file *files;
 	uint32_t n_files;
 	uint64_t bytes, most_bytes; /* 0: no limit */
+	struct share *share;	    /* of its host; lent; NULL: no limit */
 	int fd;			    /* of the file that was written last */
 	uint32_t fd_number;
 	uint32_t n_removed; /* trace chunks up to this number were removed here */
@@ -56,7 +57,8 @@ int store_add(struct store *s, const char *name, struct diag *d);
  * store_append - append @n bytes to file @number, which must be @offset bytes long; in a copy it
  * may also be empty.
  *
- * Returns how many were written, fewer than @n if the disk is full (errno is ENOSPC or EDQUOT);
+ * Returns how many were written, fewer than @n if the disk is full or the host beyond its share (errno
+ * is ENOSPC or EDQUOT, and @d has the reason);
  * or -errno: -EPROTO if the offset differs, -EFBIG beyond the limit.
  */
 long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8_t *bytes,

@@ -74,7 +74,7 @@ def a_successor_waits_for_room():
         print("# no right to mount a small disk: not tried")
         return
     try:
-        c = collect(disk + "/trace", "-e", "counting:*", "-b", "1M")
+        c = collect(disk + "/trace", "-e", "counting:*", "-b", "1M", "--disk-free", "0")
         p = start_counting(program)
         time.sleep(0.1)
         with open(disk + "/filler", "wb", buffering=0) as f:

@@ -215,7 +215,7 @@ def full_disk(trace):
     """Whole packets or none; lost events are counted; it goes on when there is room."""
     saved = work + "/saved"
     os.mkdir(saved)
-    c = collect(trace, "-e", "counting:*", "--rotate", "300K", "-b", "1M")
+    c = collect(trace, "-e", "counting:*", "--rotate", "300K", "-b", "1M", "--disk-free", "0")
     p = start_counting(program)
     until(lambda: free_bytes(os.path.dirname(trace)) < 100000, "the disk fills")
     until(lambda: json.loads(cmd("status", "--json")[1])["sessions"][0]["lost"], "and the buffers")
