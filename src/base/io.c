@@ -83,6 +83,29 @@ void io_refuse_descriptors(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
 }
 
+int io_spare(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+bool io_turn_away(int *spare, int listener)
+{
+	int fd;
+
+	if (*spare >= 0)
+		close(*spare);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	*spare = io_spare();
+	return fd >= 0;
+}
+
+bool io_lacks_descriptors(int error)
+{
+	return error == EMFILE || error == ENFILE;
+}
+
 int io_make_dirs(const char *path)
 {
 	char p[PATH_MAX];

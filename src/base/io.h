@@ -3,6 +3,7 @@
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -34,6 +35,19 @@ ssize_t io_read_file(const char *path, char *text, size_t size);
  * read), and a dropped message closes its descriptors.  Call it before any peer connects.
  */
 void io_refuse_descriptors(int fd);
+
+/*
+ * io_spare - a descriptor that a server keeps for the moment in which it has no other; -1: none.
+ *
+ * Without descriptors a connection cannot be accepted, so it stays in the queue, and epoll reports it
+ * again and again.  io_turn_away gives the spare one up to accept and close the next connection of
+ * @listener: its peer gets an end instead of silence.  False: there was none.
+ *
+ * io_lacks_descriptors - whether an accept with this @error failed for that reason.
+ */
+int io_spare(void);
+bool io_turn_away(int *spare, int listener);
+bool io_lacks_descriptors(int error);
 
 /* io_make_dirs - make @path and its missing parents, mode 0777 less the umask.  0 or -errno. */
 int io_make_dirs(const char *path);

@@ -14,27 +14,50 @@
 #include "collect/session/session.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 #define CONNECTION_TIMEOUT_NS 1000000000u
+enum { FILES = 512 }; /* descriptors for other purposes, where there are many */
 
 /* Returns the oldest connection without unread data, which may be replaced; or -1. */
 static int find_silent(const struct session *s)
 {
 	struct pollfd p[SESSION_CONNECTIONS];
-	int found = -1;
+	int at[SESSION_CONNECTIONS], found = -1;
+	nfds_t n = 0;
 
+	/* Only those: poll(2) refuses more entries than a process may have descriptors. */
 	for (int i = 0; i < SESSION_CONNECTIONS; i++)
-		p[i] = (struct pollfd){ .fd = s->connections[i].fd, .events = POLLIN };
-	if (poll(p, SESSION_CONNECTIONS, 0) < 0)
+		if (s->connections[i].fd >= 0) {
+			at[n] = i;
+			p[n++] = (struct pollfd){ .fd = s->connections[i].fd, .events = POLLIN };
+		}
+	if (poll(p, n, 0) < 0)
 		return -1;
-	for (int i = 0; i < SESSION_CONNECTIONS; i++)
-		if (!p[i].revents &&
-		    (found < 0 || s->connections[i].since_ns < s->connections[found].since_ns))
-			found = i;
+	for (nfds_t k = 0; k < n; k++)
+		if (!p[k].revents &&
+		    (found < 0 || s->connections[at[k]].since_ns < s->connections[found].since_ns))
+			found = at[k];
 	return found;
+}
+
+/*
+ * Half of the descriptors of a process with few: streams need the other half.  Where there are many it
+ * is all slots.
+ */
+static int most_connections(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= SESSION_CONNECTIONS + FILES)
+		return SESSION_CONNECTIONS;
+	return files.rlim_cur > 2 ? (int)files.rlim_cur / 2 : 1;
 }
 
 /*
@@ -43,10 +66,14 @@ static int find_silent(const struct session *s)
  */
 static int find_connection(const struct session *s)
 {
-	for (int i = 0; i < SESSION_CONNECTIONS; i++)
-		if (s->connections[i].fd < 0)
-			return i;
-	return find_silent(s);
+	int most = most_connections(), n = 0, free_slot = -1;
+
+	for (int i = 0; i < SESSION_CONNECTIONS && n < most; i++) {
+		n += s->connections[i].fd >= 0;
+		if (s->connections[i].fd < 0 && free_slot < 0)
+			free_slot = i;
+	}
+	return free_slot >= 0 && n < most ? free_slot : find_silent(s);
 }
 
 static pid_t client_of(int fd)
@@ -55,6 +82,20 @@ static pid_t client_of(int fd)
 	socklen_t size = sizeof peer;
 
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ? 0 : peer.pid;
+}
+
+/*
+ * Without descriptors: a silent connection goes, or the ones that wait to be accepted; the driver calls
+ * again for the rest.
+ */
+static void make_room(struct session *s)
+{
+	int i = find_silent(s);
+
+	if (i >= 0)
+		session_close_connection(s, i);
+	else if (s->client_fd < 0 || !io_turn_away(&s->spare_fd, s->client_fd))
+		io_turn_away(&s->spare_fd, s->listen_fd);
 }
 
 int session_accept(struct session *s, uint64_t now_ns)
@@ -66,6 +107,8 @@ int session_accept(struct session *s, uint64_t now_ns)
 
 	if (fd < 0 && i >= 0)
 		fd = accept4(s->listen_fd, NULL, NULL, flags);
+	if (fd < 0 && i >= 0 && io_lacks_descriptors(errno))
+		make_room(s);
 	if (fd < 0)
 		return -1;
 	if (s->connections[i].fd >= 0)

@@ -359,6 +359,7 @@ static int take_name_and_slot(struct session *s, struct diag *d)
 
 	lock_directory(s->dir);
 	programs_sweep_sessions(s->dir);
+	s->spare_fd = io_spare();
 	err = listen_in(s->dir, s->file.name, s->tenant, &s->listen_fd, d);
 	if (!err)
 		err = session_slots_take(s->dir, &s->file, d);
@@ -462,6 +463,8 @@ void session_close(struct session *s)
 			close(s->connections[i].fd);
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
+	if (s->spare_fd >= 0)
+		close(s->spare_fd);
 	if (s->session_memory)
 		munmap(s->session_memory, s->memory_size);
 	if (s->memory_fd >= 0) {
@@ -472,7 +475,7 @@ void session_close(struct session *s)
 	}
 	if (s->dir >= 0)
 		close(s->dir);
-	s->listen_fd = s->memory_fd = s->dir = -1;
+	s->listen_fd = s->spare_fd = s->memory_fd = s->dir = -1;
 	s->session_memory = NULL;
 }
 

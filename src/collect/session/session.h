@@ -69,6 +69,7 @@ struct session {
 	const struct tenant *tenant;   /* borrowed; NULL: this user */
 	char asked_as[ABI_NAME_BYTES]; /* the name by which clients find it; differs from the
 					* session's name for a tenant */
+	int spare_fd;		       /* io_turn_away() */
 	int client_fd, client_dir;     /* of a tenant: socket and directory for requests, in our own
 					* runtime directory */
 	struct connection connections[SESSION_CONNECTIONS];
@@ -86,7 +87,7 @@ struct session {
 #define SESSION_NONE                                                                               \
 	{                                                                                          \
 		.memory_fd = -1, .listen_fd = -1, .dir = -1, .client_fd = -1, .client_dir = -1,    \
-		.connections = {                                                                   \
+		.spare_fd = -1, .connections = {                                                   \
 			[0 ... SESSION_CONNECTIONS - 1] = { .fd = -1 }                             \
 		}                                                                                  \
 	}

@@ -30,6 +30,7 @@ struct lease {
 struct broker_server {
 	int root; /* of tracefs */
 	int listener;
+	int spare; /* io_turn_away() */
 	struct lease leases[LEASES_MAX];
 };
 
@@ -45,6 +46,7 @@ int broker_server_open(struct broker_server **out, int listener, struct diag *d)
 	}
 	l->root = root;
 	l->listener = listener;
+	l->spare = io_spare();
 	io_refuse_descriptors(listener);
 	for (int i = 0; i < LEASES_MAX; i++)
 		l->leases[i] = (struct lease){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
@@ -75,6 +77,8 @@ static void accept_client(struct broker_server *l)
 	struct ucred peer;
 	socklen_t size = sizeof peer;
 
+	if (fd < 0 && io_lacks_descriptors(errno))
+		io_turn_away(&l->spare, l->listener);
 	if (fd < 0)
 		return;
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
@@ -223,5 +227,7 @@ void broker_server_close(struct broker_server *l)
 				close(l->leases[i].instance.dir);
 		}
 	close(l->root);
+	if (l->spare >= 0)
+		close(l->spare);
 	free(l);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/io.h"
 #include "net/lttng_live/protocol.h"
 
 enum { VIEWERS = 64, LISTENERS = 8, EVENTS = 16, READ_BYTES = 512, TURNS = 64 };
@@ -28,6 +29,7 @@ struct live_server {
 	int epoll;
 	int listeners[LISTENERS];
 	int n_listeners;
+	int spare; /* io_turn_away() */
 	struct viewer viewers[VIEWERS];
 	uint64_t n_late, n_refused;
 };
@@ -67,6 +69,8 @@ static void accept_viewer(struct live_server *s, int listener)
 	struct epoll_event e = { .events = EPOLLIN };
 	struct viewer *v;
 
+	if (fd < 0 && io_lacks_descriptors(errno))
+		io_turn_away(&s->spare, listener);
 	if (fd < 0)
 		return;
 	v = find_slot(s);
@@ -178,6 +182,7 @@ int live_open(struct live_server **out, const struct live_options *o, struct dia
 	if (!s)
 		return diag_fail(d, -ENOMEM, "no memory");
 	s->epoll = -1;
+	s->spare = io_spare();
 	s->from_begin = o->from_begin;
 	for (int i = 0; i < VIEWERS; i++)
 		s->viewers[i].fd = -1;
@@ -204,6 +209,8 @@ void live_close(struct live_server *s)
 		close(s->listeners[i]);
 	if (s->epoll >= 0)
 		close(s->epoll);
+	if (s->spare >= 0)
+		close(s->spare);
 	live_files_close(&s->files);
 	free(s);
 }

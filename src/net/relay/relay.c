@@ -25,6 +25,7 @@ enum {
 	ACCEPT_AT_ONCE = 64,
 	TICK_MS = 500,
 	SPARE_FILES = 64,
+	OWN_FILES = 12, /* standard ones, listeners, loop, output: where there are few */
 };
 #define HELLO_LIMIT_NS 10000000000ull	/* from connecting to MESSAGE_HELLO */
 #define SILENCE_LIMIT_NS 60000000000ull /* a sender sends its time every few seconds */
@@ -89,6 +90,27 @@ static void name_address(struct relay_client *c, const struct sockaddr_storage *
 		snprintf(c->from, sizeof c->from, "%s:%s", host, port);
 }
 
+/*
+ * Without descriptors: the client that has waited longest without a hello goes, else the connections
+ * that wait to be accepted.
+ */
+static void make_room(struct relay *r, int listener)
+{
+	struct relay_client *oldest = NULL;
+
+	for (uint32_t i = 0; i < r->n_slots; i++) {
+		struct relay_client *c = &r->clients[i];
+
+		if (c->tls.fd >= 0 && !c->is_welcome && !c->forwarder &&
+		    (!oldest || c->active_ns < oldest->active_ns))
+			oldest = c;
+	}
+	if (oldest)
+		relay_drop(r, oldest, "closed for lack of descriptors: it had sent no hello");
+	else
+		io_turn_away(&r->spare, listener);
+}
+
 static void accept_client(struct relay *r, int fd, const struct sockaddr_storage *a, socklen_t size)
 {
 	struct relay_client *c = find_slot(r);
@@ -118,11 +140,24 @@ static void on_listen(struct relay *r, int listener)
 		int fd = accept4(listener, (struct sockaddr *)&a, &size,
 				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
+		if (fd < 0 && io_lacks_descriptors(errno))
+			make_room(r, listener);
+		else if (fd < 0)
 			return;
 		else
 			accept_client(r, fd, &a, size);
 	}
+}
+
+/* @path: HOST/RECORDING. */
+static struct share *find_share(struct relay *r, const char *path)
+{
+	char host[PATH_MAX];
+
+	if (snprintf(host, sizeof host, "%s/%.*s", r->o.output, (int)strcspn(path, "/"), path) >=
+	    (int)sizeof host)
+		return NULL;
+	return shares_of(&r->shares, host);
 }
 
 /* One recording has one writer: the latest.  The earlier one has lost its link and not noticed. */
@@ -140,6 +175,7 @@ static void take_over(struct relay *r, struct relay_client *c)
 		}
 	}
 	c->is_welcome = true;
+	c->receiver.store.share = find_share(r, c->receiver.store.path);
 	relay_report(r, resumes || c->receiver.store.existed ? RELAY_RESUMES : RELAY_BEGINS,
 		     c->receiver.store.path, c->from);
 }
@@ -149,17 +185,6 @@ static void take_over(struct relay *r, struct relay_client *c)
 static void process(struct relay *r, struct relay_client *c, size_t n)
 {
 	enum receiver_event e;
-/* @path: HOST/RECORDING. */
-static struct share *find_share(struct relay *r, const char *path)
-{
-	char host[PATH_MAX];
-
-	if (snprintf(host, sizeof host, "%s/%.*s", r->o.output, (int)strcspn(path, "/"), path) >=
-	    (int)sizeof host)
-		return NULL;
-	return shares_of(&r->shares, host);
-}
-
 
 	while ((e = receiver_process(&c->receiver, n)) != RECEIVER_NOTHING) {
 		if (e == RECEIVER_FOLLOWER)
@@ -175,7 +200,6 @@ static int read_some(struct relay *r, struct relay_client *c, struct diag *d)
 	size_t room;
 	uint8_t *to = receiver_room(&c->receiver, &room);
 	long n;
-	c->receiver.store.share = find_share(r, c->receiver.store.path);
 
 	c->is_buffered = false;
 	if (!room)
@@ -404,7 +428,8 @@ static int open_output(struct relay *r, struct diag *d)
 	r->output = open(r->o.output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->output < 0 || faccessat(r->output, ".", W_OK, 0))
 		return diag_errno(d, "cannot write into %s", r->o.output);
-	return 0;
+	r->shares.rule.shares = !r->o.disk.is_given;
+	return disk_rule_begin(&r->shares.rule, r->o.output, &r->o.disk, &r->o.disk_free, d);
 }
 
 /* Each client needs three descriptors: its socket, its recording, the file that is written. */
@@ -416,17 +441,18 @@ static int make_slots(struct relay *r, struct diag *d)
 	most = (struct rlimit){ r->old_files.rlim_max, r->old_files.rlim_max };
 	setrlimit(RLIMIT_NOFILE, &most);
 	r->n_slots = CLIENTS_MAX;
-	if (most.rlim_cur < 3 * CLIENTS_MAX + SPARE_FILES)
-		r->n_slots = most.rlim_cur < 2 * SPARE_FILES
-				     ? SPARE_FILES / 3
-				     : (uint32_t)(most.rlim_cur - SPARE_FILES) / 3;
+	if (most.rlim_cur < 2 * SPARE_FILES)
+		r->n_slots = most.rlim_cur < OWN_FILES + 3
+				     ? 1
+				     : (uint32_t)(most.rlim_cur - OWN_FILES) / 3;
+	else if (most.rlim_cur < 3 * CLIENTS_MAX + SPARE_FILES)
+		r->n_slots = (uint32_t)(most.rlim_cur - SPARE_FILES) / 3;
 	r->clients = calloc(r->n_slots, sizeof *r->clients);
 	if (!r->clients)
 		return diag_fail(d, -ENOMEM, "no memory for %u senders", r->n_slots);
 	for (uint32_t i = 0; i < r->n_slots; i++)
 		r->clients[i].tls.fd = -1;
-	r->shares.rule.shares = !r->o.disk.is_given;
-	return disk_rule_begin(&r->shares.rule, r->o.output, &r->o.disk, &r->o.disk_free, d);
+	return 0;
 }
 
 int relay_open(struct relay **out, const struct relay_options *o, struct diag *d)
@@ -440,6 +466,7 @@ int relay_open(struct relay **out, const struct relay_options *o, struct diag *d
 		return diag_fail(d, -ENOMEM, "no memory");
 	r->o = *o;
 	r->output = r->epoll = r->signals = -1;
+	r->spare = io_spare();
 	sigaction(SIGPIPE, &ignore, &r->old_pipe);
 	sigaction(SIGXFSZ, &ignore, &r->old_file_size);
 	if (o->keys.is_plain && !*o->listen.host)
@@ -489,6 +516,8 @@ void relay_close(struct relay *r)
 		close(r->output);
 	if (r->epoll >= 0)
 		close(r->epoll);
+	if (r->spare >= 0)
+		close(r->spare);
 	if (r->signals >= 0)
 		close(r->signals);
 	tls_context_close(r->keys);
@@ -497,7 +526,7 @@ void relay_close(struct relay *r)
 	setrlimit(RLIMIT_NOFILE, &r->old_files);
 	sigaction(SIGPIPE, &r->old_pipe, NULL);
 	sigaction(SIGXFSZ, &r->old_file_size, NULL);
+	shares_fini(&r->shares);
 	free(r->clients);
 	free(r);
 }
-	shares_fini(&r->shares);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/io.h"
 #include "ui/server/head.h"
 #include "ui/server/internal.h"
 
@@ -42,7 +43,7 @@ int door_open(struct ui_server *s, struct diag *d)
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	s->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	s->spare = io_spare();
 	if (s->epoll < 0 || s->stop_event < 0 || s->spare < 0)
 		return diag_errno(d, "cannot wait for connections");
 	err = watch(s, s->stop_event, 0, EPOLLIN);
@@ -136,18 +137,6 @@ static void take_in(struct ui_server *s, int fd)
 		hand_on(s, fd, life);
 }
 
-/* Without descriptors the connection would wait, and epoll report it, forever. */
-static void turn_away(struct ui_server *s, int listener)
-{
-	int fd;
-
-	close(s->spare);
-	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	s->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
 static void accept_some(struct ui_server *s, int listener)
 {
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
@@ -155,8 +144,8 @@ static void accept_some(struct ui_server *s, int listener)
 
 		if (fd >= 0)
 			take_in(s, fd);
-		else if (errno == EMFILE || errno == ENFILE)
-			turn_away(s, listener);
+		else if (io_lacks_descriptors(errno))
+			io_turn_away(&s->spare, listener);
 		else if (errno != ECONNABORTED && errno != EINTR)
 			return;
 	}
