@@ -134,6 +134,13 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return 0;
 }
 
+bool io_exists(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st);
+}
+
 void io_remove_tree(const char *path)
 {
 	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);

@@ -52,6 +52,14 @@ bool io_lacks_descriptors(int error);
 /* io_make_dirs - make @path and its missing parents, mode 0777 less the umask.  0 or -errno. */
 int io_make_dirs(const char *path);
 
+/*
+ * io_exists - whether @path exists, as far as this process may see.
+ *
+ * By the file system ids, as all other accesses; access(2) takes the real ones, which a tenant's
+ * collector does not have (docs/design/tenants.md).
+ */
+bool io_exists(const char *path);
+
 /* io_remove_tree - remove @path and all below it, as far as possible.  It does not follow links. */
 void io_remove_tree(const char *path);
 

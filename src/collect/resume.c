@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "abi/ctf.h"
+#include "base/io.h"
 #include "collect/drain/drain.h"
 #include "collect/drain/files.h"
 #include "collect/drain/procnames.h"
@@ -234,7 +235,7 @@ static int recover_trace_chunk(struct recovering *g, const char *path, uint64_t 
 	    applications, kernel;
 
 	assert(g->number > 0);
-	if (err || access(trace_chunk, F_OK))
+	if (err || !io_exists(trace_chunk))
 		return err;
 	applications = recover_applications(g, trace_chunk, 1, d);
 	kernel = applications < 0 ? applications : recover_kernel(g, trace_chunk, 1, d);

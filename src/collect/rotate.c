@@ -110,7 +110,7 @@ static void keep_calls_of_killed(struct collector *c)
 
 	if (!trace_chunks_path(place, sizeof place, c->output.recording, c->handover->writing,
 			       NULL) &&
-	    !access(place, F_OK) &&
+	    io_exists(place) &&
 	    !trace_chunks_is_finished(c->output.recording, c->handover->writing))
 		keep_calls(c, place);
 }

@@ -400,7 +400,7 @@ bool archiver_is_needed(const struct trace_chunks_options *o)
 int archiver_start(struct archiver *t, struct diag *d)
 {
 	const struct background_options o = {
-		.nice = 19, .is_silent = true, .run = run_archiver, .arg = t
+		.nice = 19, .kept = t->directory, .is_silent = true, .run = run_archiver, .arg = t
 	};
 	int err = background_start(&o, &t->pid, &t->wake);
 

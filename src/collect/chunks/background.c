@@ -17,7 +17,7 @@
 
 enum { CONTROL = 3 };
 
-static void close_inherited(int control, bool is_silent)
+static void close_inherited(int control, int kept, bool is_silent)
 {
 	int nothing = is_silent ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
 
@@ -25,12 +25,14 @@ static void close_inherited(int control, bool is_silent)
 		dup2(nothing, fd);
 	if (control != CONTROL && dup2(control, CONTROL) < 0)
 		_exit(1);
-	syscall(SYS_close_range, CONTROL + 1u, ~0u, 0u);
+	if (kept > CONTROL + 1)
+		syscall(SYS_close_range, CONTROL + 1u, (unsigned)kept - 1, 0u);
+	syscall(SYS_close_range, kept > CONTROL ? (unsigned)kept + 1 : CONTROL + 1u, ~0u, 0u);
 }
 
 static _Noreturn void become_background(const struct background_options *o, int control)
 {
-	close_inherited(control, o->is_silent);
+	close_inherited(control, o->kept, o->is_silent);
 	setpriority(PRIO_PROCESS, 0, o->nice);
 	prctl(PR_SET_NAME, "duet-tidy"); /* the name seen in ps; it differs from the parent's */
 	o->run(o->arg, CONTROL);

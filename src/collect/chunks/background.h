@@ -15,8 +15,9 @@
 #include <sys/types.h>
 
 struct background_options {
-	int nice;			     /* as setpriority(2) takes it */
-	bool is_silent;			     /* its standard descriptors are /dev/null */
+	int kept;	/* a descriptor that the child keeps under its number; 0: none */
+	int nice;	/* as setpriority(2) takes it */
+	bool is_silent; /* its standard descriptors are /dev/null */
 	void (*run)(void *arg, int control); /* the child's work; @control: read end of the pipe */
 	void *arg;
 };

@@ -79,7 +79,7 @@ bool trace_chunks_is_finished(const char *path, uint32_t n)
 {
 	char file[PATH_MAX];
 
-	return name_inside(file, path, n, ".duet/finished") && !access(file, F_OK);
+	return name_inside(file, path, n, ".duet/finished") && io_exists(file);
 }
 
 /* ---------------------------------------------------------------- listing */

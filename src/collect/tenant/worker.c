@@ -10,6 +10,7 @@
 #include "collect/tenant/worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 #include "collect/tenant/sandbox.h"
 #include "collect/handover/handover.h"
 #include "net/send/public.h"
+
+enum { ABOVE_STANDARD = 8 }; /* descriptors that a forked child gives a meaning */
 
 bool tenant_worker_path(char path[PATH_MAX], const char *recording, const struct tenant *t)
 {
@@ -96,7 +99,10 @@ static int run_recorder(struct tenant_worker *p, struct sender *s, struct record
 	struct recorder_options o = *p->o;
 	char path[64];
 
-	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
+	o.directory = fcntl(p->directory, F_DUPFD_CLOEXEC, ABOVE_STANDARD);
+	if (o.directory < 0)
+		return diag_errno(d, "no descriptor for a collector");
+	snprintf(path, sizeof path, "/proc/self/fd/%d", o.directory);
 	o.path = path;
 	o.sent = s;
 	o.quota = s ? &s->status->quota : NULL;
@@ -127,13 +133,13 @@ int tenant_worker_record(struct tenant_worker *p)
 		result.trouble = unsent;
 	p->results->app_events = result.app_events;
 	p->results->kept = result.kept;
+	p->results->disk = result.disk;
 	p->results->trace_chunks = result.trace_chunks;
 	p->results->app_bytes = result.app_bytes;
 	p->results->app_lost = result.app_lost;
 	p->results->app_unwritten = result.app_unwritten;
 	p->results->programs = result.programs;
 	p->results->trouble = err ? d : result.trouble;
-	p->results->disk = result.disk;
 	store_release(&p->results->has_ended, 1);
 	return err ? 1 : 0;
 }

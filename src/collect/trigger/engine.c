@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/atomic.h"
 
 /*
@@ -74,7 +75,7 @@ static int prepare(struct armed *a, const char *text, struct diag *d)
 	if (!err && ((t->kind == TRIGGER_RATE && !a->times) || (is_pair(t) && !a->pairs)))
 		err = diag_fail(d, -ENOMEM, "no memory for a trigger");
 	if (!err && t->kind == TRIGGER_FILE)
-		a->did_exist = !access(t->path, F_OK);
+		a->did_exist = io_exists(t->path);
 	return err;
 }
 
@@ -480,7 +481,7 @@ static void check_file(struct triggers *t, int slot, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
 	const struct trigger_facts f = { .time_ns = now_ns };
-	bool exists = !access(a->trigger.path, F_OK);
+	bool exists = io_exists(a->trigger.path);
 
 	if (exists && !a->did_exist)
 		fire(t, slot, &f, now_ns);
