@@ -264,6 +264,7 @@ int collector_open(struct collector *c, struct diag *d)
 		return err;
 	if (calls_wanted(&o->calls))
 		err = calls_open(&c->calls, &c->session, o, d);
+	c->calls.disk = &c->handover->disk;
 	if (err)
 		return err;
 	if (!o->tenant)
@@ -340,9 +341,9 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 	int err;
 
 	assert(c->session.listen_fd >= 0);
-	/* From here on programs request the session memory and do not wait long for it. */
 	collector_count_disk(c, true); /* before the first packet */
 	err = start_kernel(c, command, d);
+	/* From here on programs request the session memory and do not wait long for it. */
 	if (!err)
 		err = session_publish(c->session.dir, &c->session.file, d);
 	if (!err && !c->handover->triggers.is_paused)
@@ -429,8 +430,8 @@ int collector_resume(struct collector *c, struct diag *d)
 	if (!err)
 		err = open_streams(c, incarnation, d);
 	if (!err)
-	if (!err)
 		collector_count_disk(c, true); /* a predecessor's count may be wrong */
+	if (!err)
 		collector_note_programs(c);
 	if (!err)
 		err = trigger_watch_resume(&c->triggers, d);

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "disk/disk.h"
 #include "collect/options/options.h"
 #include "collect/session/session.h"
 
@@ -48,6 +49,11 @@ struct calls {
 	int planner; /* socket; -1: none */
 	pid_t planner_pid;
 	uint64_t planner_begin_ns; /* a planner that dies at once is not replaced at once */
+	struct disk_budget *disk;  /* of the copies; borrowed; NULL: no limit */
+	struct calls_copy {	   /* one that the last pass could not finish: keep.c */
+		char name[80];	   /* of the calls file; "": none */
+		uint64_t ino, at;  /* how far it is copied */
+	} copy;
 };
 
 #define CALLS_NONE ((struct calls){ .plans = -1, .planner = -1 })

@@ -18,74 +18,101 @@
 #include "collect/session/slots.h"
 
 #define MOST_DATA (1ull << 30) /* of one file, without its holes */
+/*
+ * Of all files in one call, so that programs with large files do not stall the collector.  Those of
+ * programs that have ended go on in the next pass, a second later; the others are not copied.
+ */
+#define MOST_OF_ENDED (16ull << 20)
+#define MOST_OF_ALL (256ull << 20)
 #define FLUSH_NS 10000000u
 enum { BUFFER_BYTES = 64 << 10, FLUSH_TRY_US = 500 };
 
 /* ---------------------------------------------------------------- copying */
 
 struct keeping {
-	const struct calls *c;
+	struct calls *c;
+	uint64_t left; /* bytes that this call may still copy */
 	enum calls_which which;
 	const char *path;
 	int to; /* DIR/.duet/calls; -1: not needed yet */
 	int n, err;
 };
 
-/* Copies [at, end), which is data. */
-static int copy_part(int from, int to, uint64_t at, uint64_t end)
+/* Copies [*at, end), which is data.  -EAGAIN: the rest is for the next pass. */
+static int copy_part(struct keeping *k, int from, int to, uint64_t *at, uint64_t end)
 {
 	char bytes[BUFFER_BYTES];
 
-	while (at < end) {
-		size_t most = end - at < sizeof bytes ? (size_t)(end - at) : sizeof bytes;
-		ssize_t n = pread(from, bytes, most, (off_t)at);
+	while (*at < end) {
+		size_t most = end - *at < sizeof bytes ? (size_t)(end - *at) : sizeof bytes;
+		ssize_t n;
 
+		if (!k->left)
+			return -EAGAIN;
+		most = most < k->left ? most : (size_t)k->left;
+		n = pread(from, bytes, most, (off_t)*at);
 		if (n <= 0)
 			return n ? -errno : 0; /* truncated meanwhile */
-		if (lseek(to, (off_t)at, SEEK_SET) < 0)
+		if (!disk_take(k->c->disk, to, disk_blocks(*at, (uint64_t)n), false))
+			return -EDQUOT;
+		if (lseek(to, (off_t)*at, SEEK_SET) < 0)
 			return -errno;
 		if (io_write(to, bytes, (size_t)n))
 			return -EIO;
-		at += (uint64_t)n;
+		*at += (uint64_t)n;
+		k->left -= (uint64_t)n;
 	}
 	return 0;
 }
 
-static int copy_data(int from, int to, uint64_t size)
+static int copy_data(struct keeping *k, int from, int to, uint64_t *at, uint64_t size)
 {
-	uint64_t at = 0, copied = 0;
+	uint64_t copied = 0;
 	int err = 0;
 
-	while (at < size && !err && copied < MOST_DATA) {
-		off_t begin = lseek(from, (off_t)at, SEEK_DATA), end;
+	while (*at < size && !err && copied < MOST_DATA) {
+		off_t begin = lseek(from, (off_t)*at, SEEK_DATA), end;
 
 		if (begin < 0 || (uint64_t)begin >= size)
 			break; /* the rest is a hole */
 		end = lseek(from, begin, SEEK_HOLE);
 		if (end <= begin || (uint64_t)end > size)
 			end = (off_t)size;
-		err = copy_part(from, to, (uint64_t)begin, (uint64_t)end);
+		*at = (uint64_t)begin;
+		err = copy_part(k, from, to, at, (uint64_t)end);
 		copied += (uint64_t)(end - begin);
-		at = (uint64_t)end;
+		if (!err)
+			*at = (uint64_t)end;
 	}
 	return !err && ftruncate(to, (off_t)size) ? -errno : err;
 }
 
-/* Under a name that no sender takes, until it is complete. */
-static int copy_file(int from, uint64_t size, int to_dir, const char *name)
+/* Under a name that no sender takes, until it is complete.  @*at: how far an earlier pass came; it
+ * stays if the rest is for the next one, with -EAGAIN. */
+static int copy_file(struct keeping *k, int from, uint64_t *at, uint64_t size, int to_dir,
+		     const char *name)
 {
-	char fresh[CALLS_FILE_NAME_BYTES + 8];
+	char fresh[NAME_MAX + 26];
+	struct stat st;
 	int to, err;
 
 	snprintf(fresh, sizeof fresh, ".%s", name);
-	to = openat(to_dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+	to = openat(to_dir, fresh, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (to < 0)
 		return -errno;
-	err = copy_data(from, to, size);
+	if (fstat(to, &st) || (uint64_t)st.st_size != *at) /* begun in an earlier trace chunk */
+		*at = 0;
+	if (!*at && ftruncate(to, 0)) {
+		close(to);
+		return -errno;
+	}
+	err = copy_data(k, from, to, at, size);
 	close(to);
 	if (!err && renameat(to_dir, fresh, to_dir, name))
 		err = -errno;
-	if (err)
+	if (err == -EAGAIN && k->which == CALLS_ALL)
+		err = -EFBIG;
+	if (err && err != -EAGAIN)
 		unlinkat(to_dir, fresh, 0);
 	return err;
 }
@@ -147,13 +174,38 @@ static void remove_file(int dir, const struct calls_file *f)
 		unlinkat(dir, f->name, 0);
 }
 
+/* How far an earlier pass copied this file. */
+static uint64_t copied_before(const struct keeping *k, const struct calls_file *f)
+{
+	const struct calls_copy *c = &k->c->copy;
+	struct stat st;
+
+	return k->which == CALLS_ENDED && !strcmp(c->name, f->name) && !fstat(f->fd, &st) &&
+			       st.st_ino == c->ino
+		       ? c->at
+		       : 0;
+}
+
+static void note_copy(struct keeping *k, const struct calls_file *f, uint64_t at)
+{
+	struct calls_copy *c = &k->c->copy;
+	struct stat st;
+
+	*c = (struct calls_copy){ .at = at };
+	if (fstat(f->fd, &st))
+		return;
+	c->ino = st.st_ino;
+	snprintf(c->name, sizeof c->name, "%s", f->name);
+}
+
 static void keep_file(void *arg, const struct calls_file *f)
 {
 	struct keeping *k = arg;
 	char name[CALLS_FILE_NAME_BYTES];
+	uint64_t at;
 	int err;
 
-	if (f->is_used && k->which == CALLS_ENDED)
+	if (k->which == CALLS_ENDED && (f->is_used || !k->left))
 		return;
 	if (k->to < 0)
 		k->to = open_hidden(k->path, "calls");
@@ -162,13 +214,32 @@ static void keep_file(void *arg, const struct calls_file *f)
 		return;
 	}
 	name_copy(k->to, f, name);
-	err = copy_file(f->fd, used_size(f), k->to, name);
+	at = copied_before(k, f);
+	err = copy_file(k, f->fd, &at, used_size(f), k->to, name);
+	if (err == -EAGAIN) {
+		note_copy(k, f, at);
+		return;
+	}
 	if (err)
 		k->err = err; /* and it stays, to be copied later */
 	else
 		k->n++;
 	if (!err && !f->is_used)
 		remove_file(k->c->dir, f);
+}
+
+/* The file that the last pass began, before any other. */
+static void keep_begun(struct keeping *k)
+{
+	char name[CALLS_FILE_NAME_BYTES];
+	struct calls_file f;
+
+	snprintf(name, sizeof name, "%s", k->c->copy.name);
+	if (!*name || !calls_file_open(k->c->dir, name, &f))
+		return;
+	if (f.head.epoch == k->c->epoch)
+		keep_file(k, &f);
+	close(f.fd);
 }
 
 /* ---------------------------------------------------------------- plans */
@@ -185,9 +256,10 @@ static bool read_plan_head(int dir, const char *name, struct abi_plan *p)
 }
 
 /* A plan that the recording has is not copied again; a changed one gets its generation's name. */
-static int keep_plan(int from_dir, const char *name, int to_dir)
+static int keep_plan(struct keeping *k, int from_dir, const char *name, int to_dir)
 {
-	char copy[CALLS_FILE_NAME_BYTES + 24];
+	uint64_t at = 0;
+	char copy[NAME_MAX + 24];
 	struct abi_plan p, kept;
 	int from, err = 0;
 	struct stat st;
@@ -206,7 +278,8 @@ static int keep_plan(int from_dir, const char *name, int to_dir)
 	if (from < 0)
 		return 0; /* replaced; the next time has the new one */
 	if (!fstat(from, &st) && S_ISREG(st.st_mode) && st.st_size <= ABI_PLAN_MOST_BYTES)
-		err = copy_file(from, (uint64_t)st.st_size, to_dir, copy);
+		err = copy_file(k, from, &at, (uint64_t)st.st_size, to_dir, copy);
+	err = err == -EAGAIN ? 0 : err; /* the next pass begins with it */
 	close(from);
 	return err;
 }
@@ -236,8 +309,9 @@ static bool has_sites(int dir, const char *name)
 	       read_plan_head(dir, name, &p) && p.n_sites;
 }
 
-static int keep_plans(const struct calls *c, const char *path)
+static int keep_plans(struct keeping *k, const char *path)
 {
+	const struct calls *c = k->c;
 	DIR *list = calls_list_directory(c->plans);
 	int to = -1, err = 0, one;
 	struct dirent *e;
@@ -247,7 +321,7 @@ static int keep_plans(const struct calls *c, const char *path)
 			continue;
 		if (to < 0)
 			to = open_hidden(path, "plans");
-		one = to < 0 ? to : keep_plan(c->plans, e->d_name, to);
+		one = to < 0 ? to : keep_plan(k, c->plans, e->d_name, to);
 		err = one ? one : err;
 	}
 	if (list)
@@ -258,13 +332,16 @@ static int keep_plans(const struct calls *c, const char *path)
 }
 
 /* Plans first: a calls file is of no use without its plans. */
-int calls_keep(const struct calls *c, const char *path, enum calls_which which, struct diag *d)
+int calls_keep(struct calls *c, const char *path, enum calls_which which, struct diag *d)
 {
 	struct keeping k = { .c = c, .path = path, .which = which, .to = -1 };
 
 	if (c->plans < 0)
 		return 0;
-	k.err = keep_plans(c, path);
+	k.left = which == CALLS_ENDED ? MOST_OF_ENDED : MOST_OF_ALL;
+	k.err = keep_plans(&k, path);
+	if (which == CALLS_ENDED)
+		keep_begun(&k);
 	calls_files_each(c->dir, c->epoch, keep_file, &k);
 	if (k.to >= 0)
 		close(k.to);

@@ -27,9 +27,10 @@ enum calls_which {
  * calls_keep - copy calls files of the session, and the plans, below the directory @path.
  *
  * Does nothing if @c has no plans.  Returns the number of calls files, or -errno with the reason in
- * @d, which may be NULL; the other files are copied.
+ * @d, which may be NULL; the other files are copied.  One call copies a limited number of bytes.  With
+ * CALLS_ENDED the next one goes on, at that @path; with CALLS_ALL -EFBIG is the reason.
  */
-int calls_keep(const struct calls *c, const char *path, enum calls_which which, struct diag *d);
+int calls_keep(struct calls *c, const char *path, enum calls_which which, struct diag *d);
 
 /*
  * calls_ask_to_flush - ask the session's programs to write the batches they have begun as events.

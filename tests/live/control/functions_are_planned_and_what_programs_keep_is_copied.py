@@ -179,6 +179,27 @@ def calls_files_are_copied_when_a_program_ends_and_at_stop():
     os.unlink(lives.path)
 
 
+def a_large_calls_file_is_copied_in_parts():
+    """Each pass copies 16 MiB, so the collector answers in between."""
+    part, parts = 16 << 20, 2
+    trace = start("--graph", FILE + ":plan_*")
+    large = calls.CallsFile(runtime, "default", 903)
+    content = os.urandom(1 << 20) * (parts * 16 + 1)
+    os.pwrite(large.fd, content, calls.THREADS_AT)
+    small = calls.CallsFile(runtime, "default", 904)
+    large.die()
+    small.die()
+    hidden = "%s/.duet/calls/.%s" % (trace, large.name[6:])
+    until(lambda: abs(os.stat(hidden).st_blocks * 512 - part) < part // 16, "a pass copies one part")
+    is_(cmd("status")[0], 0, "status is answered")
+    until(lambda: copies(trace) == [large.name[6:], small.name[6:]], "the rest follows, and the other file")
+    with open("%s/.duet/calls/%s" % (trace, large.name[6:]), "rb") as f:
+        f.seek(calls.THREADS_AT)
+        ok(f.read(len(content)) == content, "the copy is whole")
+    is_([n for n in os.listdir(runtime) if n.startswith("calls-9")], [], "the files are removed")
+    stop()
+
+
 def hostile_calls_files_do_no_harm():
     trace = start("--graph", FILE + ":plan_*")
     number = os.stat("/proc/self").st_dev & 0x7fffffff
@@ -297,5 +318,5 @@ run_cases(a_pattern_that_cannot_match_is_refused_before_the_command_runs,
           a_command_and_its_libraries_are_planned_before_it_runs, programs_get_the_plans_they_ask_for,
           hostile_requests_are_refused, a_killed_planner_is_replaced, functions_change_while_programs_run,
           one_session_at_a_time_has_the_calls, calls_files_are_copied_when_a_program_ends_and_at_stop,
-          hostile_calls_files_do_no_harm, trace_chunks_and_snapshots_have_them_too,
+          a_large_calls_file_is_copied_in_parts, hostile_calls_files_do_no_harm, trace_chunks_and_snapshots_have_them_too,
           the_successor_of_a_killed_collector_goes_on, what_a_killed_session_left_is_removed, a_relay_has_the_same_files, a_session_without_functions_can_record_some_later)
