@@ -11,10 +11,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "collect/drain/files.h"
 #include "collect/chunks/chunks.h"
+#include "collect/drain/files.h"
 #include "collect/drain/interval.h"
 #include "collect/dispatch.h"
 #include "collect/rotate.h"
@@ -27,6 +28,8 @@ enum {
 	STALL_NS = 20000000, /* of a virtual CPU, between an event's clock and its commit */
 	MS = 1000000,
 	REAP_MOST = 64,	     /* programs checked each second; there may be thousands */
+	LEAST_ROOM = 16384,  /* bytes, for a control page */
+	WAKE_NS = 50000000,  /* between two wakes of the archiver for lack of disk */
 	SLICE_NS = 10000000, /* of a pass, before connections are served */
 };
 
@@ -36,9 +39,6 @@ void collector_note(struct collector *c, const struct diag *d)
 		c->result.trouble = *d;
 }
 
-void collector_record_clocks(struct collector *c, uint64_t written_ns)
-{
-	if (c->output.clock_file)
 void collector_note_write(struct collector *c, const struct diag *d)
 {
 	if (*d->text && !c->handover->disk.refused)
@@ -79,6 +79,9 @@ static void account_disk(struct collector *c)
 	}
 }
 
+void collector_record_clocks(struct collector *c, uint64_t written_ns)
+{
+	if (c->output.clock_file)
 		files_add_clock(c->output.clock_file, &c->session.clock, written_ns);
 	if (c->output.trace_chunk_clock)
 		files_add_clock(c->output.trace_chunk_clock, &c->session.clock, written_ns);
@@ -155,6 +158,25 @@ static bool looks_often(const struct collector *c)
 	       c->mappings.looked_ns < c->begin_ns + SECOND_NS;
 }
 
+/*
+ * A program that starts needs a file there, its control page.  Without room it runs unrecorded, and
+ * nobody can count what it does: so the state itself is reported.
+ */
+static void check_runtime_room(struct collector *c)
+{
+	struct statvfs v;
+	struct diag d = { "" };
+
+	if (fstatvfs(c->session.dir, &v) ||
+	    ((uint64_t)v.f_bavail * v.f_frsize >= LEAST_ROOM && (!v.f_files || v.f_favail)))
+		return;
+	diag_fail(
+		&d, -ENOSPC,
+		"the file system of the runtime directory (/dev/shm) was full: programs that "
+		"started then, and functions that ran then, are not recorded; remove files there");
+	collector_note(c, &d);
+}
+
 /* Runs once a second. */
 static void run_periodic_work(struct collector *c, uint64_t now_ns)
 {
@@ -168,6 +190,7 @@ static void run_periodic_work(struct collector *c, uint64_t now_ns)
 	keep_ended_calls(c);
 	archiver_poll(c->rotation.archiver);
 	check_session_slots(c);
+	check_runtime_room(c);
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program and no `duet stop` can find it any more */
 	c->pass.periodic_ns = now_ns;
@@ -247,6 +270,7 @@ static void continue_pass(struct collector *c)
 		run_periodic_work(c, p->begin_ns);
 	else if (looks_often(c) && p->begin_ns >= c->mappings.next_ns)
 		collector_look_at_mappings(c, p->begin_ns);
+	account_disk(c);
 	rotate_if_due(c);
 	c->schedule.pass_ms = next_pass_ms(c);
 }
@@ -270,7 +294,6 @@ static void begin_pass(struct collector *c)
 		p->written_ns = 0;
 	}
 	continue_pass(c);
-	account_disk(c);
 }
 
 void collector_pass(struct collector *c)
