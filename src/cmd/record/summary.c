@@ -69,19 +69,18 @@ static void print_disk_losses(const struct disk_losses *l)
 		const struct disk_loss *one = &l->at[i];
 		const char *reason = disk_reason_text((enum disk_reason)one->reason);
 
-		fprintf(stderr, "  disk          %.63s%s%s:", one->of, *one->of ? ": " : "",
-			reason);
+		print_err("  disk          %.63s%s%s:", one->of, *one->of ? ": " : "", reason);
 		if (one->events || !one->n_removed)
-			fprintf(stderr, " %llu event%s LOST", (unsigned long long)one->events,
-				plural(one->events));
+			print_err(" %llu event%s LOST", (unsigned long long)one->events,
+				  plural(one->events));
 		if (one->n_removed)
-			fprintf(stderr, "%s %u old piece%s removed", one->events ? "," : "",
-				one->n_removed, plural(one->n_removed));
-		fputc('\n', stderr);
+			print_err("%s %u old piece%s removed", one->events ? "," : "",
+				  one->n_removed, plural(one->n_removed));
+		print_err("\n");
 	}
 	if (l->more)
-		fprintf(stderr, "  disk          others: %llu events LOST\n",
-			(unsigned long long)l->more);
+		print_err("  disk          others: %llu events LOST\n",
+			  (unsigned long long)l->more);
 }
 
 static void print_app_lost(const struct recording_summary *a)
