@@ -121,6 +121,12 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 	for (int i = 0; n > 0 && i < THREAD_ROUNDS_MAX; i++)
 		n = add_threads(k, pid, &added);
 	pids_fini(&added);
+	if (n == -EPERM && k->instance.is_own_only)
+		return diag_fail(d, n,
+				 "pid %d is not lent: the lender of kernel tracing lends own "
+				 "processes that cannot become another user's\n  start it, or this "
+				 "recorder, by: setpriv --no-new-privs COMMAND",
+				 (int)pid);
 	if (n < 0)
 		return diag_fail(d, n, "cannot record the kernel side of pid %d: %s", (int)pid,
 				 strerror(-n));
@@ -168,18 +174,13 @@ int kernel_scan_cgroups(struct kernel *k, struct diag *d)
 	return 0;
 }
 
-/* An empty list means all threads. So the list gets a number that no thread has: thread numbers are
- * below 4 194 304, or below the limit of an older kernel. */
+/* An empty list means all threads. */
 static int follow_no_thread(struct kernel *k, struct diag *d)
 {
-	static const char *const numbers[] = { "500000000", "4194303", "32767" };
-	int err = -EINVAL;
+	int err = kernel_instance_follow_none(k->instance.dir);
 
-	for (size_t i = 0; err && i < sizeof numbers / sizeof *numbers; i++)
-		err = kernel_tracefs_write(k->instance.dir, "set_event_pid", numbers[i]);
-	for (size_t i = 0; !err && k->functions.is_on && i < sizeof numbers / sizeof *numbers; i++)
-		if (!kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", numbers[i]))
-			break;
+	if (!err && k->functions.is_on)
+		kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", "500000000");
 	return err ? diag_fail(d, err, "cannot follow a cgroup: %s", strerror(-err)) : 0;
 }
 

@@ -111,11 +111,15 @@ static bool is_tracing(const struct kernel *k)
  * predecessor may have changed it. */
 static int switch_tracing(struct kernel *k, bool on, struct diag *d)
 {
+	int err;
+
 	if (k->is_own)
 		return 0;
-	return on && k->functions.is_on && is_tracing(k)
-		       ? 0
-		       : kernel_set(k, "tracing_on", on ? "1" : "0", d);
+	err = on && k->functions.is_on && is_tracing(k) ? 0
+							: kernel_instance_switch(&k->instance, on);
+	return err ? diag_fail(d, err, "cannot write tracing_on of the tracefs instance: %s",
+			       strerror(-err))
+		   : 0;
 }
 
 /* Everything but samples and counters. */

@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,15 +90,27 @@ static bool is_quiet(const struct kernel *k)
 	       (!k->selection.n_exit || k->selection.exit_bpf);
 }
 
+static int refuse_size(uint64_t kib, struct diag *d)
+{
+	return diag_fail(d, -EFBIG,
+			 "a buffer of %" PRIu64
+			 " KiB of each CPU is more than the lender of kernel "
+			 "tracing lends: an eighth of memory for all\n  choose a smaller "
+			 "--kernel-buffer",
+			 kib);
+}
+
 static int size_buffers(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	uint64_t kib = kernel_buffer_kib(o) / (k->bpf && is_quiet(k) ? QUIET_PART : 1),
 		 page_kib = k->drain.page_size / 1024;
+	int err;
 
 	if (k->bpf && kib < 2 * page_kib)
 		kib = 2 * page_kib;
 	k->drain.buffer_pages = (uint32_t)(kib / page_kib);
-	return set_number(k, "buffer_size_kb", (long)kib, d);
+	err = set_number(k, "buffer_size_kb", (long)kib, d);
+	return err == -EFBIG ? refuse_size(kib, d) : err;
 }
 
 /* Before Linux 6.8 a sub-buffer is a page, and reading costs two to three times more. */
@@ -383,7 +396,7 @@ static int share_losses(struct kernel *k, struct diag *d)
 
 static int open_cpus(struct kernel *k, struct diag *d)
 {
-	int fd = openat(k->instance.dir, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	int fd = kernel_tracefs_open_file(k->instance.dir, "per_cpu"), err = 0;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 
@@ -509,6 +522,23 @@ static int open_contexts(struct kernel *k, const struct kernel_options *o, struc
 	return kernel_contexts_open(&k->drain.contexts, o->contexts, &uo, o->overwrite, d);
 }
 
+/* A lender of own processes alone: refuse what needs other threads' events. */
+static int check_own_only(const struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	const char *what = o->whole_machine ? "the whole machine"
+			   : o->n_cgroups   ? "a cgroup"
+			   : o->contexts    ? "contexts of threads"
+					    : NULL;
+
+	return k->instance.is_own_only && what
+		       ? diag_fail(d, -EPERM,
+				   "%s cannot be recorded: the lender of kernel tracing lends a "
+				   "user's own processes alone\n  record a command or -p PID (man "
+				   "duet-lend, --own-processes)",
+				   what)
+		       : 0;
+}
+
 int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	struct instance_setup setup = { .kernel = k, .o = o };
@@ -520,6 +550,8 @@ int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag
 		k->refused_why = d ? *d : (struct diag){ "" };
 		return 0;
 	}
+	if (!err)
+		err = check_own_only(k, o, d);
 	if (err)
 		return err;
 	k->drain.instance = k->instance.dir;

@@ -54,6 +54,7 @@ static int write_cpu(struct kernel *k, const struct kernel_cpu *c, struct diag *
 {
 	struct kernel_losses losses = { 0 };
 	struct kernel_cpu to = { .pipe = -1,
+				 .stats = -1,
 				 .losses = &losses,
 				 .stream = { .fd = -1, .index = -1 },
 				 .from_ns = k->snapshot.from_ns,

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/service.h"
@@ -34,11 +35,13 @@ static const char help[] =
 	"\n"
 	"      --socket PATH   of the socket for requests (default: " BROKER_SOCKET ")\n"
 	"      --group NAME    whose members may record (default: tracing)\n"
+	"      --own-processes lend the user's own processes alone, not the whole machine\n"
 	"      --idle SECONDS  end after so long without a borrower, if the socket is systemd's\n"
 	"                      (default: 30)\n";
 
 struct arguments {
 	const char *path, *group;
+	bool own_only;
 	int idle_s;
 };
 
@@ -95,9 +98,8 @@ static void make_parent(const char *path)
 }
 
 /* Returns the descriptor, or -CMD_FAILED after it printed why. */
-static int open_socket(const struct arguments *a)
+static int open_socket(const struct arguments *a, const struct group *g)
 {
-	struct group *g = getgrnam(a->group);
 	int fd, err;
 
 	if (!g)
@@ -114,29 +116,82 @@ static int open_socket(const struct arguments *a)
 	return err ? -cmd_error("lend", "cannot listen on %s: %s", a->path, strerror(-err)) : fd;
 }
 
+/* The group of systemd's socket is that of its unit. */
+static gid_t group_of_socket(int fd, const struct group *g)
+{
+	struct sockaddr_un address = { 0 };
+	socklen_t size = sizeof address - 1;
+	struct stat s;
+
+	if (!getsockname(fd, (struct sockaddr *)&address, &size) && !stat(address.sun_path, &s))
+		return s.st_gid;
+	return g ? g->gr_gid : 0;
+}
+
+/* Prints when more or fewer instances are kept, and for systemd always. */
+static void report(const struct broker_state *s, int *n_kept)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "STATUS=%d borrowers, %d returned instances kept open",
+		 s->n_borrowers, s->n_kept);
+	service_notify(text);
+	if (s->n_kept > *n_kept)
+		fprintf(stderr,
+			"duet lend: %d returned instances cannot be removed: processes (of user "
+			"%u) keep their files open\n"
+			"  they record nothing and count against the user's %d loans; removal is "
+			"tried again\n",
+			s->n_kept, (unsigned)s->kept_by, BROKER_LOANS_OF_ONE);
+	*n_kept = s->n_kept;
+}
+
+static bool is_changed(const struct broker_state *a, const struct broker_state *b)
+{
+	return a->n_borrowers != b->n_borrowers || a->n_kept != b->n_kept;
+}
+
 static int run(const struct arguments *a, struct broker_server *l, bool is_systemds)
 {
+	struct broker_state now = { 0 }, before = { 0 };
 	struct diag d = { "" };
-	int idle_ms = 0, n = 0;
+	int n_kept = 0;
+	time_t used;
 
 	service_notify("READY=1");
-	while (!is_asked_to_stop && (!is_systemds || idle_ms < a->idle_s * 1000)) {
-		n = broker_server_step(l, STEP_MS, &d);
-		if (n < 0)
+	used = time(NULL);
+	while (!is_asked_to_stop && (!is_systemds || time(NULL) - used < a->idle_s)) {
+		if (broker_server_step(l, STEP_MS, &now, &d))
 			return cmd_error("lend", "%s", d.text);
-		idle_ms = n ? 0 : idle_ms + STEP_MS;
+		if (now.n_borrowers || now.n_kept)
+			used = time(NULL);
+		if (is_changed(&now, &before))
+			report(&now, &n_kept);
+		before = now;
 	}
 	service_notify("STOPPING=1");
 	return 0;
 }
 
+static int serve(const struct arguments *a, int fd, const struct group *g, bool is_systemds)
+{
+	const struct broker_policy policy = { .own_only = a->own_only,
+					      .group = group_of_socket(fd, g) };
+	struct broker_server *l;
+	struct diag d = { "" };
+	int status = broker_server_open(&l, fd, &policy, &d) ? cmd_error("lend", "%s", d.text)
+							     : run(a, l, is_systemds);
+
+	broker_server_close(l);
+	return status;
+}
+
 static int lend(const struct arguments *a)
 {
 	const struct sigaction end = { .sa_handler = on_signal };
+	const struct group *g = getgrnam(a->group);
 	int fd = service_listener(), status;
 	bool is_systemds = fd >= 0;
-	struct diag d = { "" };
-	struct broker_server *l;
 
 	if (fd < 0 && fd != -ENOENT)
 		return cmd_error("lend",
@@ -145,26 +200,25 @@ static int lend(const struct arguments *a)
 	if (geteuid())
 		return cmd_error("lend", "only root may lend tracefs instances");
 	if (!is_systemds)
-		fd = open_socket(a);
+		fd = open_socket(a, g);
 	if (fd < 0)
 		return CMD_FAILED;
 	sigaction(SIGTERM, &end, NULL);
 	sigaction(SIGINT, &end, NULL);
-	status = broker_server_open(&l, fd, &d) ? cmd_error("lend", "%s", d.text)
-						: run(a, l, is_systemds);
-	broker_server_close(l);
+	status = serve(a, fd, g, is_systemds);
 	if (!is_systemds)
 		unlink(a->path);
 	close(fd);
 	return status;
 }
 
-enum { SOCKET = 256, GROUP, IDLE };
+enum { SOCKET = 256, GROUP, OWN, IDLE };
 
 int cmd_lend(int argc, char **argv)
 {
 	static const struct option options[] = { { "socket", required_argument, NULL, SOCKET },
 						 { "group", required_argument, NULL, GROUP },
+						 { "own-processes", no_argument, NULL, OWN },
 						 { "idle", required_argument, NULL, IDLE },
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
@@ -182,6 +236,8 @@ int cmd_lend(int argc, char **argv)
 			a.path = optarg;
 		else if (c == GROUP)
 			a.group = optarg;
+		else if (c == OWN)
+			a.own_only = true;
 		else if ((a.idle_s = (int)strtol(optarg, &end, 10)) < 1 || *end || a.idle_s > 86400)
 			return cmd_error("lend", "--idle %s: seconds, 1 to 86400", optarg);
 	}

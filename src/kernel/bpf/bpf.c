@@ -73,6 +73,7 @@ static int make_rings(struct kernel_bpf *b, uint64_t bytes, struct diag *d)
 					       .cpu = { .number = i,
 							.prefix = "bpf",
 							.pipe = -1,
+							.stats = -1,
 							.losses = &ring_at(b, i)->losses,
 							.stream = { .fd = -1, .index = -1 } } };
 	return err;

@@ -137,6 +137,7 @@ int kernel_bpf_write_kept(struct kernel_bpf *b, int i, struct kernel_drain *k, u
 	struct kernel_cpu to = { .number = r.cpu->cpu.number,
 				 .prefix = r.cpu->cpu.prefix,
 				 .pipe = -1,
+				 .stats = -1,
 				 .losses = &losses,
 				 .stream = { .fd = -1, .index = -1 } };
 	int err;

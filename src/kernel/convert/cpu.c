@@ -35,12 +35,15 @@ int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int numb
 
 	*c = (struct kernel_cpu){ .number = number,
 				  .prefix = "kernel",
+				  .stats = -1,
 				  .stream = { .fd = -1, .index = -1 } };
 	snprintf(path, sizeof path, "per_cpu/cpu%d/trace_pipe_raw", number);
-	c->pipe = openat(k->instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (c->pipe < 0)
-		return diag_errno(d, "cannot open %s of the tracefs instance", path);
-	return 0;
+	c->pipe = kernel_tracefs_open_file(k->instance, path);
+	if (c->pipe >= 0) {
+		snprintf(path, sizeof path, "per_cpu/cpu%d/stats", number);
+		c->stats = kernel_tracefs_open_file(k->instance, path);
+	}
+	return c->stats < 0 ? diag_errno(d, "cannot open %s of the tracefs instance", path) : 0;
 }
 
 static void drop_oldest(struct kernel_cpu *c)
@@ -60,11 +63,13 @@ void kernel_cpu_close(struct kernel_cpu *c)
 {
 	if (c->pipe >= 0)
 		close(c->pipe);
+	if (c->stats >= 0)
+		close(c->stats);
 	if (c->has_stream)
 		ctf_stream_close(&c->stream);
 	while (c->oldest)
 		drop_oldest(c);
-	c->pipe = -1;
+	c->pipe = c->stats = -1;
 	c->has_stream = false;
 }
 
@@ -145,19 +150,19 @@ static uint64_t stat_value(const char *text, const char *key)
 	return p ? strtoull(p + strlen(key), NULL, 10) : 0;
 }
 
-static void read_lost(struct kernel_cpu *c, const struct kernel_drain *k)
+static void read_lost(struct kernel_cpu *c)
 {
-	char path[64], *text;
+	char text[1024];
+	ssize_t n = pread(c->stats, text, sizeof text - 1, 0);
 	uint64_t lost;
 
-	snprintf(path, sizeof path, "per_cpu/cpu%d/stats", c->number);
-	if (kernel_tracefs_read(k->instance, path, &text) < 0)
+	if (n <= 0)
 		return;
+	text[n] = 0;
 	lost = stat_value(text, "\noverrun: ") + stat_value(text, "\ncommit overrun: ") +
 	       stat_value(text, "\ndropped events: ");
 	if (lost > c->losses->counted)
 		c->losses->counted = lost;
-	free(text);
 }
 
 static void report_malformed(struct kernel_cpu *c, struct kernel_drain *k,
@@ -220,7 +225,7 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 		if (size <= 0)
 			break;
 		if (n == k->buffer_pages / 2 && mode == KERNEL_DRAIN_LIVE)
-			read_lost(c, k);
+			read_lost(c);
 		if (k->watch)
 			k->watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
 		kernel_page_open(&p, &k->classes, &k->clock, k->page, (size_t)size, c->last_ticks,
@@ -235,7 +240,7 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 	k->is_behind |= n == most;
 	if (mode == KERNEL_DRAIN_LIVE)
 		return first;
-	read_lost(c, k);
+	read_lost(c);
 	err = kernel_cpu_report_lost(c, k, d);
 	return first ? first : err;
 }

@@ -67,6 +67,7 @@ struct kernel_cpu {
 	int number;
 	const char *prefix; /* of its stream's name */
 	int pipe;	    /* trace_pipe_raw, non-blocking */
+	int stats;	    /* open from the start: a lender may end before the recording */
 	bool has_stream;    /* once there is data to write */
 	struct ctf_stream stream;
 	uint64_t last_ticks;	      /* of the last data read */

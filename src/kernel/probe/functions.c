@@ -277,15 +277,8 @@ void kernel_functions_release(struct kernel_functions *f, int instance)
 
 int kernel_functions_pause(const struct kernel_functions *f, int instance, bool pause)
 {
-	int fd;
-
 	if (!f->is_on)
 		return 0;
-	if (pause)
-		return kernel_tracefs_write(instance, "set_ftrace_notrace", "*\n");
-	fd = openat(instance, "set_ftrace_notrace", O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
+	return pause ? kernel_tracefs_write(instance, "set_ftrace_notrace", "*\n")
+		     : kernel_tracefs_empty(instance, "set_ftrace_notrace");
 }

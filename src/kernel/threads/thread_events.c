@@ -195,7 +195,7 @@ static int add_pipe(struct kernel_thread_events *u, const char *cpu, struct diag
 		return diag_fail(d, -ENOMEM, "no memory for %s", cpu);
 	u->pipes = pipes;
 	snprintf(path, sizeof path, "per_cpu/%.16s/trace_pipe_raw", cpu);
-	pipes[u->n_pipes] = openat(u->instance.dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	pipes[u->n_pipes] = kernel_tracefs_open_file(u->instance.dir, path);
 	if (pipes[u->n_pipes] < 0)
 		return diag_errno(d, "cannot open %s of a tracefs instance", path);
 	u->n_pipes++;
@@ -204,7 +204,7 @@ static int add_pipe(struct kernel_thread_events *u, const char *cpu, struct diag
 
 static int open_pipes(struct kernel_thread_events *u, struct diag *d)
 {
-	int fd = openat(u->instance.dir, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	int fd = kernel_tracefs_open_file(u->instance.dir, "per_cpu"), err = 0;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 
@@ -267,7 +267,7 @@ void kernel_thread_events_close(struct kernel_thread_events *u)
 
 int kernel_thread_events_run(struct kernel_thread_events *u, bool runs)
 {
-	return kernel_tracefs_write(u->instance.dir, "tracing_on", runs ? "1" : "0");
+	return kernel_instance_switch(&u->instance, runs);
 }
 
 int kernel_thread_events_fd(const struct kernel_thread_events *u, int i)

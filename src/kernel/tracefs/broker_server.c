@@ -1,40 +1,87 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/broker_server.c - the lender's side: makes instances and removes them.
+/*
+ * kernel/tracefs/broker_server.c - the lender's side: makes instances, serves and removes them.
  *
  * One thread polls the listener and all connections. A connection is a lease: an instance lives
- * exactly as long as its connection. See broker.h. */
+ * exactly as long as its connection, and what cannot be removed then is tried again (lent.h). Each
+ * borrower has one request served in a round, so one that sends many does not delay others by more
+ * than its turn. See broker.h.
+ */
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
-#include "kernel/tracefs/broker.h"
+#include "kernel/tracefs/broker_rules.h"
+#include "kernel/tracefs/lent.h"
 
-enum { LEASES_MAX = 32, LOANS_OF_ONE = 4, DEPTH_MAX = 8 };
+enum { LEASES_MAX = 64, FDS_MAX = 3, GROUPS_MAX = 1024, REAP_MS = 500 };
+
+/* A loan of a user that the group does not list counts against this one: a member has 65 536 uids
+ * below its own (subuid(5)), and they keep the group. */
+enum { UNLISTED = 65534 };
 
 struct lease {
 	int connection; /* -1: free */
-	uid_t uid;
+	uid_t uid, payer;
 	struct kernel_instance instance; /* root is -1 until the client requests an instance */
+	size_t n_received;
+	struct broker_message message; /* n_received bytes of it */
 };
 
 struct broker_server {
 	int root; /* of tracefs */
 	int listener;
 	int spare; /* io_turn_away() */
+	struct broker_policy policy;
+	uint64_t buffer_kib_max;
+	uint64_t reaped_ms;
+	int n_kept; /* at the last look */
+	struct broker_state state;
 	struct lease leases[LEASES_MAX];
 };
 
-int broker_server_open(struct broker_server **out, int listener, struct diag *d)
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void free_lease(struct lease *l)
+{
+	l->connection = -1;
+	l->instance = KERNEL_NO_INSTANCE;
+	l->n_received = 0;
+}
+
+static void reap(struct broker_server *l)
+{
+	struct kernel_lent_counts c;
+
+	kernel_instance_reap(l->root, NULL);
+	l->reaped_ms = now_ms();
+	if (kernel_lent_count(l->root, 0, &c))
+		return;
+	/* A killed recorder's files are closed one after another: the second look counts. */
+	l->state.n_kept = c.kept_of_all < l->n_kept ? c.kept_of_all : l->n_kept;
+	l->state.kept_by = c.kept_by;
+	l->n_kept = c.kept_of_all;
+}
+
+int broker_server_open(struct broker_server **out, int listener, const struct broker_policy *p,
+		       struct diag *d)
 {
 	struct broker_server *l = calloc(1, sizeof *l);
 	int root = l ? kernel_tracefs_open(d) : diag_fail(d, -ENOMEM, "no memory");
@@ -47,106 +94,58 @@ int broker_server_open(struct broker_server **out, int listener, struct diag *d)
 	l->root = root;
 	l->listener = listener;
 	l->spare = io_spare();
+	l->policy = *p;
+	l->buffer_kib_max = broker_buffer_kib_max();
 	io_refuse_descriptors(listener);
 	for (int i = 0; i < LEASES_MAX; i++)
-		l->leases[i] = (struct lease){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
-	kernel_instance_reap(root, NULL);
+		free_lease(&l->leases[i]);
+	if (p->own_only)
+		kernel_lent_end_unrestricted(root);
+	reap(l);
 	*out = l;
 	return 0;
 }
 
-static int count_of(const struct broker_server *l, uid_t uid)
+/* ---------------------------------------------------------------- leases */
+
+/* Connections without an instance; all instances are counted by their names. */
+static int count_waiting(const struct broker_server *l, uid_t payer)
 {
 	int n = 0;
 
 	for (int i = 0; i < LEASES_MAX; i++)
-		n += l->leases[i].connection >= 0 && l->leases[i].uid == uid;
+		n += l->leases[i].connection >= 0 && l->leases[i].payer == payer &&
+		     l->leases[i].instance.root < 0;
 	return n;
 }
 
-static void take_back(struct lease *l)
+static bool is_listed(uid_t uid, gid_t group)
 {
-	kernel_instance_remove(&l->instance);
-	close(l->connection);
-	*l = (struct lease){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
+	gid_t groups[GROUPS_MAX];
+	int n = GROUPS_MAX;
+	struct passwd *p = getpwuid(uid);
+
+	if (!p || getgrouplist(p->pw_name, p->pw_gid, groups, &n) < 0)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (groups[i] == group)
+			return true;
+	return false;
 }
 
-static void accept_client(struct broker_server *l)
+static void take_back(struct broker_server *l, struct lease *one)
 {
-	int fd = accept4(l->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct ucred peer;
-	socklen_t size = sizeof peer;
-
-	if (fd < 0 && io_lacks_descriptors(errno))
-		io_turn_away(&l->spare, l->listener);
-	if (fd < 0)
-		return;
-	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
-	    count_of(l, peer.uid) < LOANS_OF_ONE)
-		for (int i = 0; i < LEASES_MAX; i++)
-			if (l->leases[i].connection < 0) {
-				l->leases[i] = (struct lease){ fd, peer.uid, KERNEL_NO_INSTANCE };
-				return;
-			}
-	close(fd);
+	if (one->instance.root >= 0 && kernel_lent_return(&one->instance))
+		l->reaped_ms = 0; /* a moment later its last file may be closed */
+	close(one->connection);
+	free_lease(one);
 }
 
-/* Gives away all files below @dir and closes @dir. The kernel made these files: none is a symbolic
- * link. */
-static int chown_all(int dir, uid_t uid, int depth)
-{
-	DIR *list = fdopendir(dir);
-	struct dirent *e;
-	int err = 0, below;
-
-	if (!list) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
-	while (!err && (e = readdir(list))) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		if (fchownat(dir, e->d_name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW))
-			err = -errno;
-		if (err || e->d_type != DT_DIR || depth == DEPTH_MAX)
-			continue;
-		below = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		err = below < 0 ? -errno : chown_all(below, uid, depth + 1);
-	}
-	closedir(list);
-	return err;
-}
-
-/* The directory itself comes last: from then on the user can reach the files below it. */
-static int chown_instance(const struct kernel_instance *in, uid_t uid)
-{
-	int dir = openat(in->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = dir < 0 ? -errno : chown_all(dir, uid, 0);
-
-	return !err && fchown(in->dir, uid, (gid_t)-1) ? -errno : err;
-}
-
-static int make(struct broker_server *l, struct lease *one, struct diag *d)
-{
-	int err;
-
-	assert(one->instance.root < 0); /* one instance for each lease */
-	kernel_instance_reap(l->root, NULL);
-	err = kernel_instance_make(&one->instance, l->root, d);
-	if (err)
-		return err;
-	err = chown_instance(&one->instance, one->uid);
-	return err ? diag_fail(d, err, "cannot give tracefs/%s to the user: %s", one->instance.path,
-			       strerror(-err))
-		   : 0;
-}
-
-static void answer(int connection, const struct broker_answer *a, const int *fds, int n)
+static void answer(int connection, const struct broker_answer *a, const int *fds, int n, bool *ok)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 	} control = { .bytes = { 0 } };
 	struct iovec v = { (void *)a, sizeof *a };
 	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1 };
@@ -162,58 +161,179 @@ static void answer(int connection, const struct broker_answer *a, const int *fds
 		c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
 		memcpy(CMSG_DATA(c), fds, (size_t)n * sizeof(int));
 	}
-	(void)!sendmsg(connection, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
+	*ok = sendmsg(connection, &h, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof *a;
+}
+
+static void turn_away(int connection, const char *why)
+{
+	struct broker_answer a = { .error = -EDQUOT };
+	bool ok;
+
+	snprintf(a.why, sizeof a.why, "%s", why);
+	answer(connection, &a, NULL, 0, &ok);
+	close(connection);
+}
+
+static void accept_client(struct broker_server *l)
+{
+	int fd = accept4(l->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	const int few = 4096; /* answers: the kernel limits root's descriptors in unread messages */
+	socklen_t size = sizeof(struct ucred);
+	struct ucred peer;
+	uid_t payer;
+
+	if (fd < 0 && io_lacks_descriptors(errno))
+		io_turn_away(&l->spare, l->listener);
+	if (fd < 0)
+		return;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
+		close(fd);
+		return;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &few, sizeof few);
+	payer = !peer.uid || is_listed(peer.uid, l->policy.group) ? peer.uid : UNLISTED;
+	if (count_waiting(l, payer) >= BROKER_LOANS_OF_ONE) {
+		turn_away(fd, "this user has requests to the lender of kernel tracing already");
+		return;
+	}
+	for (int i = 0; i < LEASES_MAX; i++)
+		if (l->leases[i].connection < 0) {
+			l->leases[i].connection = fd;
+			l->leases[i].uid = peer.uid;
+			l->leases[i].payer = payer;
+			return;
+		}
+	turn_away(fd, "the lender of kernel tracing has as many loans as it can have\n  end "
+		      "another recording of the kernel");
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static struct broker_rules rules_of(const struct broker_server *l, const struct lease *one)
+{
+	return (struct broker_rules){ .root = l->root,
+				      .dir = one->instance.dir,
+				      .uid = one->uid,
+				      .own_only = l->policy.own_only,
+				      .buffer_kib_max = l->buffer_kib_max };
+}
+
+static int make(struct broker_server *l, struct lease *one, struct diag *d)
+{
+	struct broker_rules rules;
+	int err;
+
+	assert(one->instance.root < 0); /* one instance for each lease */
+	reap(l);
+	err = kernel_lent_make(&one->instance, l->root, one->payer, l->policy.own_only,
+			       count_waiting(l, one->payer) - 1, d);
+	if (err)
+		return err;
+	rules = rules_of(l, one);
+	err = broker_rules_begin(&rules);
+	return err ? diag_fail(d, err, "cannot restrict tracefs/%s to own processes: %s",
+			       one->instance.path, strerror(-err))
+		   : 0;
+}
+
+static int open_file(int dir, const char *path, int flags, struct diag *d)
+{
+	int fd = openat(dir, path, flags | O_CLOEXEC);
+
+	return fd < 0 ? diag_errno(d, "cannot open tracefs %s", path) : fd;
 }
 
 /* Returns false if the lease has ended. */
-static bool answer_request(struct broker_server *l, struct lease *one)
+static bool answer_first(struct broker_server *l, struct lease *one, char request)
 {
-	struct broker_answer a = { 0 };
+	struct broker_answer a = { .flags = l->policy.own_only ? BROKER_OWN_ONLY : 0 };
+	bool is_instance = request == 'i', ok = false;
+	int fds[FDS_MAX] = { -1, -1, -1 };
 	struct diag d = { "" };
-	int fds[2];
-	char request;
-	ssize_t n = recv(one->connection, &request, 1, MSG_DONTWAIT);
+
+	fds[0] = open_file(l->root, "available_events", O_RDONLY, &d);
+	if (fds[0] < 0)
+		a.error = fds[0];
+	else if (is_instance)
+		a.error = make(l, one, &d);
+	if (is_instance && !a.error) {
+		fds[1] = one->instance.dir;
+		fds[2] = open_file(fds[1], "tracing_on", O_RDWR, &d);
+		a.error = fds[2] < 0 ? fds[2] : 0;
+	}
+	snprintf(a.why, sizeof a.why, "%.230s", d.text);
+	answer(one->connection, &a, fds, a.error ? 0 : is_instance ? FDS_MAX : 1, &ok);
+	if (fds[0] >= 0)
+		close(fds[0]);
+	if (fds[2] >= 0)
+		close(fds[2]);
+	return ok && !a.error && is_instance;
+}
+
+static bool answer_message(struct broker_server *l, struct lease *one)
+{
+	struct broker_rules rules = rules_of(l, one);
+	struct broker_answer a = { .id = one->message.id };
+	bool ok;
+	int fd;
+
+	a.error = broker_rules_do(&rules, &one->message, &fd);
+	answer(one->connection, &a, &fd, fd >= 0 ? 1 : 0, &ok);
+	if (fd >= 0)
+		close(fd);
+	return ok && a.error != -ESTALE;
+}
+
+/* Returns false if the lease has ended: the connection is closed, or its client is not duet or does
+ * not read its answers. */
+static bool serve(struct broker_server *l, struct lease *one)
+{
+	char *bytes = (char *)&one->message;
+	bool has_instance = one->instance.root >= 0;
+	size_t wanted = has_instance ? sizeof one->message : 1;
+	ssize_t n = recv(one->connection, bytes + one->n_received, wanted - one->n_received,
+			 MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
-	if (n <= 0 || (request != 'i' && request != 'l') || one->instance.root >= 0)
-		return false; /* closed, or not a duet client */
-	fds[0] = openat(l->root, "available_events", O_RDONLY | O_CLOEXEC);
-	a.error = fds[0] < 0	   ? diag_errno(&d, "cannot open tracefs available_events")
-		  : request == 'i' ? make(l, one, &d)
-				   : 0;
-	fds[1] = one->instance.dir;
-	snprintf(a.why, sizeof a.why, "%.250s", d.text);
-	answer(one->connection, &a, fds, a.error ? 0 : request == 'i' ? 2 : 1);
-	if (fds[0] >= 0)
-		close(fds[0]);
-	return !a.error && request == 'i';
+	if (n <= 0)
+		return false;
+	one->n_received += (size_t)n;
+	if (one->n_received < wanted)
+		return true;
+	one->n_received = 0;
+	if (has_instance)
+		return answer_message(l, one);
+	return (*bytes == 'i' || *bytes == 'l') && answer_first(l, one, *bytes);
 }
 
-int broker_server_step(struct broker_server *l, int timeout_ms, struct diag *d)
+int broker_server_step(struct broker_server *l, int timeout_ms, struct broker_state *s,
+		       struct diag *d)
 {
 	struct pollfd p[LEASES_MAX + 1] = { { .fd = l->listener, .events = POLLIN } };
-	int n = 0, n_ready;
+	bool has_kept = l->n_kept || !l->reaped_ms;
 
 	for (int i = 0; i < LEASES_MAX; i++)
 		p[i + 1] = (struct pollfd){ .fd = l->leases[i].connection, .events = POLLIN };
-	n_ready = poll(p, LEASES_MAX + 1, timeout_ms);
-	if (n_ready < 0 && errno != EINTR)
+	if (poll(p, LEASES_MAX + 1, has_kept && timeout_ms > REAP_MS ? REAP_MS : timeout_ms) < 0 &&
+	    errno != EINTR)
 		return diag_errno(d, "poll");
-	/* A recorder that outlived the broker before this one may end at any time. */
-	if (!n_ready)
-		kernel_instance_reap(l->root, NULL);
 	for (int i = 0; i < LEASES_MAX; i++) {
 		struct lease *one = &l->leases[i];
 
-		if (one->connection >= 0 && p[i + 1].revents && !answer_request(l, one))
-			take_back(one);
+		if (one->connection >= 0 && p[i + 1].revents && !serve(l, one))
+			take_back(l, one);
 	}
 	if (p[0].revents & POLLIN)
 		accept_client(l);
+	/* Also those of a recorder that outlived the lender before this one. */
+	if (now_ms() - l->reaped_ms >= REAP_MS)
+		reap(l);
+	l->state.n_borrowers = 0;
 	for (int i = 0; i < LEASES_MAX; i++)
-		n += l->leases[i].connection >= 0;
-	return n;
+		l->state.n_borrowers += l->leases[i].connection >= 0;
+	*s = l->state;
+	return 0;
 }
 
 void broker_server_close(struct broker_server *l)

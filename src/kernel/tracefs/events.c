@@ -2,9 +2,11 @@
 /* kernel/tracefs/events.c - reads `format` and writes `enable` of one event. */
 #include "kernel/tracefs/events.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernel/tracefs/tracefs.h"
 
@@ -44,5 +46,8 @@ int kernel_event_enable(int instance, const char *system, const char *event, boo
 		return 0; /* kernel_functions_pause() */
 	snprintf(path, sizeof path, "events/%s/%s/enable", system, event);
 	err = kernel_tracefs_write(instance, path, enable ? "1" : "0");
+	if (err == -EPERM && geteuid())
+		return diag_fail(d, err, "the kernel event %s:%s is not lent: man duet-lend",
+				 system, event);
 	return err ? diag_fail(d, err, "cannot write tracefs %s: %s", path, strerror(-err)) : 0;
 }

@@ -44,22 +44,24 @@ int kernel_instance_rmdir(int root, const char *path)
 
 void kernel_instance_remove(struct kernel_instance *in)
 {
-	assert(in->root < 0 || in->lease < 0); /* made or borrowed */
-	if (in->root < 0 && in->lease < 0)
+	assert(in->root < 0 || in->lock < 0); /* made or borrowed */
+	if (in->root < 0 && in->lock < 0)
 		return;
-	if (in->dir >= 0) {
-		kernel_tracefs_write(in->dir, "tracing_on", "0");
+	if (in->dir >= 0)
+		kernel_instance_switch(in, false);
+	if (in->root >= 0 && in->dir >= 0)
 		kernel_tracefs_write(in->dir, "events/enable", "0");
-	}
 	if (in->free_buffer >= 0)
 		close(in->free_buffer);
+	if (in->tracing_on >= 0)
+		close(in->tracing_on);
+	if (in->lock >= 0)
+		close(in->lock);
 	/* If this fails, the lock is released below and the next recorder removes the directory. */
 	if (in->root >= 0)
 		kernel_instance_rmdir(in->root, in->path);
 	if (in->dir >= 0)
-		close(in->dir);
-	if (in->lease >= 0)
-		close(in->lease); /* last: the lender sees that the directory is free */
+		close(in->dir); /* last: if it is a lender's, the lender sees that all is closed */
 	*in = KERNEL_NO_INSTANCE;
 }
 
@@ -128,7 +130,7 @@ void kernel_instance_remove_later(struct kernel_instance *in)
 		kernel_instance_remove(in);
 		return;
 	}
-	kernel_tracefs_write(in->dir, "tracing_on", "0");
+	kernel_instance_switch(in, false);
 	child = fork();
 	if (!child)
 		remove_in_child(in, pipe[1]);

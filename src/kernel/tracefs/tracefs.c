@@ -19,19 +19,28 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "kernel/tracefs/broker.h"
 #include "kernel/tracefs/graph_limits.h"
+#include "kernel/tracefs/lent.h"
 #include "kernel/tracefs/rights.h"
 
-enum { TRACEFS_MAGIC_NUMBER = 0x74726163, NAMES_MAX = 16 };
+/* NAMES_MAX: more than one process ever has, lenders included (lent.h). */
+enum { TRACEFS_MAGIC_NUMBER = 0x74726163, NAMES_MAX = 4096 };
+
+bool kernel_is_tracefs(int fd)
+{
+	struct statfs s;
+
+	return fd >= 0 && !fstatfs(fd, &s) && s.f_type == TRACEFS_MAGIC_NUMBER;
+}
 
 static int open_mounted(void)
 {
 	int fd = open("/sys/kernel/tracing", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct statfs s;
 
 	if (fd < 0)
 		return -errno;
-	if (!fstatfs(fd, &s) && s.f_type == TRACEFS_MAGIC_NUMBER)
+	if (kernel_is_tracefs(fd))
 		return fd;
 	close(fd);
 	return -ENOENT;
@@ -84,21 +93,44 @@ int kernel_tracefs_open(struct diag *d)
 	return fd;
 }
 
+/* A path below a socket: ENOTDIR. */
+static bool is_lent(int fd)
+{
+	return fd < 0 && errno == ENOTDIR;
+}
+
 int kernel_tracefs_write(int dir, const char *path, const char *text)
 {
 	/* Without O_TRUNC, which would clear set_event_pid. */
 	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC), err;
 
 	if (fd < 0)
-		return -errno;
+		return is_lent(fd) ? broker_write(dir, path, text) : -errno;
 	err = io_write(fd, text, strlen(text));
 	close(fd);
 	return err;
 }
 
+int kernel_tracefs_empty(int dir, const char *path)
+{
+	int fd = openat(dir, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd < 0)
+		return is_lent(fd) ? broker_empty(dir, path) : -errno;
+	close(fd); /* the close applies it */
+	return 0;
+}
+
+int kernel_tracefs_open_file(int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	return is_lent(fd) ? broker_open_file(dir, path) : fd;
+}
+
 ssize_t kernel_tracefs_read(int dir, const char *path, char **text)
 {
-	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	int fd = kernel_tracefs_open_file(dir, path);
 
 	return fd < 0 ? -errno : kernel_tracefs_read_all(fd, text);
 }
@@ -131,9 +163,8 @@ ssize_t kernel_tracefs_read_all(int fd, char **text)
 	return n < 0 ? n : -ENOMEM;
 }
 
-/* Field 22 of /proc/<pid>/stat: clock ticks after boot, so (pid, start) names one process.
- * Returns 0 if there is no such process. */
-static unsigned long long start_time(pid_t pid)
+/* Field 22 of /proc/<pid>/stat. */
+unsigned long long kernel_process_start(pid_t pid)
 {
 	unsigned long long start;
 	char path[64], text[1024];
@@ -151,13 +182,13 @@ static unsigned long long start_time(pid_t pid)
 	return start;
 }
 
-static int make_directory(struct kernel_instance *in, struct diag *d)
+static int make_directory(struct kernel_instance *in, const char *suffix, struct diag *d)
 {
-	unsigned long long start = start_time(getpid());
+	unsigned long long start = kernel_process_start(getpid());
 
 	for (int i = 0; i < NAMES_MAX; i++) {
-		snprintf(in->path, sizeof in->path, "instances/duet-%d-%llu-%d", (int)getpid(),
-			 start, i);
+		snprintf(in->path, sizeof in->path, "instances/duet-%d-%llu-%d%s", (int)getpid(),
+			 start, i, suffix);
 		if (!mkdirat(in->root, in->path, 0700))
 			return 0;
 		if (errno != EEXIST)
@@ -166,14 +197,14 @@ static int make_directory(struct kernel_instance *in, struct diag *d)
 	return diag_errno(d, "cannot make tracefs/%s", in->path);
 }
 
-int kernel_instance_make(struct kernel_instance *in, int root, struct diag *d)
+int kernel_instance_make(struct kernel_instance *in, int root, const char *suffix, struct diag *d)
 {
 	int err;
 
 	assert(root >= 0);
 	*in = KERNEL_NO_INSTANCE;
 	in->root = root;
-	err = make_directory(in, d);
+	err = make_directory(in, suffix, d);
 	if (err) {
 		in->root = -1;
 		return err;
@@ -187,9 +218,9 @@ int kernel_instance_make(struct kernel_instance *in, int root, struct diag *d)
 	return 0;
 }
 
-static int make_quiet(struct kernel_instance *in, struct diag *d)
+int kernel_instance_quiet(struct kernel_instance *in, struct diag *d)
 {
-	int err = kernel_tracefs_write(in->dir, "tracing_on", "0");
+	int err = kernel_instance_switch(in, false);
 
 	if (err) {
 		diag_fail(d, err, "cannot write tracefs/%s/tracing_on: %s", in->path,
@@ -198,27 +229,33 @@ static int make_quiet(struct kernel_instance *in, struct diag *d)
 		return err;
 	}
 	kernel_tracefs_write(in->dir, "options/disable_on_free", "1");
-	in->free_buffer = openat(in->dir, "free_buffer", O_RDONLY | O_CLOEXEC);
+	in->free_buffer = kernel_tracefs_open_file(in->dir, "free_buffer");
 	return 0;
 }
 
 int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d)
 {
-	int err = kernel_instance_make(in, root, d);
+	int err = kernel_instance_make(in, root, "", d);
 
-	return err ? err : make_quiet(in, d);
+	return err ? err : kernel_instance_quiet(in, d);
 }
 
-int kernel_instance_borrow(struct kernel_instance *in, int dir, int lease, struct diag *d)
+int kernel_instance_switch(const struct kernel_instance *in, bool on)
 {
-	struct statfs s;
+	if (in->tracing_on < 0)
+		return kernel_tracefs_write(in->dir, "tracing_on", on ? "1" : "0");
+	return io_write(in->tracing_on, on ? "1" : "0", 1);
+}
 
-	*in = (struct kernel_instance){ .root = -1, .lease = lease, .dir = dir, .free_buffer = -1 };
-	snprintf(in->path, sizeof in->path, "a borrowed instance");
-	if (!fstatfs(dir, &s) && s.f_type == TRACEFS_MAGIC_NUMBER)
-		return make_quiet(in, d);
-	kernel_instance_remove(in);
-	return diag_fail(d, -EPROTO, "the lender sent a directory that is not a tracefs instance");
+/* Numbers of threads are below 4 194 304, or below the limit of an older kernel. */
+int kernel_instance_follow_none(int dir)
+{
+	static const char *const numbers[] = { "500000000", "4194303", "32767" };
+	int err = -EINVAL;
+
+	for (size_t i = 0; err && i < sizeof numbers / sizeof *numbers; i++)
+		err = kernel_tracefs_write(dir, "set_event_pid", numbers[i]);
+	return err;
 }
 
 bool kernel_instance_is_stale(const char *name)
@@ -226,25 +263,37 @@ bool kernel_instance_is_stale(const char *name)
 	unsigned long long start;
 	int pid, n, end = 0;
 
-	if (sscanf(name, "duet-%d-%llu-%d%n", &pid, &start, &n, &end) != 3 || name[end] || pid <= 0)
+	if (sscanf(name, "duet-%d-%llu-%d%n", &pid, &start, &n, &end) != 3 || pid <= 0)
 		return false;
-	return start_time(pid) != start;
+	if (name[end] && !kernel_lent_parse(name, NULL, NULL))
+		return false;
+	return kernel_process_start(pid) != start;
 }
 
 /* Returns whether the lock is free. If so, the owner is dead, and its kprobes and function filters
  * are removed too. */
-static bool is_unlocked(int root, int instances, const char *name)
+static bool is_unlocked(int root, int dir)
 {
-	int fd = openat(instances, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool unlocked;
-
-	if (fd < 0)
+	if (flock(dir, LOCK_EX | LOCK_NB))
 		return false;
-	unlocked = !flock(fd, LOCK_EX | LOCK_NB);
-	if (unlocked)
-		kernel_graph_limits_reap(root, fd);
-	close(fd);
-	return unlocked;
+	kernel_graph_limits_reap(root, dir);
+	return true;
+}
+
+/* Returns whether it was removed. */
+static bool reap_one(int root, int instances, const char *name)
+{
+	bool is_lent = kernel_lent_parse(name, NULL, NULL), is_over, is_gone = false;
+	int dir = openat(instances, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return false;
+	is_over = is_lent && kernel_lent_is_returned(dir);
+	if (is_over || (kernel_instance_is_stale(name) && is_unlocked(root, dir)))
+		is_gone = is_lent ? !kernel_lent_remove(instances, name, dir)
+				  : !kernel_instance_rmdir(instances, name);
+	close(dir);
+	return is_gone;
 }
 
 int kernel_instance_reap(int root, struct diag *d)
@@ -259,8 +308,7 @@ int kernel_instance_reap(int root, struct diag *d)
 		return diag_errno(d, "cannot list tracefs/instances");
 	}
 	while ((e = readdir(dir)))
-		if (kernel_instance_is_stale(e->d_name) && is_unlocked(root, fd, e->d_name))
-			n += !kernel_instance_rmdir(fd, e->d_name);
+		n += !strncmp(e->d_name, "duet-", 5) && reap_one(root, fd, e->d_name);
 	closedir(dir);
 	return n;
 }

@@ -5,10 +5,10 @@
  * Everything is reached through directory descriptors, so no mount point is needed: a tracefs that
  * is mounted nowhere is mounted detached (fsmount) and vanishes with its descriptor.
  *
- * An instance is named duet-<pid>-<start time>-<n>. Its owner holds a lock (flock) on its
- * directory. A stale instance has a dead owner and no lock. Both tests are needed: a pid is no
- * proof if the owner is in another pid namespace, and a missing lock is no proof if the owner has
- * yet to take it.
+ * An instance is named duet-<pid>-<start time>-<n>; a lender appends the user (lent.h). Its owner
+ * holds a lock (flock) on its directory. A stale instance has a dead owner and no lock. Both tests
+ * are needed: a pid is no proof if the owner is in another pid namespace, and a missing lock is no
+ * proof if the owner has yet to take it.
  */
 #ifndef KERNEL_TRACEFS_TRACEFS_H
 #define KERNEL_TRACEFS_TRACEFS_H
@@ -20,9 +20,21 @@
 
 /* kernel_tracefs_open - a descriptor of the root of tracefs, or a negative errno. */
 int kernel_tracefs_open(struct diag *d);
+/* kernel_is_tracefs - whether @fd is a file of tracefs. */
+bool kernel_is_tracefs(int fd);
+
+/*
+ * Files of tracefs below @dir. That is the descriptor of a directory, or, for a borrowed instance,
+ * the connection to its lender, which then opens or writes the file (kernel/tracefs/broker.h).
+ */
 
 /* Writes the string @text to @path below @dir.  Returns 0 or -errno. */
 int kernel_tracefs_write(int dir, const char *path, const char *text);
+/* kernel_tracefs_empty - open @path below @dir to write, truncate it and close it. 0 or -errno. */
+int kernel_tracefs_empty(int dir, const char *path);
+/* kernel_tracefs_open_file - open @path to read, or a directory to list; reads do not wait for data.
+ * A descriptor, or -1 with errno. */
+int kernel_tracefs_open_file(int dir, const char *path);
 
 /* kernel_tracefs_read - the whole file, NUL-terminated; the caller frees *@text. Returns its length
  * or -errno. */
@@ -31,24 +43,34 @@ ssize_t kernel_tracefs_read(int dir, const char *path, char **text);
 ssize_t kernel_tracefs_read_all(int fd, char **text);
 
 struct kernel_instance {
-	int root;  /* of tracefs, not owned; -1 if there is no instance, or it is borrowed */
-	int lease; /* connection to the lender (kernel/tracefs/broker.h); -1: not borrowed */
-	int dir;
+	int root;	 /* of tracefs, not owned; -1 if there is no instance, or it is borrowed */
+	int dir;	 /* the directory, or the connection to the lender */
+	int lock;	 /* borrowed: the directory, open for its lock alone; else -1 */
+	int tracing_on;	 /* borrowed: that file, so that a dead lender keeps nobody from stopping */
 	int free_buffer; /* held open: on its last close the kernel stops and frees the buffers */
-	char path[96];	 /* below root */
+	bool is_own_only; /* borrowed: it records the user's own processes alone */
+	char path[96];	  /* below root */
 };
 
 #define KERNEL_NO_INSTANCE                                                                         \
-	((struct kernel_instance){ .root = -1, .lease = -1, .dir = -1, .free_buffer = -1 })
+	((struct kernel_instance){                                                                 \
+		.root = -1, .dir = -1, .lock = -1, .tracing_on = -1, .free_buffer = -1 })
 
 /* kernel_instance_create - make a new instance that records nothing yet. */
 int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d);
 
-/* kernel_instance_make - the first half of it: makes, opens and locks the directory. */
-int kernel_instance_make(struct kernel_instance *in, int root, struct diag *d);
-/* kernel_instance_borrow - the second half of it, on the directory @dir that the lender behind
- * @lease made. Takes both descriptors. */
-int kernel_instance_borrow(struct kernel_instance *in, int dir, int lease, struct diag *d);
+/* kernel_instance_make - the first half of it: makes, opens and locks the directory. @suffix: of its
+ * name. */
+int kernel_instance_make(struct kernel_instance *in, int root, const char *suffix, struct diag *d);
+/* kernel_instance_quiet - the second half of it, for a borrowed instance too; on an error the
+ * instance is removed. */
+int kernel_instance_quiet(struct kernel_instance *in, struct diag *d);
+
+/* kernel_instance_switch - start or stop recording. 0 or -errno. */
+int kernel_instance_switch(const struct kernel_instance *in, bool on);
+/* kernel_instance_follow_none - an empty list of threads would mean all: the list gets a number that
+ * no thread has. 0 or -errno. */
+int kernel_instance_follow_none(int dir);
 
 /* Removes the instance and all it recorded. The caller closes all other files of it first. */
 void kernel_instance_remove(struct kernel_instance *in);
@@ -63,7 +85,11 @@ int kernel_instance_rmdir(int root, const char *path);
 /* kernel_instance_is_stale - whether the process that made an instance of this name is dead, judged
  * by pid and start time. */
 bool kernel_instance_is_stale(const char *name);
-/* kernel_instance_reap - remove stale instances.  Returns how many, or a negative errno. */
+/* kernel_instance_reap - remove stale instances, and those that came back from a loan.  Returns how
+ * many, or a negative errno. */
 int kernel_instance_reap(int root, struct diag *d);
+/* kernel_process_start - clock ticks after boot when @pid, a process or thread, began; 0: there is
+ * none. (pid, start) names one process. */
+unsigned long long kernel_process_start(pid_t pid);
 
 #endif

@@ -11,19 +11,18 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+import members  # noqa: E402
 import trial  # noqa: E402
+from members import lend  # noqa: E402
 from proc import kill_tree  # noqa: E402
 from recorder import stop  # noqa: E402
 from trial import PATIENCE, duet, has_session, is_, ok, run_cases, start, until, work  # noqa: E402
 
 units = os.path.abspath(sys.argv[2])
-GROUP, USER = "duet-g%d" % os.getpid(), "duet-u%d" % os.getpid()
-os.environ["DUET_LENDER"] = work + "/lend.sock"
 
 
 def run(*args, status=0, **more):
@@ -84,21 +83,7 @@ def units_are_sound():
 # ---------------------------------------------------------------- the group
 
 def as_user(*args, member=True):
-    groups = ["--groups", str(gid)] if member else ["--clear-groups"]
-    return ["setpriv", "--reuid", str(uid), "--regid", str(uid), *groups, *args]
-
-
-def is_group_socket():
-    try:
-        return os.stat(work + "/lend.sock").st_mode & 0o777 == 0o660
-    except FileNotFoundError:
-        return False
-
-
-def lend(*args):
-    p = start(duet, "lend", "--socket", work + "/lend.sock", "--group", GROUP, *args)
-    until(lambda: is_group_socket() or p.poll() is not None, "it lends")
-    return p
+    return members.as_user(0, *args, member=member)
 
 
 def instances(lender):
@@ -144,7 +129,9 @@ def loans_come_back_however_the_recorder_ends():
     until(lambda: not instances(lender.pid), "both were killed: it is taken back")
     many = [start(*as_user(duet, "record", "-q", "-k", "sched", "-o", "%s/u/many%d" % (work, i), "--", "sleep", "1000"))
             for i in range(4)]
-    until(lambda: len(instances(lender.pid)) == 4, "four are lent")
+    for p in many:  # a signal that comes earlier ends nothing
+        trial.command_of(p, shutil.which("sleep"))
+    is_(len(instances(lender.pid)), 4, "four are lent")
     run(*as_user(duet, "record", "-q", "-k", "sched", "-o", work + "/u/fifth", "--", "true"), status=2)
     for p in many:
         p.end(signal.SIGTERM)
@@ -182,7 +169,10 @@ def systemd_may_hold_the_socket():
         run(*as_user(duet, "record", "-q", "-k", "sched", "-o", work + "/u/socket", "--", "sleep", "0.1"))
         ok(kernel_events(work + "/u/socket"), "members record")
         is_(lender.wait(), 0, "then it ends by itself")
-        is_(heard.recv(100), b"STOPPING=1", "and says so")
+        said = [heard.recv(100)]
+        while said[-1].startswith(b"STATUS="):
+            said.append(heard.recv(100))
+        is_(said[-1], b"STOPPING=1", "and says so, after its state")
         ok(os.path.exists(work + "/lend.sock"), "the socket is systemd's")
     os.unlink(work + "/lend.sock")
     os.unlink(work + "/notify")
@@ -203,19 +193,13 @@ def systemd_itself_activates_it():
 
 
 def the_group_is_made():
-    global uid, gid
-    run("groupadd", "-r", GROUP)
-    run("useradd", "-r", "-M", "-N", "-g", GROUP, USER)
-    uid = int(run("id", "-u", USER)[0])
-    gid = int(run("getent", "group", GROUP)[0].split(":")[2])
-    os.chmod(work, 0o755)
-    os.mkdir(work + "/u")
-    os.chown(work + "/u", uid, -1)
-    os.environ["DUET_RUNTIME_DIR"] = work + "/u/run"
+    global gid
+    members.make(1)
+    gid = members.gid
 
 
 cases = [a_collector_says_when_it_is_ready, units_are_sound]
-if os.geteuid() or not shutil.which("setpriv") or trial.cmd("list", "-k")[0]:
+if not members.can_be_made():
     print("# no root, or no tracefs: the group is not tried")
 else:
     cases += [the_group_is_made, members_record_the_kernel_and_others_do_not,
@@ -225,5 +209,4 @@ try:
     run_cases(*cases)
 finally:
     trial.close()  # users that have processes cannot be removed
-    for tool, who in ("userdel", USER), ("groupdel", GROUP):
-        subprocess.run([tool, who], stderr=subprocess.DEVNULL)
+    members.remove()
