@@ -76,6 +76,22 @@ static const char *reason(char text[200])
 	return text;
 }
 
+/*
+ * Whether nobody but its user can read the file. A credential of systemd (LoadCredential=) is readable
+ * to the service's user by an ACL, and the ACL's mask shows as rights of the group: its directory is
+ * closed to others.
+ */
+static bool is_private(const char *path, const struct stat *st)
+{
+	const char *credentials = secure_getenv("CREDENTIALS_DIRECTORY");
+	size_t n = credentials ? strlen(credentials) : 0;
+
+	if (!S_ISREG(st->st_mode) || !(st->st_mode & 077))
+		return S_ISREG(st->st_mode);
+	return n && !strncmp(path, credentials, n) && path[n] == '/' &&
+	       !strchr(path + n + 1, '/') && !(st->st_mode & 037);
+}
+
 static int read_psk(struct tls_context *c, const char *path, struct diag *d)
 {
 	char text[KEY_TEXT_MOST];
@@ -85,7 +101,7 @@ static int read_psk(struct tls_context *c, const char *path, struct diag *d)
 
 	if (fd < 0)
 		return diag_errno(d, "cannot open the key %s", path);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_mode & 077)) {
+	if (fstat(fd, &st) || !is_private(path, &st)) {
 		close(fd);
 		return diag_fail(d, -EPERM,
 				 "%s: a key must be a file that others cannot read: chmod 600 %s",
