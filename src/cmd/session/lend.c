@@ -137,12 +137,11 @@ static void report(const struct broker_state *s, int *n_kept)
 		 s->n_borrowers, s->n_kept);
 	service_notify(text);
 	if (s->n_kept > *n_kept)
-		fprintf(stderr,
-			"duet lend: %d returned instances cannot be removed: processes (of user "
-			"%u) keep their files open\n"
-			"  they record nothing and count against the user's %d loans; removal is "
-			"tried again\n",
-			s->n_kept, (unsigned)s->kept_by, BROKER_LOANS_OF_ONE);
+		print_err("duet lend: %d returned instances cannot be removed: processes (of user "
+			  "%u) keep their files open\n"
+			  "  they record nothing and count against the user's %d loans; removal is "
+			  "tried again\n",
+			  s->n_kept, (unsigned)s->kept_by, BROKER_LOANS_OF_ONE);
 	*n_kept = s->n_kept;
 }
 
