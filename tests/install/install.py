@@ -121,8 +121,8 @@ def main():
         if not one(root, "libduet.so").is_symlink() or one(root, "libduet.so.0").is_symlink():
             sys.exit("libduet.so is not a link to libduet.so.0")
         for name in "libduet-libc.so", "libduet-cyg.so", "duet/duet.h", "man1/duet.1", "man3/duet.3", "system/duet@.service", \
-                "user/duet@.service", "system/duet-lend.socket", "system/duet-lend.service", "sysusers.d/duet.conf", \
-                "tmpfiles.d/duet.conf", "bash-completion/completions/duet", "zsh/site-functions/_duet", \
+                "user/duet@.service", "system/duet-lend.socket", "system/duet-lend.service", "system/duet-relay.service", \
+                "sysusers.d/duet.conf", "tmpfiles.d/duet.conf", "bash-completion/completions/duet", "zsh/site-functions/_duet", \
                 "fish/vendor_completions.d/duet.fish":
             one(root, name)
         env = dict(os.environ, PKG_CONFIG_PATH=str(pc.parent), PKG_CONFIG_SYSROOT_DIR=str(root),
