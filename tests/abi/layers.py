@@ -30,7 +30,8 @@ MOST_FILES = 25
 LAYERS = [
     [("abi", "layouts that two parties share: structs and asserts, no code")],
     [("base", "what C lacks: errors for people, text, files, JSON lines, supervised processes")],
-    [("disk", "how much of a file system a recording may have: a limit, a share, a floor")],
+    [("disk", "how much of a file system a recording may have: a limit, a share, a floor"),
+     ("sandbox", "a process gives up the rights that it does not need: Landlock and seccomp")],
     [("rules", "which events a session wants, of which programs: patterns, selectors, membership")],
     [("script/syntax", "scripts and filters: text to tree, messages that show the place")],
     [("clock", "ticks to nanoseconds, and the session's clock followed where there are no ticks")],
@@ -222,7 +223,7 @@ def check(src):
             for m in SPEAKS.finditer(without_comments_and_strings(text)):
                 # A forked child has to end: one that cannot become the command, or has sent everything.
                 if m.group(0).startswith("_exit") and (
-                        family(own) in ("collect", "net") or own in ("patch/attach", "script/engine") or path.name == "supervise.c"
+                        family(own) in ("collect", "net") or own in ("patch/attach", "script/engine", "ui/child") or path.name == "supervise.c"
                         or (own, path.name) == ("kernel/tracefs", "remove.c")):
                     continue
                 problems.append("%s: only src/cmd prints and exits: %s" % (where(m.start()), m.group(0)))

@@ -66,6 +66,7 @@ DESCRIPTORS = {
     "src/cmd/script/output.c": "of the script's output",
     "src/cmd/strace/strace.c": "of a struct out",
     "src/collect/calls/objects.c": "of a child's output",
+    "src/sandbox/seccomp.c": "a number, and a verb's name",
 }
 WRITES = {  # io_write() and write() of the command itself
     "src/cmd/export/ctf.c": "a copy of a file",
