@@ -3,9 +3,9 @@
 #include "base/io.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,13 +125,27 @@ int io_make_dirs(const char *path)
 	return mkdir(p, 0777) && errno != EEXIST ? -errno : 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+enum { TREE_DEEP_MAX = 64 };
+
+/* By descriptors, not by paths: another process may put a link in the place of a directory at any
+ * moment. */
+static void remove_below(int parent, const char *name, int depth)
 {
-	(void)st;
-	(void)type;
-	(void)at;
-	(void)!remove(path);
-	return 0;
+	int fd = depth < TREE_DEEP_MAX
+			 ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+			 : -1;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && unlinkat(fd, e->d_name, 0))
+			remove_below(fd, e->d_name, depth + 1);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	if (unlinkat(parent, name, AT_REMOVEDIR) && errno == ENOTDIR)
+		(void)!unlinkat(parent, name, 0);
 }
 
 bool io_exists(const char *path)
@@ -143,5 +157,5 @@ bool io_exists(const char *path)
 
 void io_remove_tree(const char *path)
 {
-	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_below(AT_FDCWD, path, 0);
 }
