@@ -22,6 +22,7 @@
 #include "base/runtime.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/print/print.h"
 #include "collect/session/public.h"
 #include "ctf/write/public.h"
@@ -239,7 +240,8 @@ static void put_recorded(const struct completion *c)
 	for (int i = 2; i < c->n - 1; i++)
 		if (*c->words[i] != '-' && !stat(c->words[i], &st) && S_ISDIR(st.st_mode))
 			paths[n++] = c->words[i];
-	if (n && !trace_open(&t, paths, n, NULL, &d)) {
+	if (n && !reader_confine(&(struct reader){ .verb = "complete" }) &&
+	    !trace_open(&t, paths, n, NULL, &d)) {
 		for (uint32_t i = 0; i < trace_n_sources(t); i++)
 			for (const struct ctf_event_class *e = trace_source(t, i)->meta->events; e;
 			     e = e->next)

@@ -21,6 +21,7 @@
 
 #include "base/io.h"
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 
 enum { OPTIONS_MOST = 6 };
 
@@ -176,6 +177,7 @@ static int answer(int need, int (*run)(int, char **), int argc, char **argv, cha
 	if (is_recorded(need, record(need, path, command), path, *command)) {
 		memcpy(more, argv, (size_t)argc * sizeof *more);
 		more[argc] = path;
+		reader_trusts();
 		status = run(argc + 1, more);
 	}
 	io_remove_tree(directory);

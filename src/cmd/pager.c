@@ -3,6 +3,8 @@
 #include "cmd/pager.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +18,10 @@
 
 static struct {
 	bool is_disabled;
-	pid_t pid; /* 0: none */
-	int width; /* of the terminal behind the pager */
+	bool is_open; /* standard output is its input */
+	pid_t pid;    /* 0: none */
+	int input;    /* the end of its pipe, until it is open */
+	int width;    /* of the terminal behind the pager */
 } pager;
 
 void pager_disable(void)
@@ -27,7 +31,7 @@ void pager_disable(void)
 
 bool terminal_is_shown_to(void)
 {
-	return pager.pid || isatty(STDOUT_FILENO);
+	return pager.is_open || isatty(STDOUT_FILENO);
 }
 
 int terminal_width(void)
@@ -35,7 +39,7 @@ int terminal_width(void)
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
 
-	if (pager.pid)
+	if (pager.is_open)
 		return pager.width;
 	if (!isatty(STDOUT_FILENO))
 		return 0;
@@ -89,54 +93,80 @@ static const char *choose(void)
 	return NULL;
 }
 
+/*
+ * Waits for text, or for the end of the process that would write it: without text there is no page.
+ * Ctrl-C stops that process, which then writes its result so far.
+ */
 static _Noreturn void run(const char *command, const int ends[2])
 {
+	struct pollfd p = { .fd = ends[0], .events = POLLIN };
+
+	close(ends[1]);
+	signal(SIGINT, SIG_IGN);
+	while (poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+	if (!(p.revents & POLLIN))
+		_exit(0);
+	signal(SIGINT, SIG_DFL);
 	dup2(ends[0], STDIN_FILENO);
 	close(ends[0]);
-	close(ends[1]);
 	/* quit if it fits on one screen; keep colours; leave the text on the screen */
 	setenv("LESS", "FRX", 0);
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);
 }
 
-void pager_open(void)
+void pager_prepare(void)
 {
 	const char *command;
-	int ends[2], width;
+	int ends[2];
 	pid_t pid;
 
 	if (pager.is_disabled || pager.pid || !isatty(STDOUT_FILENO))
 		return;
-	width = terminal_width();
 	command = choose();
-	if (!command || pipe(ends))
+	if (!command || pipe2(ends, O_CLOEXEC)) {
+		pager.is_disabled = true;
 		return;
+	}
 	print_flush();
 	pid = fork();
 	if (!pid)
 		run(command, ends);
 	close(ends[0]);
 	if (pid > 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		signal(SIGINT, SIG_IGN);
-		signal(SIGPIPE, SIG_IGN);
 		pager.pid = pid;
-		pager.width = width;
+		pager.input = ends[1];
+	} else {
+		close(ends[1]);
 	}
-	close(ends[1]);
+}
+
+void pager_open(void)
+{
+	pager_prepare();
+	if (!pager.pid || pager.is_open)
+		return;
+	pager.width = terminal_width();
+	print_flush();
+	dup2(pager.input, STDOUT_FILENO);
+	close(pager.input);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	pager.is_open = true;
 }
 
 void pager_close(void)
 {
 	int status = 0;
 
-	if (!pager.pid)
+	if (!pager.is_open)
 		return;
 	print_close(); /* the pager was left early: no failure */
 	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
 		;
 	pager.pid = 0;
+	pager.is_open = false;
 	if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126))
 		print_err("duet: the pager cannot be run: set DUET_PAGER or PAGER, or use "
 			  "--no-pager\n");

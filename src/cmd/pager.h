@@ -16,6 +16,12 @@
 void pager_disable(void);
 
 /*
+ * pager_prepare - fork the process that becomes the pager when it gets text.  Later
+ * this process may not execute programs any more (cmd/confine/reader.h).  Both
+ * do nothing if standard output is no terminal.
+ */
+void pager_prepare(void);
+/*
  * pager_open - if standard output is a terminal, send it through the pager.  Does nothing if there
  * is one already.  Ctrl-C is the pager's from here on: without this process it would lose its
  * input.

@@ -61,6 +61,7 @@ LINES = {
 HARMLESS = r"isatty|ioctl|dup2|close|fstat|tcgetpgrp|out_init|fcntl|terminal"
 DESCRIPTORS = {
     "src/cmd/print/print.c": "it escapes",
+    "src/cmd/confine/output_file.c": "of a struct out",
     "src/cmd/export/export.c": "of a struct out",
     "src/cmd/remote/relay.c": "waits until it can be written",
     "src/cmd/script/output.c": "of the script's output",
@@ -69,6 +70,7 @@ DESCRIPTORS = {
     "src/sandbox/seccomp.c": "a number, and a verb's name",
 }
 WRITES = {  # io_write() and write() of the command itself
+    "src/cmd/confine/errand.c": "a byte to its process",
     "src/cmd/export/ctf.c": "a copy of a file",
     "src/cmd/script/module.c": "a file",
     "src/cmd/script/output.c": "the script's output: library_add_shown() escapes",

@@ -19,6 +19,7 @@
 
 #include "base/io.h"
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/export/cyg_profile.h"
 #include "cmd/export/internal.h"
 #include "cmd/progress.h"
@@ -112,6 +113,7 @@ static bool is_below(const char *to, const char *path)
 static int copy_recording(const char *path, const char *to, struct diag *d)
 {
 	size_t n = strlen(path);
+	char parent[4096];
 	int err;
 
 	while (n > 1 && path[n - 1] == '/')
@@ -122,6 +124,12 @@ static int copy_recording(const char *path, const char *to, struct diag *d)
 		rmdir(to);
 		return diag_fail(d, -EINVAL,
 				 "%s lies in the recording itself: give a directory elsewhere", to);
+	}
+	if (reader_confine(&(struct reader){ .verb = "export",
+					     .writes = { to },
+					     .directories = { reader_parent(to, parent) } })) {
+		rmdir(to);
+		return diag_fail(d, -EPERM, "nothing was copied");
 	}
 	job.to = to;
 	job.base = n;
@@ -183,20 +191,25 @@ static int copy_part(const char *path, const char *to, struct moment from, struc
 				    .is_cut = true,
 				    .from_ns = INT64_MIN,
 				    .to_ns = INT64_MAX };
+	struct repair_target target = { .work = "" };
 	struct repaired r;
-	int err = resolve(path, &from, &until, d);
+	int err = repair_prepare(&target, to, d);
 
-	if (err)
-		return err;
+	if (!err && repair_confine("export", &target))
+		err = diag_fail(d, -EPERM, "nothing was copied");
+	if (!err)
+		err = resolve(path, &from, &until, d);
 	if (from.is_given)
 		o.from_ns = from.ns;
 	if (until.is_given)
 		o.to_ns = until.ns;
-	if (o.from_ns > o.to_ns)
-		return diag_fail(d, -EINVAL, "ctf: --from is later than --to");
+	if (!err && o.from_ns > o.to_ns)
+		err = diag_fail(d, -EINVAL, "ctf: --from is later than --to");
 	progress_catch();
-	err = repair(path, to, &o, &r, d);
+	if (!err)
+		err = repair(path, &target, &o, &r, d);
 	progress_end();
+	repair_drop(&target);
 	if (err)
 		return err;
 	err = export_cyg_profile(to, to, d);

@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/confine/output_file.h"
+#include "cmd/confine/reader.h"
 #include "cmd/once.h"
 #include "cmd/finding.h"
 #include "cmd/options.h"
@@ -402,30 +404,25 @@ static int select_events(struct export *x, struct diag *d)
 	return x->filter ? match_open(&x->match, x->trace, x->filter, x->is_wanted, d) : 0;
 }
 
-static int write_all(struct export *x, const struct format *f, const char *file, struct diag *d)
+static int write_all(struct export *x, const struct format *f, struct output_file *file,
+		     struct diag *d)
 {
-	int fd = file ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO,
-	    err;
-	struct stat s;
+	int err = output_file_begin(file, d);
 
-	if (fd < 0 || fstat(fd, &s))
-		return diag_errno(d, "cannot write %s", file ? file : "standard output");
-	err = out_init(&x->out, fd) ? diag_fail(d, -ENOMEM, "no memory") : 0;
-	x->out.is_shown = isatty(fd);
+	if (err)
+		return err;
+	err = out_init(&x->out, file->fd) ? diag_fail(d, -ENOMEM, "no memory") : 0;
+	x->out.is_shown = isatty(file->fd);
 	if (!err)
 		err = f->run(x, d);
 	if (!err)
 		out_flush(&x->out);
 	if (!err && x->out.err)
-		err = diag_fail(d, x->out.err, "cannot write %s: %s", file ? file : "it",
-				strerror(-x->out.err));
+		err = diag_fail(d, x->out.err, "cannot write %s: %s",
+				file->path ? file->path : "it", strerror(-x->out.err));
 	if (err)
 		x->out.is_over = true; /* the rest of the buffer is not written */
 	out_fini(&x->out);
-	if (file && close(fd) && !err)
-		err = diag_errno(d, "cannot write %s", file);
-	if (file && err && S_ISREG(s.st_mode))
-		unlink(file);
 	return err;
 }
 
@@ -442,9 +439,16 @@ static void report_none(const struct export *x)
 static int export(struct export *x, const struct format *f, const char *file)
 {
 	struct trace_options o = { .warn = warn };
+	struct output_file output;
 	struct diag d = { "" };
 	int err;
 
+	if (output_file_open(&output, file, &d))
+		return fail(d.text);
+	if (reader_confine(&(struct reader){ .verb = "export" })) {
+		output_file_close(&output, true, NULL);
+		return CMD_FAILED;
+	}
 	progress_hook(&o);
 	err = trace_open(&x->trace, x->paths, x->n_paths, &o, &d);
 	signal(SIGPIPE, SIG_IGN);
@@ -454,9 +458,11 @@ static int export(struct export *x, const struct format *f, const char *file)
 		err = select_events(x, &d);
 	if (!err) {
 		progress_begin("export", x->trace);
-		err = write_all(x, f, file, &d);
+		err = write_all(x, f, &output, &d);
 		progress_end();
 	}
+	if (output_file_close(&output, err, &d) && !err)
+		err = -EIO;
 	if (!err && !x->n_events && !x->has_calls && !x->out.is_over)
 		report_none(x);
 	match_close(x->match);

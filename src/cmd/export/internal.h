@@ -34,6 +34,10 @@ struct export
 	bool has_calls;	    /* see export_has_calls() */
 };
 
+struct repair_target;
+/* repair_confine - the sandbox of a verb that writes @t.  Returns 0, or CMD_FAILED after a message. */
+int repair_confine(const char *verb, const struct repair_target *t);
+
 /* Formats.  Each returns 0, or a negative errno with the reason in @d. */
 int export_perfetto(struct export *x, struct diag *d);
 int export_chrome(struct export *x, struct diag *d);

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
+#include "cmd/export/internal.h"
 #include "cmd/options.h"
 #include "cmd/print/print.h"
 #include "cmd/progress.h"
@@ -38,17 +40,35 @@ static bool advance(void *context, uint64_t bytes)
 	return progress_made(bytes);
 }
 
+int repair_confine(const char *verb, const struct repair_target *t)
+{
+	char parent[4096];
+	const struct reader r = { .verb = verb,
+				  .writes = { t->work },
+				  .directories = { reader_parent(t->path, parent) } };
+
+	return reader_confine(&r);
+}
+
 static int write_repaired(const char *from, const char *to)
 {
 	struct repair_options o = { .warn = warn, .begin = begin, .progress = advance };
+	struct repair_target target = { .work = "" };
 	struct diag d = { "" };
 	struct repaired r;
 	char text[4][64];
+	int status = 0;
 	uint64_t n;
 
 	progress_catch();
-	if (repair(from, to, &o, &r, &d))
+	if (repair_prepare(&target, to, &d))
 		return cmd_error("repair", "%s", d.text);
+	status = repair_confine("repair", &target);
+	if (!status && repair(from, &target, &o, &r, &d))
+		status = cmd_error("repair", "%s", d.text);
+	repair_drop(&target);
+	if (status)
+		return status;
 	progress_end();
 	print_out("%s: %s in %s, %s, %s\n", to, cmd_count_text(r.n_events, "event", text[0]),
 		  cmd_count_text(r.n_packets, "packet", text[1]),

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/once.h"
 #include "cmd/options.h"
 #include "cmd/pager.h"
@@ -281,6 +282,9 @@ static int run_graph(int argc, char **argv)
 	g.paths = (const char *const *)argv + optind;
 	g.n_paths = argc - optind;
 	signal(SIGPIPE, SIG_IGN);
+	pager_prepare();
+	if (reader_confine(&(struct reader){ .verb = "graph" }))
+		return CMD_FAILED;
 	progress_hook(&o);
 	err = trace_open(&g.trace, g.paths, g.n_paths, &o, &d);
 	if (!err)

@@ -3,10 +3,12 @@
  * cmd/remote/live_at.c - duet live --at HOST: show recordings that a relay on another host
  * receives.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/print/print.h"
 #include "cmd/view/live.h"
 #include "cmd/view/view.h"
@@ -83,7 +85,9 @@ int live_at(struct live_at *at, char *const *names, int n, bool begin, int argc,
 				     .from_begin = begin,
 				     .most_bytes = at->most_bytes };
 	struct following f = { .n = 0 };
-	const struct view_hook hook = { on_round, &f };
+	struct reader confined = { .verb = "live" };
+	const struct view_hook hook = { &confined, on_round, &f };
+	char parent[PATH_MAX];
 	const char *paths[MIRRORS_MAX];
 	struct diag d = { "" };
 	int status;
@@ -96,6 +100,8 @@ int live_at(struct live_at *at, char *const *names, int n, bool begin, int argc,
 	for (int i = 0; i < f.n && !status; i++) {
 		paths[i] = replica_path(f.replica[i]);
 		begin |= !replica_grew(f.replica[i]);
+		confined.writes[i] = replica_directory(f.replica[i]);
+		*confined.directories = reader_parent(confined.writes[i], parent);
 	}
 	if (!status)
 		status = view_follow("live", paths, f.n, !begin, &hook, argc, argv);

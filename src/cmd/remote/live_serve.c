@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/print/print.h"
 #include "cmd/view/live.h"
 #include "net/lttng_live/server.h"
+#include "sandbox/sandbox.h"
 
 enum { TICK_MS = 500 };
 
@@ -43,6 +45,7 @@ int live_serve(const char *const *paths, int n, const char *address, bool anywhe
 	struct live_options o = {
 		.roots = paths, .n_roots = n, .allows_remote = anywhere, .from_begin = begin
 	};
+	struct reader confined = { .verb = "live", .rights = SANDBOX_ACCEPTS };
 	struct diag d = { "" };
 	struct live_server *s;
 	sigset_t mask;
@@ -59,6 +62,12 @@ int live_serve(const char *const *paths, int n, const char *address, bool anywhe
 	sigaddset(&mask, SIGTERM);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signals = signalfd(-1, &mask, SFD_CLOEXEC);
+	/* Recordings are first read below, and nothing else is. */
+	confined.reads = paths;
+	if (reader_confine(&confined) || live_refuse_sent(paths, n)) {
+		live_close(s);
+		return CMD_FAILED;
+	}
 	print_out("listens on port %d: babeltrace2 -i lttng-live net://localhost:%d\n",
 		  live_port(s), live_port(s));
 	print_flush();

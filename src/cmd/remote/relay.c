@@ -17,6 +17,7 @@
 #include "cmd/record/options.h"
 #include "cmd/remote/send.h"
 #include "collect/chunks/public.h"
+#include "sandbox/sandbox.h"
 
 /* State of the log and of retention. */
 struct log {
@@ -126,6 +127,21 @@ static void look_after_old(void *context)
 	retention_poll(&l->retention);
 }
 
+/* Keys are read and sockets listen: from here on all input is that of others.  The process that
+ * removes old trace chunks is forked later, from this one. */
+static int confine(const struct relay_options *o, const struct log *l, struct diag *d)
+{
+	const struct trace_chunks_options *keep = &l->retention.o;
+	const bool removes = keep->keep_bytes || keep->keep_ns || keep->keep_count;
+	const char *const output[] = { o->output, NULL };
+	const struct sandbox s = { .name = "duet relay",
+				   .rights = SANDBOX_ACCEPTS | (removes ? SANDBOX_FORKS : 0u),
+				   .reads = output,
+				   .writes = output };
+
+	return sandbox_restrict(&s, d);
+}
+
 static int run(const struct relay_options *o, struct log *l)
 {
 	struct diag d = { "" };
@@ -139,7 +155,9 @@ static int run(const struct relay_options *o, struct log *l)
 			  o->keys.is_plain ? "; plain, within this machine" : "");
 		print_flush();
 	}
-	err = relay_run(r, &d);
+	err = confine(o, l, &d);
+	if (!err)
+		err = relay_run(r, &d);
 	relay_close(r);
 	retention_end(&l->retention);
 	return err ? cmd_error("relay", "%s", d.text) : 0;

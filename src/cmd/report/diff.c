@@ -12,6 +12,7 @@
 
 #include "analysis/diff/diff.h"
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/options.h"
 #include "cmd/pager.h"
 #include "cmd/print/print.h"
@@ -329,6 +330,9 @@ static int compare(const struct arguments *a, char **paths)
 	struct diff diff;
 	int err = 0, status = 0;
 
+	pager_prepare();
+	if (reader_confine(&(struct reader){ .verb = "diff" }))
+		return CMD_FAILED;
 	for (int i = 0; i < 2 && !err; i++)
 		err = trace_open(&traces[i], (const char *const *)&paths[i], 1, &o, &d);
 	if (!err) {

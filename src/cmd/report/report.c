@@ -18,6 +18,7 @@
 
 #include "cmd/selection.h"
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/once.h"
 #include "cmd/options.h"
 #include "cmd/nearest.h"
@@ -134,6 +135,9 @@ int report_open(const char *verb, const char *const *paths, int n, struct trace 
 	const struct trace_options o = report_options(verb);
 	struct diag d = { "" };
 
+	pager_prepare();
+	if (reader_confine(&(struct reader){ .verb = verb }))
+		return CMD_FAILED;
 	if (trace_open(t, paths, n, &o, &d))
 		return cmd_error(verb, "%s", d.text);
 	cmd_report_hosts(verb, trace_hosts(*t));

@@ -4,6 +4,7 @@
 #define CMD_SCRIPT_INTERNAL_H
 
 #include "cmd/cmd.h"
+#include "cmd/confine/output_file.h"
 #include "cmd/selection.h"
 #include "script/engine/engine.h"
 
@@ -82,6 +83,13 @@ void script_front_fini(struct script_front *f);
  * CMD_FAILED after a message. */
 int script_module_write(struct script_front *f, const struct script_options *o);
 
+/*
+ * script_confine - a script over recordings enters its sandbox; before that it opens its output, if
+ * that is one file, into @output.  0, or CMD_FAILED after a message.
+ */
+int script_confine(const struct script_front *f, const struct script_options *o,
+		   struct output_file *output);
+
 /* Where the output of the script goes. */
 struct script_output {
 	const char *path; /* NULL: standard output */
@@ -92,7 +100,9 @@ struct script_output {
 	bool is_ring;
 	int err; /* the first error, as -errno */
 };
-int script_output_open(struct script_output *out, const struct script_options *o);
+/* @file: opened before; or with the path NULL. */
+int script_output_open(struct script_output *out, const struct script_options *o,
+		       struct output_file *file);
 void script_output_write(struct script_output *out, const char *bytes, size_t size);
 void script_output_flush(struct script_output *out); /* nothing with -F */
 void script_output_dump(struct script_output *out);  /* -F: what is kept */

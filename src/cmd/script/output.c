@@ -36,7 +36,20 @@ static int open_file(struct script_output *out)
 	return out->fd < 0 ? -errno : 0;
 }
 
-int script_output_open(struct script_output *out, const struct script_options *o)
+/* Its descriptor belongs to the output from here on. */
+static int take_file(struct script_output *out, struct output_file *file)
+{
+	struct diag d = { "" };
+
+	if (output_file_begin(file, &d))
+		return cmd_error("script", "-o: %s", d.text);
+	out->fd = file->fd;
+	file->path = NULL;
+	return 0;
+}
+
+int script_output_open(struct script_output *out, const struct script_options *o,
+		       struct output_file *file)
 {
 	*out = (struct script_output){ .path = o->output,
 				       .fd = STDOUT_FILENO,
@@ -49,6 +62,8 @@ int script_output_open(struct script_output *out, const struct script_options *o
 	out->bytes = malloc(out->room);
 	if (!out->bytes)
 		return cmd_error("script", "no memory for %zu bytes of output", out->room);
+	if (file->path)
+		return take_file(out, file);
 	if (!out->path || !open_file(out))
 		return 0;
 	free(out->bytes);

@@ -39,8 +39,9 @@ struct running {
 	struct script_live *live;	 /* of the running system, or NULL */
 	struct script_source_of *sources[SOURCES_MAX];
 	uint32_t n_sources;
-	struct text results; /* tables as JSON, a line each */
-	int tables;	     /* --tables: its descriptor; or -1 */
+	struct text results;	 /* tables as JSON, a line each */
+	int tables;		 /* --tables: its descriptor; or -1 */
+	struct output_file file; /* opened before the sandbox; or its path is NULL */
 	uint64_t begun_ns;
 };
 
@@ -250,6 +251,15 @@ static int open_world(struct running *r)
 	return err ? cmd_error("script", "%s", d.text) : 0;
 }
 
+static int open_tables(struct running *r)
+{
+	if (!r->o->tables)
+		return 0;
+	r->tables = open(r->o->tables, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return r->tables < 0 ? cmd_error("script", "--tables %s: %s", r->o->tables, strerror(errno))
+			     : 0;
+}
+
 static int open_machine(struct running *r)
 {
 	const struct script_services services = { .context = r,
@@ -267,12 +277,6 @@ static int open_machine(struct running *r)
 							  !r->o->output && isatty(STDOUT_FILENO) };
 	struct diag d = { "" };
 
-	if (r->o->tables) {
-		r->tables = open(r->o->tables, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (r->tables < 0)
-			return cmd_error("script", "--tables %s: %s", r->o->tables,
-					 strerror(errno));
-	}
 	if (script_vm_open(&r->vm, r->front.unit, &r->o->limits, &services, !r->o->interprets, &d))
 		return cmd_error("script", "%s", d.text);
 	for (int i = 0; i < r->o->globals.n; i++) {
@@ -408,7 +412,7 @@ static int run(struct running *r)
 
 	if (r->o->is_verbose)
 		explain(r, print_lines_err);
-	status = script_output_open(&r->out, r->o);
+	status = script_output_open(&r->out, r->o, &r->file);
 	if (status)
 		return status;
 	err = script_engine_run(r->engine, &result, &d);
@@ -429,7 +433,12 @@ static int run_passes(struct running *r)
 	report_done(r, "parsed");
 	if (status || r->o->pass == 1)
 		return status ? status : print_pass(r);
-	status = open_world(r);
+	if (r->o->pass >= 4)
+		status = open_tables(r);
+	if (!status)
+		status = script_confine(&r->front, r->o, &r->file);
+	if (!status)
+		status = open_world(r);
 	if (status)
 		return status;
 	if (r->o->point)
@@ -457,7 +466,9 @@ static int run_passes(struct running *r)
 
 int script_run(const struct script_options *o)
 {
-	struct running r = { .o = o, .begun_ns = monotonic_ns(), .tables = -1 };
+	struct running r = {
+		.o = o, .begun_ns = monotonic_ns(), .tables = -1, .file.removal = ERRAND_NONE
+	};
 	int status = run_passes(&r);
 
 	for (uint32_t i = 0; i < r.n_sources; i++)
@@ -469,6 +480,9 @@ int script_run(const struct script_options *o)
 	text_fini(&r.results);
 	if (r.tables >= 0)
 		close(r.tables);
+	if (r.file.path) /* the script did not run */
+		output_file_close(&r.file, true, NULL);
+	errand_drop(&r.file.removal);
 	script_front_fini(&r.front);
 	return status;
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/print/print.h"
 #include "cmd/progress.h"
 #include "cmd/strace/strace.h"
@@ -132,6 +133,8 @@ static int show_recording(struct strace *s)
 	struct trace *t;
 	int status = 0;
 
+	if (reader_confine(&(struct reader){ .verb = "strace" }))
+		return CMD_FAILED;
 	progress_hook(&o);
 	if (trace_open(&t, s->inputs.at, s->inputs.n, &o, &d))
 		return cmd_error("strace", "%s", d.text);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/view/live.h"
 #include "cmd/view/view.h"
 #include "base/progress.h"
@@ -117,15 +118,18 @@ static bool is_directory(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* A recording that is sent to a relay is removed here meanwhile: it cannot be followed. */
-static int refuse_sent(const char *path)
+int live_refuse_sent(const char *const *paths, int n)
 {
 	struct progress p;
 
-	progress_read(path, &p);
-	if (!p.is_sent || p.state == PROGRESS_ENDED)
-		return 0;
-	return cmd_error("live", "%s is sent to a relay, and not kept here: follow it there", path);
+	for (int i = 0; i < n; i++) {
+		progress_read(paths[i], &p);
+		if (p.is_sent && p.state != PROGRESS_ENDED)
+			return cmd_error(
+				"live", "%s is sent to a relay, and not kept here: follow it there",
+				paths[i]);
+	}
+	return 0;
 }
 
 /* @args: the arguments without options and their values. */
@@ -138,10 +142,8 @@ static int resolve(char *const *args, int n, char paths[][PATH_MAX], const char 
 			snprintf(paths[i], PATH_MAX, "%s", args[i]);
 		else
 			status = live_session("live", args[i], paths[i]);
-	for (int i = 0; i < (n ? n : 1) && !status; i++) {
-		status = refuse_sent(paths[i]);
+	for (int i = 0; i < (n ? n : 1) && !status; i++)
 		at[i] = paths[i];
-	}
 	return status;
 }
 
@@ -150,7 +152,7 @@ enum { PATHS_MAX = 64 };
 static int run(const struct live *l, int argc, char **argv, int n_args, char *const *args)
 {
 	static char paths[PATHS_MAX][PATH_MAX];
-	const char *at[PATHS_MAX];
+	const char *at[PATHS_MAX + 1] = { NULL };
 	int status;
 
 	if (n_args > PATHS_MAX)
@@ -161,6 +163,11 @@ static int run(const struct live *l, int argc, char **argv, int n_args, char *co
 	n_args = n_args ? n_args : 1;
 	if (l->serve)
 		return live_serve(at, n_args, l->address, l->anywhere, l->begin);
+	status = reader_confine(&(struct reader){ .verb = "live" });
+	if (!status)
+		status = live_refuse_sent(at, n_args);
+	if (status)
+		return status;
 	return view_follow("live", at, n_args, !l->begin, NULL, argc, argv);
 }
 

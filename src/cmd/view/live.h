@@ -12,7 +12,12 @@
  * Returns 0; or CMD_FAILED after reporting the reason as @verb, such as a flight recorder. */
 int live_session(const char *verb, const char *wanted, char path[PATH_MAX]);
 
-/* live_serve - serve the recordings @paths to viewers that use lttng-live.  Ends after a signal, or
+/* live_refuse_sent - a recording that is sent to a relay is removed here meanwhile, and cannot be
+ * followed.  Reads the recordings: call it in the sandbox.  Returns 0, or CMD_FAILED after a
+ * message. */
+int live_refuse_sent(const char *const *paths, int n);
+
+/* live_serve - serve the recordings @paths, with a NULL after the last one, to viewers that use lttng-live.  Ends after a signal, or
  * when all recordings have ended and no viewer is attached.  @address: [ADDRESS]:PORT, or NULL. */
 int live_serve(const char *const *paths, int n, const char *address, bool anywhere, bool begin);
 

@@ -17,6 +17,7 @@
 
 #include "cmd/selection.h"
 #include "cmd/cmd.h"
+#include "cmd/confine/reader.h"
 #include "cmd/finding.h"
 #include "cmd/pager.h"
 #include "cmd/print/print.h"
@@ -377,10 +378,15 @@ static int view(struct view *v)
 static int run(struct view *v, const char *const *paths, int n)
 {
 	struct trace_options o = { .warn = warn, .context = v, .follows = v->follows };
+	const struct reader usual = { .verb = v->verb };
 	struct diag d = { "" };
 	int status;
 
 	if (!view_style_color(&v->texts.style, v->color))
+		return CMD_FAILED;
+	if (!v->has_no_pager && !v->follows)
+		pager_prepare();
+	if (reader_confine(v->hook && v->hook->reader ? v->hook->reader : &usual))
 		return CMD_FAILED;
 	progress_hook(&o);
 	if (trace_open(&v->trace, paths, n, &o, &d) ||

@@ -31,7 +31,9 @@ bool view_takes_value(const char *arg);
  * before.  Returns 0; or -errno with the reason in @d, which ends following. */
 struct trace;
 struct diag;
+struct reader;
 struct view_hook {
+	const struct reader *reader; /* its sandbox; NULL: that of all readers */
 	int (*on_round)(void *context, const struct trace *t, bool starves, struct diag *d);
 	void *context;
 };

@@ -21,6 +21,7 @@
 #include "clock/clock.h"
 #include "find/system/internal.h"
 #include "kernel/tracefs/public.h"
+#include "sandbox/sandbox.h"
 
 static long setting(const char *path, long otherwise)
 {
@@ -220,6 +221,29 @@ static void check_ptrace(const struct checking *c)
 			  scope);
 }
 
+/* For recordings of others: sandbox/sandbox.h. */
+static void check_sandbox(const struct checking *c)
+{
+	int version = sandbox_landlock_version();
+	bool has_seccomp = sandbox_has_seccomp();
+
+	if (version && has_seccomp)
+		check_fine(c, "sandbox", "Landlock %d and seccomp: readers, servers and relays",
+			   version);
+	else
+		check_bad(
+			c, "sandbox", FIND_NOTE,
+			version ? "a kernel with CONFIG_SECCOMP_FILTER"
+				: "Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK, and landlock "
+				  "in the boot parameter lsm=",
+			"%s: a recording of others is read with %s",
+			version	      ? "no seccomp"
+			: has_seccomp ? "no Landlock"
+				      : "neither Landlock nor seccomp",
+			version || has_seccomp ? "half of the sandbox"
+					       : "all rights of its reader");
+}
+
 void check_kernel(struct checking *c)
 {
 	check_tracefs(c);
@@ -228,4 +252,5 @@ void check_kernel(struct checking *c)
 	check_rseq(c);
 	check_clock(c);
 	check_ptrace(c);
+	check_sandbox(c);
 }

@@ -22,6 +22,7 @@
 #include "base/monotonic.h"
 #include "base/progress.h"
 #include "net/relay/receiver.h"
+#include "sandbox/sandbox.h"
 
 enum {
 	CONNECT_MS = 5000,
@@ -318,12 +319,29 @@ static void close_others(const struct copier *c)
 	close_range(high + 1, ~0u, 0);
 }
 
+/* The relay is another user's, and messages of it are parsed.  Its refused calls leave no line: this
+ * process has no standard error. */
+static int confine(const struct copier *c, struct diag *d)
+{
+	char parent[PATH_MAX];
+	const char *const writes[] = { c->dir_path, NULL }, *const directories[] = { parent, NULL };
+	const struct sandbox s = { .name = "duet live",
+				   .rights = SANDBOX_CONNECTS | SANDBOX_MAKES_CODE,
+				   .writes = writes,
+				   .directories = directories };
+
+	snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(c->dir_path, '/') - c->dir_path),
+		 c->dir_path);
+	return sandbox_restrict(&s, d);
+}
+
 _Noreturn void copier_run(struct copier *c)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct pollfd p = { .fd = c->control, .events = POLLIN };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct diag d = { "" };
 
 	assert(c->control >= 0 && c->dir >= 0);
 	/* If a signal ends the reader, the pipe closes: the copy is removed then, and not before.
@@ -333,7 +351,10 @@ _Noreturn void copier_run(struct copier *c)
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
 	close_others(c);
-	receive(c);
+	if (confine(c, &d))
+		report(c, REPLICA_FAILED, d.text);
+	else
+		receive(c);
 	if (!c->is_over)
 		while (poll(&p, 1, -1) < 0 && errno == EINTR)
 			;

@@ -141,6 +141,11 @@ const char *replica_path(const struct replica *r)
 	return r->shared->path;
 }
 
+const char *replica_directory(const struct replica *r)
+{
+	return r->dir;
+}
+
 bool replica_grew(const struct replica *r)
 {
 	return r->shared->grew;

@@ -46,6 +46,8 @@ int replica_open(struct replica **r, const struct replica_options *o, struct dia
 void replica_close(struct replica *r); /* accepts NULL; removes the copy */
 
 const char *replica_path(const struct replica *r); /* of the copy */
+/* replica_directory - the directory in $TMPDIR that the copy is in: the reader writes nothing else. */
+const char *replica_directory(const struct replica *r);
 bool replica_grew(const struct replica *r);	   /* when it was opened; else it has ended */
 const char *replica_name(const struct replica *r); /* of the recording, at the relay */
 

@@ -327,48 +327,61 @@ static int repair_source(struct trace *t, const struct trace_source *src, const 
 	return err;
 }
 
-int repair(const char *from, const char *to, const struct repair_options *o,
+int repair_prepare(struct repair_target *t, const char *to, struct diag *d)
+{
+	size_t n = strlen(to);
+	int err;
+
+	for (; n > 1 && to[n - 1] == '/'; n--)
+		;
+	if (snprintf(t->path, sizeof t->path, "%.*s", (int)n, to) >= (int)sizeof t->path)
+		return diag_fail(d, -ENAMETOOLONG, "%.100s...: the path is too long", to);
+	if (rmdir(t->path) && errno != ENOENT)
+		return diag_fail(d, -errno, "%s is not an empty directory: name another directory",
+				 t->path);
+	snprintf(t->work, sizeof t->work, "%s.%d.part", t->path, (int)getpid());
+	err = io_make_dirs(t->work);
+	return err ? diag_fail(d, err, "cannot make %s: %s", t->work, strerror(-err)) : 0;
+}
+
+void repair_drop(struct repair_target *t)
+{
+	if (*t->work)
+		io_remove_tree(t->work);
+	*t->work = 0;
+}
+
+int repair(const char *from, struct repair_target *to, const struct repair_options *o,
 	   struct repaired *result, struct diag *d)
 {
 	struct trace_options options = { .warn = o->warn, .context = o->context };
-	size_t n = strlen(from), m = strlen(to);
-	char root[4096], target[4096], work[4096 + 32];
+	size_t n = strlen(from);
 	struct trace *t;
+	char root[4096];
 	int err;
 
-	assert(o->warn);
+	assert(o->warn && *to->work);
 	*result = (struct repaired){ 0 };
 	for (; n > 1 && from[n - 1] == '/'; n--)
 		;
-	for (; m > 1 && to[m - 1] == '/'; m--)
-		;
-	if (snprintf(root, sizeof root, "%.*s", (int)n, from) >= (int)sizeof root ||
-	    snprintf(target, sizeof target, "%.*s", (int)m, to) >= (int)sizeof target)
-		return diag_fail(d, -ENAMETOOLONG, "%.100s...: the path is too long",
-				 n < m ? to : from);
-	snprintf(work, sizeof work, "%s.%d.part", target, (int)getpid());
-	if (rmdir(target) && errno != ENOENT)
-		return diag_fail(d, -errno, "%s is not an empty directory: name another directory",
-				 target);
+	if (snprintf(root, sizeof root, "%.*s", (int)n, from) >= (int)sizeof root)
+		return diag_fail(d, -ENAMETOOLONG, "%.100s...: the path is too long", from);
 	err = trace_open(&t, (const char *const[]){ root }, 1, &options, d);
 	if (err)
 		return err;
-	err = io_make_dirs(work);
-	if (err)
-		diag_fail(d, err, "cannot make %s: %s", work, strerror(-err));
 	if (o->begin)
 		o->begin(o->context, t);
 	for (uint32_t i = 0; i < trace_n_sources(t) && !err; i++)
-		err = repair_source(t, trace_source(t, i), root, work, o, result, d);
+		err = repair_source(t, trace_source(t, i), root, to->work, o, result, d);
 	trace_close(t);
 	if (!err && !result->n_traces)
 		err = diag_fail(d, -EINVAL,
 				o->is_cut ? "%s: nothing was recorded in that time"
 					  : "%s: it has no undamaged packet",
 				root);
-	if (!err && rename(work, target))
-		err = diag_errno(d, "cannot rename %s to %s", work, target);
-	if (err)
-		io_remove_tree(work);
+	if (!err && rename(to->work, to->path))
+		err = diag_errno(d, "cannot rename %s to %s", to->work, to->path);
+	if (!err)
+		*to->work = 0;
 	return err;
 }

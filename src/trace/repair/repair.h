@@ -50,14 +50,23 @@ struct repaired {
 };
 
 /*
- * repair - read the recording @from, write a repaired copy as @to.
- *
- * @to: a directory that does not exist, or is empty.  It appears only when it is complete: until
- * then, there is a temporary directory beside it, which is removed on failure.
+ * The place of the copy.  It appears only when it is complete: until then there is a temporary
+ * directory beside it.  It is made before the recording is read, so that a process which may write
+ * nowhere else can read it.
+ */
+struct repair_target {
+	char path[4096], work[4096 + 32];
+};
+/* repair_prepare - @to: a directory that does not exist, or is empty.  Returns 0 or -errno. */
+int repair_prepare(struct repair_target *t, const char *to, struct diag *d);
+void repair_drop(struct repair_target *t); /* removes what repair() did not complete */
+
+/*
+ * repair - read the recording @from, write a repaired copy to @to, which was prepared.
  *
  * Returns 0 or -errno with the reason in @d.
  */
-int repair(const char *from, const char *to, const struct repair_options *o,
+int repair(const char *from, struct repair_target *to, const struct repair_options *o,
 	   struct repaired *result, struct diag *d);
 
 #endif
