@@ -75,6 +75,7 @@ WRITES = {  # io_write() and write() of the command itself
     "src/cmd/script/module.c": "a file",
     "src/cmd/script/output.c": "the script's output: library_add_shown() escapes",
     "src/cmd/script/run.c": "an eventfd; tables for programs",
+    "src/cmd/ui/browser.c": "an address of ours to the process that opens it",
 }
 STREAM = re.compile(r"\b(v?[fd]?printf|f?puts|f?putc|putchar|fwrite|perror|psignal|psiginfo|(?:puts|fputs|putc|fputc|putchar|"
                     r"fwrite)_unlocked|v?syslog|(?:mv|w|mvw)?(?:printw|add(?:n?str|n?wstr|ch)))\s*\(|\b(stdout|stderr)\b")

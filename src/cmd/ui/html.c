@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/confine/errand.h"
+#include "cmd/confine/reader.h"
 #include "cmd/print/print.h"
 #include "cmd/selection.h"
 #include "trace/public.h"
@@ -105,28 +107,52 @@ static int choose_rows(const struct html_command *c, const struct ui_subject *s,
 
 /* ---------------------------------------------------------------- the file */
 
-static int write_file(const struct html_command *c, const struct ui_subject *s,
-		      const struct html_options *o)
+/* The file under its unfinished name, and what happens to that name: outside of the sandbox. */
+struct part {
+	char name[PATH_MAX];
+	int fd;
+	struct errand completion, removal;
+};
+
+static int open_part(const struct html_command *c, struct part *p)
 {
-	char part[PATH_MAX], size[32];
+	if (snprintf(p->name, sizeof p->name, "%s.%d.part", c->file, (int)getpid()) >=
+	    (int)sizeof p->name)
+		return cmd_error("ui", "%s: the path is too long", c->file);
+	p->fd = open(p->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (p->fd < 0)
+		return cmd_error("ui", "cannot write %s: %s", c->file, strerror(errno));
+	if (errand_prepare(&p->removal, p->name, NULL) ||
+	    errand_prepare(&p->completion, p->name, c->file))
+		return cmd_error("ui", "cannot write %s: no process", c->file);
+	return 0;
+}
+
+static void close_part(struct part *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	errand_drop(&p->completion);
+	errand_run(&p->removal); /* nothing is there any more if it was completed */
+}
+
+static int write_file(const struct html_command *c, const struct ui_subject *s,
+		      const struct html_options *o, struct part *p)
+{
 	struct html_result result;
 	struct diag d = { "" };
-	int fd, err;
+	int err = html_write(s, o, p->fd, &result, &d);
+	char size[32];
 
-	if (snprintf(part, sizeof part, "%s.%d.part", c->file, (int)getpid()) >= (int)sizeof part)
-		return cmd_error("ui", "%s: the path is too long", c->file);
-	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return cmd_error("ui", "cannot write %s: %s", c->file, strerror(errno));
-	err = html_write(s, o, fd, &result, &d);
-	if (close(fd) && !err)
+	if (close(p->fd) && !err)
 		err = diag_errno(&d, "cannot write %s", c->file);
-	if (!err && rename(part, c->file))
-		err = diag_errno(&d, "cannot write %s", c->file);
-	if (err) {
-		unlink(part);
+	p->fd = -1;
+	if (!err)
+		err = errand_run(&p->completion);
+	if (err && !*d.text)
+		diag_fail(&d, err, "cannot write %s: %s", c->file, strerror(-err));
+	if (err)
 		return cmd_error("ui", "%s", d.text);
-	}
 	print_out("%s: %s; any browser opens it\n", c->file, cmd_size_text(result.bytes, size));
 	if (*result.left_out)
 		print_out("%s\n", result.left_out);
@@ -144,7 +170,7 @@ static void wait_for(struct ui_index *x)
 	} while (!status.is_done);
 }
 
-static int write_page(const struct html_command *c, const struct ui_subject *s)
+static int write_page(const struct html_command *c, const struct ui_subject *s, struct part *p)
 {
 	static uint32_t rows[ROWS_MOST];
 	struct html_options o = { .rows = rows, .size_bytes = HTML_SIZE_USUAL };
@@ -158,10 +184,25 @@ static int write_page(const struct html_command *c, const struct ui_subject *s)
 	status = resolve_times(c, s, &o);
 	if (!status)
 		status = choose_rows(c, s, rows, &o.n_rows);
-	return status ? status : write_file(c, s, &o);
+	return status ? status : write_file(c, s, &o, p);
 }
 
-int html_command_run(const struct html_command *c)
+/* Indexes are kept beside the first recording, or in the user's cache: ui/index/cache.h. */
+static int confine(const struct html_command *c)
+{
+	char cache[PATH_MAX], beside[PATH_MAX];
+	struct reader r = { .verb = "ui" };
+	int n = 0;
+
+	snprintf(beside, sizeof beside, "%s/.duet", c->paths[0]);
+	if (!c->no_cache && !access(beside, W_OK))
+		r.writes[n++] = beside;
+	if (!c->no_cache && ui_index_cache_directory(cache, sizeof cache))
+		r.writes[n++] = cache;
+	return reader_confine(&r);
+}
+
+static int write_confined(const struct html_command *c, struct part *p)
 {
 	const struct ui_index_options o = { .paths = c->paths,
 					    .n_paths = c->n_paths,
@@ -170,11 +211,25 @@ int html_command_run(const struct html_command *c)
 	struct diag d = { "" };
 	int status;
 
-	if (!c->n_paths)
-		return cmd_usage("ui", "--html: no recording given");
+	if (confine(c))
+		return CMD_FAILED;
 	if (ui_index_open(&s.index, &o, &d))
 		return cmd_error("ui", "%s", d.text);
-	status = write_page(c, &s);
+	status = write_page(c, &s, p);
 	ui_index_close(s.index);
+	return status;
+}
+
+int html_command_run(const struct html_command *c)
+{
+	static struct part p = { .fd = -1, .completion = { .fd = -1 }, .removal = { .fd = -1 } };
+	int status;
+
+	if (!c->n_paths)
+		return cmd_usage("ui", "--html: no recording given");
+	status = open_part(c, &p);
+	if (!status)
+		status = write_confined(c, &p);
+	close_part(&p);
 	return status;
 }

@@ -206,6 +206,8 @@ static int serve(const struct ui_command *c)
 	int err;
 
 	survive_cut_files();
+	if (!c->has_no_browser)
+		browser_prepare();
 	if (ui_server_open(&running, &c->o, &d))
 		return cmd_error("ui", "%s", d.text);
 	end_by_signals();

@@ -6,16 +6,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/monotonic.h"
+#include "ui/child/launcher.h"
 
 enum { TICK_MS = 50, MOST_BYTES = 16 << 20, PIPES = 3 };
 
@@ -58,32 +57,10 @@ static int open_files(struct child *c)
 
 static int spawn(struct child *c)
 {
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	sigset_t none, usual;
-	int err;
+	const int files[] = { c->in, c->pipes[0][1], c->pipes[1][1], c->pipes[2][1] };
 
-	sigemptyset(&none);
-	sigfillset(&usual);
-	sigdelset(&usual, SIGKILL);
-	sigdelset(&usual, SIGSTOP);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, c->in, 0);
-	posix_spawn_file_actions_adddup2(&files, c->pipes[0][1], 1);
-	posix_spawn_file_actions_adddup2(&files, c->pipes[1][1], 2);
-	if (c->o->has_extra) /* the last: 3 may be one of the others here */
-		posix_spawn_file_actions_adddup2(&files, c->pipes[2][1], 3);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &usual);
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-						      POSIX_SPAWN_SETPGROUP);
-	err = posix_spawn(&c->pid, c->o->argv[0], &files, &attributes,
-			  (char *const *)(uintptr_t)c->o->argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&files);
-	return -err;
+	c->pid = launcher_spawn(c->o->argv, files, c->o->has_extra ? 4 : 3, &c->pidfd);
+	return c->pid < 0 ? (int)c->pid : 0;
 }
 
 static void close_one(int *fd)
@@ -130,7 +107,7 @@ static bool is_over(struct child *c)
 		return true;
 	if (!c->gentle_ns) {
 		c->gentle_ns = now;
-		kill(-c->pid, SIGTERM);
+		launcher_signal(c->pid, SIGTERM);
 	}
 	return now - c->gentle_ns > c->o->grace_ns;
 }
@@ -156,12 +133,11 @@ static void attend(struct child *c)
 
 static void wait_for(struct child *c)
 {
-	int status = 0;
+	int status;
 
 	if (c->r->end != UI_CHILD_EXITED)
-		kill(-c->pid, SIGKILL);
-	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-		;
+		launcher_signal(c->pid, SIGKILL);
+	status = launcher_wait(c->pid);
 	c->r->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	if (c->r->end == UI_CHILD_EXITED && !WIFEXITED(status))
 		c->r->end = UI_CHILD_KILLED;
@@ -178,9 +154,8 @@ static int run(struct child *c)
 	for (int i = 0; i < c->n_pipes; i++)
 		close_one(&c->pipes[i][1]);
 	c->began_ns = monotonic_ns();
-	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	if (c->pidfd < 0) {
-		err = -errno;
+		err = -EMFILE;
 		c->r->end = UI_CHILD_KILLED;
 	} else {
 		attend(c);

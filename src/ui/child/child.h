@@ -3,7 +3,8 @@
  * ui/child/child.h - a command run for an answer: its output, within limits of time and size.
  *
  * It runs in a process group of its own, with no input but @input, and is killed with all it started
- * when it takes too long, prints too much or is cancelled.  After its own exit its children in the
+ * when it takes too long, prints too much or is cancelled.  The launcher starts it
+ * (ui/child/launcher.h).  After its own exit its children in the
  * background go on.
  */
 #ifndef UI_CHILD_CHILD_H
@@ -16,7 +17,7 @@
 #include "base/text.h"
 
 struct ui_child_options {
-	const char *const *argv;      /* argv[0] is the program's file; ends with NULL */
+	const char *const *argv;      /* as ui/child/allowed.c allows; ends with NULL */
 	const char *input;	      /* its standard input; NULL: none */
 	uint64_t timeout_ns;	      /* 0: no limit */
 	size_t most_bytes;	      /* of each output; 0: 16 MiB */

@@ -73,12 +73,23 @@ static void beside(const struct ui_index *x, char *path)
 		snprintf(path, PATH_BYTES, "%s/.duet/ui-index", x->paths[0]);
 }
 
+bool ui_index_cache_directory(char *path, size_t size)
+{
+	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	int n = 0;
+
+	if (cache && *cache == '/')
+		n = snprintf(path, size, "%s/duet", cache);
+	else if (home && *home == '/')
+		n = snprintf(path, size, "%s/.cache/duet", home);
+	return n > 0 && (size_t)n + 64 < size && !io_make_dirs(path);
+}
+
 /* "" if the user has no cache directory. */
 static void in_home(const struct ui_index *x, char *path)
 {
-	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
 	uint64_t key = 0;
-	int n = 0;
+	size_t n;
 
 	for (int i = 0; i < x->n_paths; i++) {
 		char *whole = realpath(x->paths[i], NULL);
@@ -87,16 +98,12 @@ static void in_home(const struct ui_index *x, char *path)
 				strlen(whole ? whole : x->paths[i]));
 		free(whole);
 	}
-	*path = 0;
-	if (cache && *cache == '/')
-		n = snprintf(path, PATH_BYTES, "%s/duet", cache);
-	else if (home && *home == '/')
-		n = snprintf(path, PATH_BYTES, "%s/.cache/duet", home);
-	if (n > 0 && n < PATH_BYTES - 64 && !io_make_dirs(path))
-		snprintf(path + n, PATH_BYTES - (size_t)n, "/ui-index-%016llx",
-			 (unsigned long long)key);
-	else
+	if (!ui_index_cache_directory(path, PATH_BYTES)) {
 		*path = 0;
+		return;
+	}
+	n = strlen(path);
+	snprintf(path + n, PATH_BYTES - n, "/ui-index-%016llx", (unsigned long long)key);
 }
 
 /* ---------------------------------------------------------------- writing */

@@ -3,12 +3,18 @@
 #include "ui/server/server.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/monotonic.h"
+#include "sandbox/sandbox.h"
+#include "ui/child/launcher.h"
+#include "ui/index/index.h"
 #include "ui/server/head.h"
 #include "ui/server/internal.h"
 
@@ -68,20 +74,62 @@ static int open_http(struct ui_server *s, struct diag *d)
 	return diag_fail(d, -EIO, "libmicrohttpd does not start");
 }
 
+static bool add_directory(const char **list, int n, const char *path)
+{
+	struct stat st;
+
+	list[n] = path;
+	return !stat(path, &st) && S_ISDIR(st.st_mode) && !access(path, W_OK);
+}
+
+/*
+ * The sandbox: everything can be read, as pages open other recordings and symbols are looked up.
+ * Indexes are kept in .duet of the recordings of the command, and in the user's cache.
+ */
+static int confine(struct ui_server *s, struct diag *d)
+{
+	char cache[PATH_MAX], (*hidden)[PATH_MAX] = calloc((size_t)s->o.n_paths + 1, PATH_MAX);
+	const char **writes = calloc((size_t)s->o.n_paths + 3, sizeof *writes);
+	struct sandbox box = { .name = "duet ui",
+			       .rights = SANDBOX_ACCEPTS | SANDBOX_CONNECTS_HERE | SANDBOX_THREADS,
+			       .writes = writes };
+	int n = 0, err;
+
+	err = writes && hidden ? 0 : diag_fail(d, -ENOMEM, "no memory");
+	for (int i = 0; i < s->o.n_paths && !err && !s->o.no_cache; i++) {
+		snprintf(hidden[i], PATH_MAX, "%s/.duet", s->o.paths[i]);
+		n += add_directory(writes, n, hidden[i]);
+	}
+	if (!err && !s->o.no_cache && ui_index_cache_directory(cache, sizeof cache))
+		n += add_directory(writes, n, cache);
+	if (!err)
+		writes[n] = launcher_directory();
+	if (!err)
+		err = sandbox_restrict(&box, d);
+	free(writes);
+	free(hidden);
+	return err;
+}
+
+/* What needs rights that the sandbox has not comes first; no recording is read before it. */
 static int open_all(struct ui_server *s, struct diag *d)
 {
 	int err = mhd_load(d);
 
 	if (!err)
-		err = shown_open(s, s->o.paths, s->o.n_paths, false, d);
-	if (!err)
 		err = listen_open(s, d);
-	if (!err)
-		err = door_open(s, d);
 	if (!err)
 		err = access_open(&s->access, s->port, d);
 	if (!err)
 		err = open_login(s, d);
+	if (!err)
+		err = launcher_start(s->o.self, d);
+	if (!err)
+		err = confine(s, d);
+	if (!err)
+		err = shown_open(s, s->o.paths, s->o.n_paths, false, d);
+	if (!err)
+		err = door_open(s, d);
 	if (!err)
 		err = open_http(s, d);
 	if (!err)
@@ -152,6 +200,7 @@ void ui_server_close(struct ui_server *s)
 	explicit_bzero(&s->login, sizeof s->login);
 	if (s->shown)
 		shown_release(s->shown);
+	launcher_end();
 	free(s);
 }
 

@@ -33,7 +33,11 @@ struct ui_server_options {
 
 struct ui_server;
 
-/* ui_server_open - open the recordings and listen.  Returns 0 or -errno, reason in @d. */
+/*
+ * ui_server_open - listen, enter the sandbox and open the recordings.  Returns 0 or -errno, reason in
+ * @d.  From here on this process may execute nothing, and write to indexes alone.  Call it while the
+ * process has one thread.
+ */
 int ui_server_open(struct ui_server **s, const struct ui_server_options *o, struct diag *d);
 /* ui_server_run - serve until ui_server_stop or the idle time.  Returns 0 or -errno. */
 int ui_server_run(struct ui_server *s, struct diag *d);

@@ -105,9 +105,13 @@ def a_script_ends_with_its_request(server):
     fields = ["Origin: http://127.0.0.1:%d" % server.port, "Content-Type: application/json"]
     s.sendall(server.request("/api/script", "POST", fields=fields, body=body))
 
+    def below(pids, field):
+        out = subprocess.run(["ps", "--no-headers", "-o", field, "--ppid", pids], stdout=subprocess.PIPE, text=True)
+        return out.stdout.splitlines()
+
     def children():
-        out = subprocess.run(["ps", "--no-headers", "-o", "args", "--ppid", str(server.process.pid)], stdout=subprocess.PIPE, text=True)
-        return [line for line in out.stdout.splitlines() if " script " in line]
+        launcher = ",".join(pid.strip() for pid in below(str(server.process.pid), "pid"))
+        return [line for line in below(launcher, "args") if " script " in line]
     limit = time.monotonic() + 30
     while not children() and time.monotonic() < limit:
         time.sleep(0.02)
