@@ -188,6 +188,10 @@ static int open_tls(struct tls_context *c, const struct tls_keys *k, struct diag
 	SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
 	SSL_CTX_set_num_tickets(ctx, 0);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+	/* Early data could be replayed (RFC 8446, 8).  With 0 for both, a peer that sends it is
+	 * refused, instead of having it skipped. */
+	SSL_CTX_set_max_early_data(ctx, 0);
+	SSL_CTX_set_recv_max_early_data(ctx, 0);
 	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 				      SSL_MODE_RELEASE_BUFFERS);
 	/* With a key alone, a peer that shows a certificate instead is not trusted. */
