@@ -51,7 +51,7 @@ static uint64_t take_u64(struct in *in)
 	return le64toh(v);
 }
 
-/* Reads a length of one byte, and that many bytes, none of them a control character. */
+/* Reads a length of one byte, and that many bytes of printable ASCII: texts reach terminals. */
 static void take_text(struct in *in, char *to, size_t most)
 {
 	const uint8_t *n = take(in, 1), *p = n ? take(in, *n) : NULL;
@@ -62,7 +62,7 @@ static void take_text(struct in *in, char *to, size_t most)
 		return;
 	}
 	for (size_t i = 0; i < *n; i++)
-		in->failed |= p[i] < ' ' || p[i] == 0x7f;
+		in->failed |= p[i] < ' ' || p[i] >= 0x7f;
 	memcpy(to, p, *n);
 	to[*n] = 0;
 }
@@ -206,7 +206,9 @@ static uint8_t *put_text(uint8_t *to, const char *text, size_t most)
 	size_t n = strnlen(text, most);
 
 	*to++ = (uint8_t)n;
-	return put(to, text, n);
+	for (size_t i = 0; i < n; i++)
+		*to++ = text[i] < ' ' || text[i] >= 0x7f ? '?' : (uint8_t)text[i];
+	return to;
 }
 
 static uint8_t *put_hello(uint8_t *to, const struct message *m)

@@ -147,7 +147,9 @@ static void print_sent(const char *verb, const struct send *s, const struct send
 			  (double)st->offset_ns / 1e9, (double)st->error_ns / 1e9);
 	print_err("\n");
 	if (st->n_skipped)
-		cmd_error(verb, "%u files were not sent: no relay takes names like theirs",
+		cmd_error(verb,
+			  "%u files were not sent: no relay takes names like theirs, or this one "
+			  "did not want them",
 			  st->n_skipped);
 }
 

@@ -49,16 +49,18 @@ void connection_begin(struct connection *c, struct tls *t, struct spool *s,
 
 /* ---------------------------------------------------------------- answers */
 
-/* The exchange with the shortest round trip has the smallest error (Mills, RFC 5905, section 8). */
+/* The exchange with the shortest round trip has the smallest error (Mills, RFC 5905, section 8).
+ * Halves are added: the relay may have sent any number. */
 static void note_offset(struct connection *c)
 {
 	const uint64_t *t = c->times;
 	int64_t outbound = (int64_t)(t[1] - t[0]), inbound = (int64_t)(t[2] - t[3]),
-		error = (outbound - inbound) / 2 + 1;
+		error = outbound / 2 - inbound / 2;
 
+	error = error < INT64_MAX - 2 ? error + 2 : error; /* what both halves were cut by */
 	if (error <= 0 || (c->status->error_ns && error >= c->status->error_ns))
 		return;
-	c->status->offset_ns = (outbound + inbound) / 2;
+	c->status->offset_ns = outbound / 2 + inbound / 2;
 	c->status->error_ns = error;
 }
 
@@ -74,12 +76,24 @@ static int on_timed(struct connection *c, const struct message *m, struct diag *
 	return 0;
 }
 
+/* HOST/NAME: it is shown to the user. */
+static bool is_place(const char *path)
+{
+	const char *slash = strchr(path, '/');
+
+	return slash && message_is_name(path, (size_t)(slash - path)) &&
+	       message_is_name(slash + 1, strlen(slash + 1));
+}
+
 static int on_welcome(struct connection *c, const struct message *m, struct diag *d)
 {
 	if (c->version || !m->welcome.version || m->welcome.version > MESSAGE_VERSION)
 		return diag_fail(d, -EACCES,
 				 "the relay uses version %u of the protocol, this duet version %d",
 				 m->welcome.version, MESSAGE_VERSION);
+	if (!is_place(m->welcome.path))
+		return diag_fail(d, -EACCES,
+				 "the relay gives the recording no name of a directory");
 	c->version = c->status->version = m->welcome.version;
 	snprintf(c->status->path, sizeof c->status->path, "%s", m->welcome.path);
 	c->status->n_connections++;
@@ -245,7 +259,7 @@ static void note_totals(struct connection *c)
 {
 	c->status->total = spool_bytes(c->spool, false);
 	c->status->acknowledged = spool_bytes(c->spool, true);
-	c->status->n_skipped = c->spool->n_skipped;
+	c->status->n_skipped = c->spool->n_skipped + c->spool->n_unwanted;
 	c->status->forgotten_bytes = c->spool->forgotten_bytes;
 	store_release(&c->status->n_trace_chunks, spool_trace_chunks(c->spool));
 }
@@ -301,7 +315,7 @@ static int check_silence(const struct connection *c, struct diag *d)
 
 int connection_work(struct connection *c, struct diag *d)
 {
-	enum { MESSAGES_AT_ONCE = 64 };
+	enum { MESSAGES_AT_ONCE = 64, READS_AT_ONCE = 64 };
 	int err;
 
 	if (!c->tls->is_ready) {
@@ -309,9 +323,10 @@ int connection_work(struct connection *c, struct diag *d)
 		if (err)
 			return err == -EAGAIN ? check_silence(c, d) : err;
 	}
-	do
+	/* A relay that sends without an end does not keep us here. */
+	err = 1;
+	for (int i = 0; i < READS_AT_ONCE && err > 0 && !c->has_ended; i++)
 		err = read_answers(c, d);
-	while (err > 0 && !c->has_ended);
 	if (err < 0 || c->has_ended)
 		return c->has_ended ? 1 : err;
 	for (int i = 0; i < MESSAGES_AT_ONCE; i++) {

@@ -13,6 +13,13 @@ int spool_scan(struct spool *s);
  * may be removed here and at the relay.  They are not announced on later connections, so that the
  * relay's list of files does not grow without limit. */
 void spool_forget(struct spool *s);
+/*
+ * spool_open_below - open the regular file @path of the recording.  Returns it, or -errno.
+ *
+ * Another user may own the recording, or a part of it: no link is followed in any component, and
+ * nothing else than a regular file is opened, or waited for.
+ */
+int spool_open_below(const struct spool *s, const char *path, int flags);
 /* spool_trace_chunk_of - the number of the trace chunk that a file belongs to; 0: none. */
 uint32_t spool_trace_chunk_of(const char *name);
 

@@ -11,6 +11,7 @@
  * The times are those of index entries.  If they are inconsistent, rounds go by bytes alone, and
  * the clock waits for the end.
  */
+#include "net/send/internal.h"
 #include "net/send/scheduler.h"
 
 #include <assert.h>
@@ -206,7 +207,7 @@ static uint64_t trace_chunk_begin_ns(const struct spool *s, unsigned n)
 	int fd;
 
 	snprintf(name, sizeof name, "piece-%06u/.duet/clock", n);
-	fd = openat(s->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = spool_open_below(s, name, O_RDONLY);
 	got = fd < 0 ? 0 : io_read(fd, text, sizeof text - 1);
 	if (fd >= 0)
 		close(fd);

@@ -43,6 +43,7 @@ struct delivery {
 	int control;
 	bool is_ending;
 	bool renews_deadline; /* each progress moves the deadline */
+	uint64_t progress;    /* the most so far: spool_progress() */
 	uint64_t deadline_ns; /* monotonic; UINT64_MAX: none yet */
 };
 
@@ -84,11 +85,18 @@ static bool is_too_late(const struct delivery *j)
 	return monotonic_ns() > j->deadline_ns;
 }
 
+/* Progress is what no connection had before: a relay that repeats itself makes none, so that the time
+ * limit comes, and pauses between attempts grow. */
 static void note_progress(struct delivery *j, struct connection *c)
 {
-	if (c->has_progressed && j->renews_deadline)
-		j->deadline_ns = monotonic_ns() + j->o->timeout_ns;
+	uint64_t now = c->has_progressed ? spool_progress(&j->spool) : 0;
+
 	c->has_progressed = false;
+	if (now <= j->progress)
+		return;
+	j->progress = now;
+	if (j->renews_deadline)
+		j->deadline_ns = monotonic_ns() + j->o->timeout_ns;
 }
 
 /* 1: the relay has everything; 0: the time limit passed; or -errno: another connection may
@@ -163,7 +171,7 @@ static int deliver(struct delivery *j, struct diag *d)
 	int pause_ms = FIRST_PAUSE_MS, err;
 
 	for (;;) {
-		uint32_t before = j->status->n_connections;
+		uint64_t before = j->progress;
 		int fd = endpoint_connect(&j->o->to, tls_is_plain(j->keys), CONNECT_MS, -1, d);
 
 		err = fd < 0 ? fd : serve_connection(j, fd, d);
@@ -182,7 +190,7 @@ static int deliver(struct delivery *j, struct diag *d)
 			store_release(&j->status->state, SENDER_GAVE_UP);
 			return -ETIMEDOUT;
 		}
-		pause_ms = j->status->n_connections > before ? FIRST_PAUSE_MS : pause_ms * 2;
+		pause_ms = j->progress > before ? FIRST_PAUSE_MS : pause_ms * 2;
 		pause_for(j,
 			  pause_ms < LONGEST_PAUSE_MS ? pause_ms : (pause_ms = LONGEST_PAUSE_MS));
 	}

@@ -61,7 +61,7 @@ struct sender_status {
 	uint32_t is_connected; /* now */
 	uint32_t n_connections;
 	uint32_t n_failures; /* failed attempts that may succeed later */
-	uint32_t n_skipped;  /* files with names that no relay accepts */
+	uint32_t n_skipped;  /* files with names that no relay accepts, or that it did not want */
 	/* all trace chunks up to this number (docs/formats/trace.md) are on the relay */
 	uint32_t n_trace_chunks;
 	uint64_t total, acknowledged; /* bytes */

@@ -40,10 +40,9 @@ int spool_open_number(struct spool *s, uint32_t number)
 	if (s->fd >= 0)
 		close(s->fd);
 	/* Opened for writing as well, to punch holes. */
-	s->fd = openat(s->dir, s->files[number].name,
-		       (s->frees ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
+	s->fd = spool_open_below(s, s->files[number].name, s->frees ? O_RDWR : O_RDONLY);
 	s->fd_number = number;
-	return s->fd < 0 ? -errno : 0;
+	return s->fd < 0 ? s->fd : 0;
 }
 
 static uint64_t size_now(struct spool *s, uint32_t number)
@@ -218,6 +217,8 @@ int spool_read(struct spool *s, const struct message *m, uint8_t *to, struct dia
 		return diag_fail(d, n < 0 && !err ? -errno : -EIO, "cannot read %s/%s", s->path,
 				 f->name);
 	f->sent += m->data.n;
+	if (f->ever_sent < f->sent)
+		f->ever_sent = f->sent;
 	return 0;
 }
 
@@ -253,8 +254,14 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d)
 	if (number >= s->n_announced)
 		return diag_fail(d, -EPROTO, "the relay names a file that was not announced");
 	f = &s->files[number];
-	if (size == MESSAGE_UNWANTED && !f->is_known)
+	if (size == MESSAGE_UNWANTED && !f->is_known && spool_trace_chunk_of(f->name)) {
 		size = size_now(s, number);
+		s->n_unwanted += s->is_fresh && f->ever_sent < size;
+	} else if (s->is_fresh && size > f->ever_sent) {
+		return diag_fail(d, -EPROTO,
+				 "%s/%s: the relay acknowledges bytes that were not sent", s->path,
+				 f->name);
+	}
 	if (size > (f->is_known ? f->sent : size_now(s, number)))
 		return diag_fail(d, -EPROTO, "%s/%s: the relay has more bytes than the file",
 				 s->path, f->name);
@@ -272,6 +279,15 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d)
 	assert(f->acknowledged <= f->sent && s->n_known <= s->n_announced);
 	give_back(s, number);
 	return 0;
+}
+
+uint64_t spool_progress(const struct spool *s)
+{
+	uint64_t progress = s->forgotten_bytes;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		progress += s->files[i].acknowledged + s->files[i].was_known;
+	return progress;
 }
 
 bool spool_all_acknowledged(const struct spool *s)

@@ -42,10 +42,11 @@ struct spool_file {
 	uint64_t size;	  /* as last seen */
 	uint64_t target;  /* of this round */
 	uint64_t sent, acknowledged, freed;
-	uint64_t returned; /* bytes given back to the quota */
-	uint64_t last;	   /* offset of the last packet that the index named */
-	bool is_known;	   /* the relay has reported its size */
-	bool was_known;	   /* the same, on this or an earlier connection */
+	uint64_t returned;  /* bytes given back to the quota */
+	uint64_t ever_sent; /* by this process, on any connection */
+	uint64_t last;	    /* offset of the last packet that the index named */
+	bool is_known;	    /* the relay has reported its size */
+	bool was_known;	    /* the same, on this or an earlier connection */
 };
 
 struct spool {
@@ -66,9 +67,12 @@ struct spool {
 	struct quota *quota;
 	/* of files that are not tracked any more: they have arrived, or were removed here */
 	uint64_t forgotten_bytes;
-	uint32_t n_arrived; /* trace chunks up to this number have arrived */
-	uint32_t n_skipped; /* files with names that no relay accepts */
-	int fd;		    /* of the file that was read last */
+	uint32_t n_arrived;  /* trace chunks up to this number have arrived */
+	uint32_t n_skipped;  /* files with names that no relay accepts */
+	uint32_t n_unwanted; /* files that the relay did not want, before all of them was sent */
+	/* no process sent this recording before: a relay cannot have more than this one sent */
+	bool is_fresh;
+	int fd; /* of the file that was read last */
 	uint32_t fd_number;
 	const char *path; /* lent, for messages */
 };
@@ -104,9 +108,12 @@ bool spool_next(struct spool *s, struct message *m);
  * they were given back to the disk. */
 int spool_read(struct spool *s, const struct message *m, uint8_t *to, struct diag *d);
 
-/* spool_size - the relay reports @size bytes of file @number.  -EPROTO if that is impossible. */
+/* spool_size - the relay reports @size bytes of file @number.  -EPROTO if that is impossible: more
+ * than the file has, or than was sent; fewer than before. */
 int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d);
 
+/* spool_progress - a number that grows as the relay takes files and bytes, over all connections. */
+uint64_t spool_progress(const struct spool *s);
 bool spool_all_acknowledged(const struct spool *s);
 uint64_t spool_bytes(const struct spool *s, bool acknowledged); /* false: of all bytes */
 

@@ -236,6 +236,47 @@ int spool_scan(struct spool *s)
 
 /* ---------------------------------------------------------------- opening */
 
+/* The directory of @path; *@name is the last component.  Owned by the caller, or s->dir. */
+static int open_parent(const struct spool *s, const char *path, const char **name)
+{
+	int dir = s->dir;
+	const char *slash;
+
+	for (; dir >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+		char part[MESSAGE_NAME + 1];
+		int below;
+
+		snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+		below = openat(dir, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below < 0)
+			below = -errno;
+		if (dir != s->dir)
+			close(dir);
+		dir = below;
+	}
+	*name = path;
+	return dir;
+}
+
+int spool_open_below(const struct spool *s, const char *path, int flags)
+{
+	const char *name;
+	int dir = open_parent(s, path, &name), fd;
+	struct stat st;
+
+	if (dir < 0)
+		return dir;
+	fd = openat(dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = -errno;
+	if (dir != s->dir)
+		close(dir);
+	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode)))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
 int spool_open(struct spool *s, const char *path, int dir, bool frees, struct quota *quota,
 	       struct diag *d)
 {
@@ -310,13 +351,15 @@ int spool_identity(struct spool *s, struct message *h, int *lock, struct diag *d
 
 	if (mkdirat(s->dir, ".duet", 0700) && errno != EEXIST)
 		return diag_errno(d, "cannot make %s/.duet", s->path);
-	*lock = openat(s->dir, ".duet/stream", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	*lock = spool_open_below(s, ".duet/stream", O_RDWR | O_CREAT);
 	if (*lock < 0)
-		return diag_errno(d, "cannot write %s/.duet/stream", s->path);
+		return diag_fail(d, *lock, "cannot write %s/.duet/stream: %s", s->path,
+				 strerror(-*lock));
 	if (fcntl(*lock, F_OFD_SETLK, &whole))
 		return diag_fail(d, -EBUSY, "%s is being sent by another duet", s->path);
 	n = io_read(*lock, text, sizeof text - 1);
 	if (!n) {
+		s->is_fresh = true;
 		err = write_identity(*lock, h, s->frees);
 		return err ? diag_fail(d, err, "%s/.duet/stream: %s", s->path, strerror(-err)) : 0;
 	}

@@ -100,11 +100,21 @@ static void data_lie_where_they_were_read(void)
 
 static void control_characters_are_refused(void)
 {
-	struct message m = { .type = MESSAGE_FILE, .file = { .name = "a\033b" } }, r;
+	static const uint8_t odd[] = { 0, '\n', 033, 0x7f, 0x80, 0x9b, 0xe2, 0xff };
+	struct message m = { .type = MESSAGE_FILE, .file = { .name = "a b" } }, r;
 	uint8_t bytes[MESSAGE_FIRST_MAX];
 	size_t n = message_write(&m, bytes);
 
-	is(message_read(&r, bytes, n, sizeof bytes), -EPROTO);
+	is(message_read(&r, bytes, n, sizeof bytes), n);
+	for (size_t i = 0; i < sizeof odd; i++) {
+		bytes[n - 2] = odd[i];
+		is(message_read(&r, bytes, n, sizeof bytes), -EPROTO);
+	}
+	/* Our own texts may hold the name of a file: it is sent printable. */
+	strcpy(m.file.name, "a\033\xe2z");
+	n = message_write(&m, bytes);
+	is(message_read(&r, bytes, n, sizeof bytes), n);
+	is_text(r.file.name, "a??z");
 }
 
 static void names_stay_inside(void)

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <endian.h>
+#include <errno.h>
 #include <ftw.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -211,6 +212,148 @@ static void a_trace_without_a_packet_is_not_announced(void)
 	spool_close(&s);
 }
 
+/* ---------------------------------------------------------------- a recording of another user */
+
+static char own[] = "/tmp/duet-spool-own-XXXXXX",
+	    before[sizeof work]; /* files of the sender's user */
+
+static void put_own(const char *name)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", own, name);
+	f = fopen(path, "w");
+	ok(f && fputs("own secret", f) > 0 && !fclose(f));
+}
+
+/* A recording of its own, beside those above. */
+static void begin_other(const char *name)
+{
+	strcpy(before, work);
+	snprintf(work, sizeof work, "/tmp/duet-spool-XXXXXX");
+	ok(mkdtemp(work) != NULL);
+	put("ust/metadata", "secret?", 7);
+	put(name, "sent", 4);
+}
+
+static void end_other(void)
+{
+	io_remove_tree(work);
+	strcpy(work, before);
+}
+
+static void put_link_in_place_of_directory(void)
+{
+	char at[PATH_MAX], aside[PATH_MAX];
+
+	snprintf(at, sizeof at, "%s/sub", work);
+	snprintf(aside, sizeof aside, "%s/aside", work);
+	ok(!rename(at, aside) && !symlink(own, at));
+}
+
+static void put_link_in_place_of_file(void)
+{
+	char at[PATH_MAX], there[PATH_MAX];
+
+	snprintf(at, sizeof at, "%s/sub/file", work);
+	snprintf(there, sizeof there, "%s/file", own);
+	ok(!unlink(at) && !symlink(there, at));
+}
+
+static void put_fifo_in_place_of_file(void)
+{
+	char at[PATH_MAX];
+
+	snprintf(at, sizeof at, "%s/sub/file", work);
+	ok(!unlink(at) && !mkfifo(at, 0600));
+}
+
+/* The first round of a sender; @then happens after its scan.  Whatever it reads is not "secret". */
+static void send_while(void (*then)(void))
+{
+	static uint8_t bytes[MESSAGE_PAYLOAD];
+	struct diag d = { "" };
+	struct message m;
+	struct spool s;
+	int err = 0;
+
+	begin_other("sub/file");
+	is(spool_open(&s, work, 0, false, NULL, &d), 0);
+	spool_begin_connection(&s);
+	s.is_final = true;
+	is(spool_round(&s, &d), 1);
+	s.n_announced = s.n;
+	for (uint32_t k = 0; k < s.n; k++)
+		is(spool_size(&s, k, 0, &d), 0);
+	then();
+	while (!err && spool_next(&s, &m)) {
+		memset(bytes, 0, sizeof bytes);
+		err = spool_read(&s, &m, bytes, &d);
+		ok(strncmp((char *)bytes, "own", 3));
+	}
+	ok(err < 0 && strstr(d.text, "cannot read"));
+	spool_close(&s);
+	end_other();
+}
+
+static void links_and_fifos_that_come_after_the_scan_are_not_opened(void)
+{
+	alarm(60); /* a FIFO without a writer is waited for */
+	send_while(put_link_in_place_of_directory);
+	send_while(put_link_in_place_of_file);
+	send_while(put_fifo_in_place_of_file);
+	alarm(0);
+}
+
+static void the_senders_file_is_not_made_behind_a_link(void)
+{
+	struct message hello = { .type = MESSAGE_HELLO,
+				 .hello = { .host = "h", .session = "s", .date = "d" } };
+	char at[PATH_MAX], there[PATH_MAX];
+	struct diag d = { "" };
+	struct spool s;
+	int lock = -1;
+
+	begin_other("sub/file");
+	snprintf(at, sizeof at, "%s/.duet", work);
+	snprintf(there, sizeof there, "%s/stream", own);
+	ok(!symlink(own, at));
+	is(spool_open(&s, work, 0, false, NULL, &d), 0);
+	ok(spool_identity(&s, &hello, &lock, &d) < 0 && strstr(d.text, ".duet/stream"));
+	ok(access(there, F_OK));
+	spool_close(&s);
+	end_other();
+	if (lock >= 0)
+		close(lock);
+}
+
+static void a_relay_acknowledges_no_more_than_was_sent(void)
+{
+	struct message hello = { .type = MESSAGE_HELLO,
+				 .hello = { .host = "h", .session = "s", .date = "d" } };
+	struct diag d = { "" };
+	struct spool s;
+	int lock;
+
+	for (int i = 0; i < 2; i++) {
+		if (!i)
+			begin_other("sub/file");
+		is(spool_open(&s, work, 0, false, NULL, &d), 0);
+		is(spool_identity(&s, &hello, &lock, &d), 0);
+		spool_begin_connection(&s);
+		is(spool_round(&s, &d), 1);
+		s.n_announced = s.n;
+		/* The second time another process may have sent it, and the relay knows. */
+		is(spool_size(&s, 0, 1, &d), i ? 0 : -EPROTO);
+		is(spool_size(&s, 0, UINT64_MAX, &d), -EPROTO);
+		is(spool_size(&s, s.n, 0, &d), -EPROTO);
+		spool_close(&s);
+		close(lock);
+	}
+	end_other();
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
 {
 	(void)st, (void)type, (void)f;
@@ -219,12 +362,17 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 int main(void)
 {
-	if (!mkdtemp(work))
+	if (!mkdtemp(work) || !mkdtemp(own))
 		return 1;
 	run(the_clock_is_not_sent_before_the_data_it_covers);
 	run(a_trace_without_a_packet_is_not_announced);
 	run(a_piece_with_an_empty_stream_arrives_whole);
 	run(a_chunk_has_arrived_only_when_it_is_finished);
+	put_own("file");
+	run(links_and_fifos_that_come_after_the_scan_are_not_opened);
+	run(the_senders_file_is_not_made_behind_a_link);
+	run(a_relay_acknowledges_no_more_than_was_sent);
+	nftw(own, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return test_status();
 }
