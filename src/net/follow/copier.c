@@ -30,6 +30,7 @@ enum {
 	FIRST_PAUSE_MS = 100, /* between attempts; doubled each time */
 	LONGEST_PAUSE_MS = 5000,
 	ALLOWANCE_BYTES = 4 << 20,
+	FLOODED_SPOOLS = 64, /* sizes of the copy, before it is ready */
 };
 #define SILENCE_NS 30000000000ull /* a relay sends something every few seconds */
 #define TRIM_NS 250000000ull
@@ -160,6 +161,13 @@ static bool is_full(struct copier *c, struct receiver *receiver)
 	return !c->allowance_bytes;
 }
 
+/* Before the first event can be shown the copy is not limited to its size, because long streams may
+ * have to arrive first.  A relay that sends other bytes would fill the disk. */
+static bool is_flooded(const struct copier *c)
+{
+	return !c->shared->is_ready && c->disk_bytes / FLOODED_SPOOLS > c->o->most_bytes;
+}
+
 /* Nothing is read here: reports that to the relay from time to time, so that it does not take the
  * link for cut. */
 static void report_pause(struct copier *c, struct receiver *receiver)
@@ -192,6 +200,11 @@ static int do_turn(struct copier *c, struct tls *tls, struct receiver *receiver,
 	}
 	if (err == -EAGAIN)
 		err = 0;
+	if (!err && is_flooded(c))
+		err = diag_fail(d, -EFBIG,
+				"the relay sent %llu MB, and nothing of it can be shown yet: more "
+				"with a larger --spool",
+				(unsigned long long)(c->disk_bytes >> 20));
 	if (*is_paused)
 		report_pause(c, receiver);
 	if (!err && monotonic_ns() - c->last_read_ns > SILENCE_NS)
@@ -261,7 +274,8 @@ static void pause_for(struct copier *c, int ms)
 
 static bool is_permanent(const struct copier *c, int err)
 {
-	return !c->was_welcome || err == -EKEYREJECTED || err == -EACCES || err == -ENOENT;
+	return !c->was_welcome || err == -EKEYREJECTED || err == -EACCES || err == -ENOENT ||
+	       err == -EFBIG;
 }
 
 /* Reports the error, with the address of the relay. */

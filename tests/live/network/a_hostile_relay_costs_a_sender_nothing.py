@@ -18,8 +18,8 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from relay_messages import DATA, END, ENDED, FILE, HELLO, REFUSED, TIME, TIMED, TROUBLE, UNWANTED, Peer, message, size  # noqa: E402
-from relay_messages import text, welcome  # noqa: E402
+from relay_messages import DATA, END, ENDED, FILE, HELLO, LISTED, REFUSED, TIME, TIMED, TROUBLE, UNWANTED, WATCH  # noqa: E402
+from relay_messages import Peer, data, file, hello, message, size, text, welcome  # noqa: E402
 from relaying import make_key  # noqa: E402
 from trial import PATIENCE, cmd, duet, is_, ok, paths, run, run_cases, start, until, work  # noqa: E402
 
@@ -371,6 +371,28 @@ def a_recorder_keeps_files_that_a_relay_only_says_it_has():
         is_(len(cmd("view", "-e", "relay:number", path)[1].splitlines()), N, "all events are here (%s)" % err)
 
 
+def a_followers_disk_is_not_filled():
+    """The relay sends a stream that can never be shown."""
+    os.mkdir("tmp")
+
+    def floods(relay, peer):
+        m = peer.read()
+        while m and m[0] != WATCH:
+            m = peer.read()
+        peer.send(message(LISTED, struct.pack("<IQ", 1, 1 << 60) + text("host/s-1")), hello(), file(0, "ust/cpu_0"))
+        for at in range(0, 1 << 40, 1 << 16):
+            peer.send(data(0, at, bytes(1 << 15) + os.urandom(1 << 15)))
+
+    relay = Relay(floods, ".")
+    p = start(duet, "live", "--at", "127.0.0.1:%d" % relay.port, "--plain", "--spool", "64K",
+              env=dict(os.environ, TMPDIR=work + "/tmp"))
+    status, _, err = p.end()
+    relay.close()
+    is_(status, 2, "it gives up")
+    ok("nothing of it can be shown" in err, "and says why", err)
+    until(lambda: not os.listdir("tmp"), "the copy is removed")
+
+
 def honest_relays_are_still_served():
     """The same conversation without an attack."""
     shutil.copytree("recording", "honest")
@@ -381,4 +403,4 @@ def honest_relays_are_still_served():
 
 
 run_cases(no_attack_costs_anything, garbage_instead_of_tls_costs_nothing,
-          a_recorder_keeps_files_that_a_relay_only_says_it_has, honest_relays_are_still_served)
+          a_recorder_keeps_files_that_a_relay_only_says_it_has, a_followers_disk_is_not_filled, honest_relays_are_still_served)
