@@ -83,6 +83,7 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 		.chunk_mask = (uint64_t)(s.n_chunks - 1) << s.chunk_shift,
 		.n_cpus = s.n_cpus,
 		.chunk_size = 1u << s.chunk_shift,
+		.gap_max_ns = UINT32_MAX,
 		.shared = memory,
 		.states = (uint64_t *)(base + abi_pool_states_offset(s.n_slots)),
 		.schemas = (struct abi_schema *)(base +

@@ -26,6 +26,7 @@ struct pool {
 	uint64_t chunk_mask; /* valid bits of a chunk's byte offset */
 	uint32_t n_cpus;
 	uint32_t chunk_size;
+	uint64_t gap_max_ns; /* between two events, for the time in a short header */
 
 	struct abi_pool *shared;
 	uint64_t *states;

@@ -18,6 +18,20 @@
 typedef uint64_t ring_context;
 enum ring_outcome { RING_DONE, RING_ABORTED, RING_SLOW };
 
+/*
+ * Bytes between header and payload that are the same for many events of a thread, such as its name.
+ * They are copied in units of 16 bytes, so `bytes` is read behind `size` too.
+ */
+enum { RING_PREFIX_BYTES_MAX = 48 };
+struct ring_prefix {
+	uint64_t what; /* the caller's number for the content; 0: being changed */
+	uint32_t size;
+	uint32_t unused;
+	char bytes[RING_PREFIX_BYTES_MAX];
+};
+_Static_assert(offsetof(struct ring_prefix, size) == 8 && offsetof(struct ring_prefix, bytes) == 16,
+	       "ring_try_prefixed reads them by these numbers");
+
 #if RSEQ_HAVE_SEQUENCES
 
 /* Whether this process, with this pool, can use restartable sequences for an event of @size bytes.
@@ -32,7 +46,8 @@ _Static_assert(offsetof(struct pool, chunks) == 0 && offsetof(struct pool, slots
 		       offsetof(struct pool, offset_ns) == 24 &&
 		       offsetof(struct pool, chunk_mask) == 32 &&
 		       offsetof(struct pool, n_cpus) == 40 &&
-		       offsetof(struct pool, chunk_size) == 44,
+		       offsetof(struct pool, chunk_size) == 44 &&
+		       offsetof(struct pool, gap_max_ns) == 48,
 	       "the sequence below reads them by these numbers");
 _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chunk, begin_ns) == 8,
 	       "likewise");
@@ -41,24 +56,24 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
  * The beginning of each sequence for an event of @size bytes; @get loads a register with that size.
  * It goes to `slow` unless @room more bytes lie before the chunk's end: the header, and all that
  * may be stored after the payload.  Afterwards rdi is the address of the event, its header and
- * context are stored, rcx is the chunk, and r8 plus r9 is the new commit word without the length of
- * the event.
+ * context are stored, rcx is the chunk, and r8 is the new commit word without the length of the
+ * event.
  *
- * RDTSC comes first, and few instructions between it and the commit depend on it.  On the machines
- * measured the next RDTSC waits for all that depends on this one, and for the addresses of all
- * stores.  ns = ticks * mult >> 32 is computed from the halves of the ticks, which is exact as long
- * as mult has 32 bits: ring_may_restart().
+ * RDTSC comes as soon as the chunk is known, and few instructions between it and the commit depend
+ * on it.  On Intel (Sapphire Rapids) it begins when all older instructions are complete and nothing
+ * younger issues meanwhile, so the loads of the look-up are hidden before it, not behind it; on Zen
+ * 4 its place matters little.  On both the next RDTSC waits for all that depends on this one, and
+ * for the addresses of all stores.  ns = ticks * mult >> 32 is computed from the halves of the
+ * ticks, which is exact as long as mult has 32 bits: ring_may_restart().
+ *
+ * The new word is the old one plus the time since the last event (32 bits, checked) in the word's
+ * upper 40 bits: a carry out of the word means that the chunk is too old.
  */
 #define RING_OPEN_EVENT(get, size, room)                                                           \
 	RSEQ_BEGIN                                                                                 \
-	"rdtsc\n\t"                                                                                \
 	"movl " RSEQ_CPU ", %%ecx\n\t"                                                             \
 	"cmpl 40(%[pool]), %%ecx\n\t" /* unsigned: unregistered is too large as well */            \
 	"jae %l[slow]\n\t"                                                                         \
-	"imulq 16(%[pool]), %%rdx\n\t"                                                             \
-	"imulq 16(%[pool]), %%rax\n\t"                                                             \
-	"shrq $32, %%rax\n\t"                                                                      \
-	"addq %%rdx, %%rax\n\t" /* rax: now, ns before the offset */                               \
 	"cmpl $0, %[knows_cpu]\n\t"                                                                \
 	"je 80f\n\t" RSEQ_RDPID "xorl %%ecx, %%edx\n\t"                                            \
 	"testl $0xfff, %%edx\n\t"                                                                  \
@@ -70,43 +85,112 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	"jz %l[slow]\n\t"                                                                          \
 	"andq 32(%[pool]), %%rcx\n\t"                                                              \
 	"addq (%[pool]), %%rcx\n\t" /* rcx: the chunk */                                           \
-	"movq (%%rcx), %%rdi\n\t"                                                                  \
+	"rdtsc\n\t"                                                                                \
+	"imulq 16(%[pool]), %%rdx\n\t"                                                             \
+	"imulq 16(%[pool]), %%rax\n\t"                                                             \
+	"shrq $32, %%rax\n\t"                                                                      \
+	"addq %%rdx, %%rax\n\t"	 /* rax: now, ns before the offset */                              \
+	"movq (%%rcx), %%r9\n\t" /* r9: the commit word */                                         \
 	"movq 24(%[pool]), %%r8\n\t"                                                               \
 	"subq 8(%%rcx), %%r8\n\t" /* rax + r8: ns since the chunk began */                         \
-	"movq %%rdi, %%rdx\n\t"                                                                    \
-	"shrq $24, %%rdx\n\t" /* rdx: time of the last event */                                    \
-	"negq %%rdx\n\t"                                                                           \
-	"addq %%r8, %%rdx\n\t"                                                                     \
-	"addq %%rax, %%rdx\n\t"                                                                    \
-	"shrq $32, %%rdx\n\t"                                                                      \
-	"jnz %l[slow]\n\t" /* too long ago for a short header, or in the future */                 \
-	"leaq (%%rax,%%r8), %%rdx\n\t"                                                             \
-	"btq $40, %%rdx\n\t"                                                                       \
-	"jc %l[slow]\n\t"	    /* the chunk is too old */                                     \
+	"movq %%r9, %%rdx\n\t"                                                                     \
+	"shrq $24, %%rdx\n\t" /* rdx: time of the last event, since then too */                    \
+	"subq %%rdx, %%r8\n\t"                                                                     \
+	"addq %%rax, %%r8\n\t" /* r8: ns since the last event */                                   \
+	"cmpq 48(%[pool]), %%r8\n\t"                                                               \
+	"ja %l[slow]\n\t" /* too long ago for a short header, or in the future */                  \
+	"movl %%r9d, %%edi\n\t"                                                                    \
 	"andl $0xffffff, %%edi\n\t" /* rdi: position */                                            \
 		get "leaq " room "(%%rdi," size "), %%rdx\n\t"                                     \
 	"cmpl 44(%[pool]), %%edx\n\t"                                                              \
 	"ja %l[slow]\n\t" /* no room */                                                            \
-	"shlq $24, %%r8\n\t"                                                                       \
-	"addq %%rdi, %%r8\n\t"                                                                     \
 	"addq %%rcx, %%rdi\n\t"                                                                    \
-	"movq 24(%[pool]), %%rdx\n\t"                                                              \
-	"addq %%rax, %%rdx\n\t"                                                                    \
-	"shlq $16, %%rdx\n\t"                                                                      \
-	"orq %[id], %%rdx\n\t"                                                                     \
+	"addq 24(%[pool]), %%rax\n\t"                                                              \
+	"shlq $16, %%rax\n\t"                                                                      \
+	"orq %[id], %%rax\n\t"                                                                     \
+	"shlq $24, %%r8\n\t"                                                                       \
+	"addq %%r9, %%r8\n\t"                                                                      \
+	"jc %l[slow]\n\t"	   /* the chunk is too old */                                      \
 	"prefetchw 256(%%rdi)\n\t" /* lines that the collector has read, perhaps on another CPU */ \
-	"movq %%rdx, (%%rdi)\n\t"  /* id, time; the rest is overwritten: */                        \
-	"movq %[context], 6(%%rdi)\n\t"                                                            \
-	"shlq $24, %%rax\n\t"                                                                      \
-	"movq %%rax, %%r9\n\t"
+	"movq %%rax, (%%rdi)\n\t"  /* id, time; the rest is overwritten: */                        \
+	"movq %[context], 6(%%rdi)\n\t"
 
 /* The end, when r8 includes the length. */
 #define RING_COMMIT_EVENT                                                                          \
-	"addq %%r9, %%r8\n\t"                                                                      \
 	"movq %%r8, (%%rcx)\n\t" /* [A] the commit; x86 keeps stores in order */                   \
 		RSEQ_END("aborted")
 
 #define RING_EVENT_CLOBBERS "rax", "rcx", "rdx", "rdi", "r8", "r9", "memory", "cc"
+
+/* Pieces of several sequences, between RING_OPEN_EVENT and RING_COMMIT_EVENT; rdi and r8 go on. */
+
+/* *size bytes of w0 to w3; more bytes are stored, and ignored.  Goes to 82, which follows. */
+#define RING_PUT_WORDS                                                                             \
+	"movl %[size], %%edx\n\t"                                                                  \
+	"leaq 14(%%r8,%%rdx), %%r8\n\t"                                                            \
+	"movq %[w0], 14(%%rdi)\n\t"                                                                \
+	"cmpl $8, %%edx\n\t"                                                                       \
+	"jbe 82f\n\t"                                                                              \
+	"movq %[w1], 22(%%rdi)\n\t"                                                                \
+	"cmpl $16, %%edx\n\t"                                                                      \
+	"jbe 82f\n\t"                                                                              \
+	"movq %[w2], 30(%%rdi)\n\t"                                                                \
+	"movq %[w3], 38(%%rdi)\n"
+
+/* *size (up to 16) bytes of w0 and w1, then the string at text: 32 bytes at a time. */
+#define RING_PUT_TEXT                                                                              \
+	"movl %[size], %%eax\n\t"                                                                  \
+	"movq %[w0], 14(%%rdi)\n\t"                                                                \
+	"movq %[w1], 22(%%rdi)\n\t" /* overwritten, if there is less */                            \
+	"leaq 14(%%rdi,%%rax), %%rdi\n\t"                                                          \
+	"leaq 15(%%r8,%%rax), %%r8\n\t" /* the NUL included */                                     \
+	"pxor %%xmm7, %%xmm7\n\t"                                                                  \
+	"xorl %%edx, %%edx\n"                                                                      \
+	"81:\tleal (%[text],%%rdx), %%eax\n\t"                                                     \
+	"andl $4095, %%eax\n\t"                                                                    \
+	"cmpl $4064, %%eax\n\t"                                                                    \
+	"ja %l[slow]\n\t"                                                                          \
+	"movdqu (%[text],%%rdx), %%xmm5\n\t"                                                       \
+	"movdqu 16(%[text],%%rdx), %%xmm6\n\t"                                                     \
+	"movdqu %%xmm5, (%%rdi,%%rdx)\n\t"                                                         \
+	"movdqu %%xmm6, 16(%%rdi,%%rdx)\n\t"                                                       \
+	"pcmpeqb %%xmm7, %%xmm5\n\t"                                                               \
+	"pcmpeqb %%xmm7, %%xmm6\n\t"                                                               \
+	"pmovmskb %%xmm6, %%eax\n\t"                                                               \
+	"shll $16, %%eax\n\t"                                                                      \
+	"pmovmskb %%xmm5, %%r10d\n\t"                                                              \
+	"orl %%r10d, %%eax\n\t"                                                                    \
+	"jnz 82f\n\t"                                                                              \
+	"addl $32, %%edx\n\t"                                                                      \
+	"testb %%dh, %%dh\n\t"                                                                     \
+	"jnz %l[slow]\n\t"                                                                         \
+	"leaq 32(%%rdi,%%rdx), %%rax\n\t"                                                          \
+	"subq %%rcx, %%rax\n\t"                                                                    \
+	"cmpl 44(%[pool]), %%eax\n\t"                                                              \
+	"jbe 81b\n\t" /* the next piece fits */                                                    \
+	"jmp %l[slow]\n"                                                                           \
+	"82:\tbsfl %%eax, %%eax\n\t"                                                               \
+	"addq %%rdx, %%r8\n\t"                                                                     \
+	"addq %%rax, %%r8\n\t"
+
+/* The prefix, if it still is `what`, and w_bytes (8 or 0) of w. */
+#define RING_PUT_PREFIX                                                                            \
+	"cmpq %[what], (%[prefix])\n\t"                                                            \
+	"jne %l[slow]\n\t"                                                                         \
+	"movl 8(%[prefix]), %%eax\n\t"                                                             \
+	"movdqu 16(%[prefix]), %%xmm5\n\t"                                                         \
+	"movdqu %%xmm5, 14(%%rdi)\n\t"                                                             \
+	"cmpl $16, %%eax\n\t"                                                                      \
+	"jbe 83f\n\t"                                                                              \
+	"movdqu 32(%[prefix]), %%xmm5\n\t"                                                         \
+	"movdqu 48(%[prefix]), %%xmm6\n\t"                                                         \
+	"movdqu %%xmm5, 30(%%rdi)\n\t"                                                             \
+	"movdqu %%xmm6, 46(%%rdi)\n"                                                               \
+	"83:\taddq %%rax, %%rdi\n\t"                                                               \
+	"addq %%rax, %%r8\n\t"                                                                     \
+	"movq %[w], 14(%%rdi)\n\t" /* overwritten, if it is no part */                             \
+	"addq %[w_bytes], %%rdi\n\t"                                                               \
+	"addq %[w_bytes], %%r8\n\t"
 
 /*
  * ring_try - the common case: an open chunk with room, a short time since its last event.
@@ -147,18 +231,8 @@ static inline enum ring_outcome ring_try_words(struct pool *p, uint64_t id, ring
 					       uint64_t w2, uint64_t w3)
 {
 	__asm__ goto volatile(
-		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx",
-				"46") "movl %[size], %%edx\n\t"
-				      "leaq 14(%%r8,%%rdx), %%r8\n\t"
-				      "movq %[w0], 14(%%rdi)\n\t"
-				      "cmpl $8, %%edx\n\t"
-				      "jbe 82f\n\t"
-				      "movq %[w1], 22(%%rdi)\n\t"
-				      "cmpl $16, %%edx\n\t"
-				      "jbe 82f\n\t"
-				      "movq %[w2], 30(%%rdi)\n\t"
-				      "movq %[w3], 38(%%rdi)\n"
-				      "82:\t" RING_COMMIT_EVENT
+		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "46") RING_PUT_WORDS
+		"82:\t" RING_COMMIT_EVENT
 		:
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
 		  [id] "r"(id), [context] "r"(context), [size] "m"(*size), [w0] "x"(w0),
@@ -185,46 +259,67 @@ static inline enum ring_outcome ring_try_text(struct pool *p, uint64_t id, ring_
 					      const uint32_t *size, uint64_t w0, uint64_t w1,
 					      const char *text)
 {
+	__asm__ goto volatile(RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "46")
+				      RING_PUT_TEXT RING_COMMIT_EVENT
+			      :
+			      : [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu),
+				[pool] "r"(p), [id] "r"(id), [context] "r"(context),
+				[size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1), [text] "r"(text)
+			      : RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"
+			      : aborted, slow);
+	return RING_DONE;
+aborted:
+	return RING_ABORTED;
+slow:
+	return RING_SLOW;
+}
+
+/*
+ * ring_try_prefixed - ring_try_words() behind @prefix, and behind the 8 bytes @w between both, if
+ * @w_bytes is 8 and not 0.
+ *
+ * RING_SLOW if the prefix is not @what any more: a signal handler that changes it, before the
+ * sequence or within, is noticed in any case.
+ */
+static inline enum ring_outcome ring_try_prefixed(struct pool *p, uint64_t id, ring_context context,
+						  const struct ring_prefix *prefix, uint64_t what,
+						  uint64_t w, uint64_t w_bytes,
+						  const uint32_t *size, uint64_t w0, uint64_t w1,
+						  uint64_t w2, uint64_t w3)
+{
 	__asm__ goto volatile(
-		RING_OPEN_EVENT(
-			"movl %[size], %%edx\n\t", "%%rdx",
-			"46") "movl %[size], %%eax\n\t"
-			      "movq %[w0], 14(%%rdi)\n\t"
-			      "movq %[w1], 22(%%rdi)\n\t" /* overwritten, if there is less */
-			      "leaq 14(%%rdi,%%rax), %%rdi\n\t"
-			      "leaq 15(%%r8,%%rax), %%r8\n\t" /* the NUL included */
-			      "pxor %%xmm7, %%xmm7\n\t"
-			      "xorl %%edx, %%edx\n"
-			      "81:\tleal (%[text],%%rdx), %%eax\n\t"
-			      "andl $4095, %%eax\n\t"
-			      "cmpl $4064, %%eax\n\t"
-			      "ja %l[slow]\n\t"
-			      "movdqu (%[text],%%rdx), %%xmm5\n\t"
-			      "movdqu 16(%[text],%%rdx), %%xmm6\n\t"
-			      "movdqu %%xmm5, (%%rdi,%%rdx)\n\t"
-			      "movdqu %%xmm6, 16(%%rdi,%%rdx)\n\t"
-			      "pcmpeqb %%xmm7, %%xmm5\n\t"
-			      "pcmpeqb %%xmm7, %%xmm6\n\t"
-			      "pmovmskb %%xmm6, %%eax\n\t"
-			      "shll $16, %%eax\n\t"
-			      "pmovmskb %%xmm5, %%r10d\n\t"
-			      "orl %%r10d, %%eax\n\t"
-			      "jnz 82f\n\t"
-			      "addl $32, %%edx\n\t"
-			      "testb %%dh, %%dh\n\t"
-			      "jnz %l[slow]\n\t"
-			      "leaq 32(%%rdi,%%rdx), %%rax\n\t"
-			      "subq %%rcx, %%rax\n\t"
-			      "cmpl 44(%[pool]), %%eax\n\t"
-			      "jbe 81b\n\t" /* the next piece fits */
-			      "jmp %l[slow]\n"
-			      "82:\tbsfl %%eax, %%eax\n\t"
-			      "addq %%rdx, %%r8\n\t"
-			      "addq %%rax, %%r8\n\t" RING_COMMIT_EVENT
+		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "102")
+			RING_PUT_PREFIX RING_PUT_WORDS "82:\t" RING_COMMIT_EVENT
 		:
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
-		  [id] "r"(id), [context] "r"(context), [size] "m"(*size), [w0] "x"(w0),
-		  [w1] "x"(w1), [text] "r"(text)
+		  [id] "r"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "r"(what),
+		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1),
+		  [w2] "x"(w2), [w3] "x"(w3)
+		: RING_EVENT_CLOBBERS, "xmm5", "xmm6"
+		: aborted, slow);
+	return RING_DONE;
+aborted:
+	return RING_ABORTED;
+slow:
+	return RING_SLOW;
+}
+
+/* ring_try_prefixed_text - ring_try_text() behind a prefix, as in ring_try_prefixed(). */
+static inline enum ring_outcome ring_try_prefixed_text(struct pool *p, uint64_t id,
+						       ring_context context,
+						       const struct ring_prefix *prefix,
+						       uint64_t what, uint64_t w, uint64_t w_bytes,
+						       const uint32_t *size, uint64_t w0,
+						       uint64_t w1, const char *text)
+{
+	__asm__ goto volatile(
+		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "102")
+			RING_PUT_PREFIX RING_PUT_TEXT RING_COMMIT_EVENT
+		:
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
+		  [id] "r"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "r"(what),
+		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1),
+		  [text] "r"(text)
 		: RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"
 		: aborted, slow);
 	return RING_DONE;
@@ -271,6 +366,30 @@ static inline enum ring_outcome ring_try_text(struct pool *p, uint64_t id, ring_
 {
 	(void)text;
 	return ring_try_words(p, id, context, size, w0, w1, 0, 0);
+}
+
+static inline enum ring_outcome ring_try_prefixed(struct pool *p, uint64_t id, ring_context context,
+						  const struct ring_prefix *prefix, uint64_t what,
+						  uint64_t w, uint64_t w_bytes,
+						  const uint32_t *size, uint64_t w0, uint64_t w1,
+						  uint64_t w2, uint64_t w3)
+{
+	(void)prefix;
+	(void)what;
+	(void)w;
+	(void)w_bytes;
+	return ring_try_words(p, id, context, size, w0, w1, w2, w3);
+}
+
+static inline enum ring_outcome ring_try_prefixed_text(struct pool *p, uint64_t id,
+						       ring_context context,
+						       const struct ring_prefix *prefix,
+						       uint64_t what, uint64_t w, uint64_t w_bytes,
+						       const uint32_t *size, uint64_t w0,
+						       uint64_t w1, const char *text)
+{
+	(void)text;
+	return ring_try_prefixed(p, id, context, prefix, what, w, w_bytes, size, w0, w1, 0, 0);
 }
 
 #endif

@@ -46,7 +46,7 @@ uint8_t ledger_byte(uint32_t tag, uint32_t i)
 
 uint8_t ledger_byte_of(uint32_t id, uint32_t tag, uint32_t i, uint32_t n)
 {
-	if (id != LEDGER_TEXT)
+	if (id != LEDGER_TEXT && id != LEDGER_PREFIXED_TEXT)
 		return ledger_byte(tag, i);
 	return i == n - 1 ? 0 : ledger_byte(tag, i) | 1;
 }
@@ -99,6 +99,69 @@ static bool write_registers(struct pool *p, ring_context context, enum ledger_fo
 	return r == RING_DONE || ring_write(p, form, context, b, size);
 }
 
+/* How an event of @size bytes is parted: bytes of the prefix, then 8 or none, then words, then text. */
+struct parts {
+	uint32_t prefix, w, words;
+};
+
+static struct parts parts_of(enum ledger_form form, uint32_t size, uint32_t n)
+{
+	struct parts p;
+
+	if (form == LEDGER_PREFIXED_TEXT) {
+		p.w = n % 3 == 1 ? 8 : 0;
+		p.words = n % 3 == 2 ? 8 : 0;
+		p.prefix = (uint32_t)sizeof(struct ledger_body) - p.w - p.words;
+		return p;
+	}
+	p.prefix = 16 + n % (RING_PREFIX_BYTES_MAX - 15);
+	if (p.prefix > size)
+		p.prefix = size;
+	else if (size - p.prefix > 8 + 32)
+		p.prefix = RING_PREFIX_BYTES_MAX;
+	p.w = size - p.prefix > 32 || (n % 2 && size - p.prefix >= 8) ? 8 : 0;
+	p.words = size - p.prefix - p.w;
+	return p;
+}
+
+/*
+ * As in libduet (inproc/context.c): the thread's one prefix, which handlers change too.  A handler
+ * that comes while it is changed goes without.
+ */
+static bool write_prefixed(struct pool *p, ring_context context, enum ledger_form form,
+			   const struct ledger_body *b, uint32_t size)
+{
+	static __thread struct ring_prefix prefix;
+	static __thread bool is_changing;
+	struct parts parts = parts_of(form, size, b->n);
+	const char *at = (const char *)b;
+	uint64_t what = (context ^ (uint64_t)form << 60) + 1, w[5] = { 0 };
+	enum ring_outcome r;
+
+	if (!ring_may_restart(p, size + 64) || is_changing)
+		return ring_write(p, form, context, b, size);
+	is_changing = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	prefix.what = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	prefix.size = parts.prefix;
+	memcpy(prefix.bytes, at, parts.prefix);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	prefix.what = what;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	is_changing = false;
+	at += parts.prefix;
+	memcpy(w, at, parts.w);
+	memcpy(w + 1, at + parts.w, parts.words);
+	if (form == LEDGER_PREFIXED)
+		r = ring_try_prefixed(p, form, context, &prefix, what, w[0], parts.w, &parts.words,
+				      w[1], w[2], w[3], w[4]);
+	else
+		r = ring_try_prefixed_text(p, form, context, &prefix, what, w[0], parts.w,
+					   &parts.words, w[1], w[2], (const char *)b->bytes);
+	return r == RING_DONE || ring_write(p, form, context, b, size);
+}
+
 static bool write_form(struct pool *p, uint64_t before_ns, uint32_t key, uint32_t seq,
 		       enum ledger_form form, uint32_t n)
 {
@@ -120,6 +183,11 @@ static bool write_form(struct pool *p, uint64_t before_ns, uint32_t key, uint32_
 	case LEDGER_TEXT:
 		n = n % (BODY_BYTES - 16) ? n % (BODY_BYTES - 16) : 1;
 		return write_registers(p, context, form, b, fill(b, key, seq, form, n));
+	case LEDGER_PREFIXED:
+		return write_prefixed(p, context, form, b, fill(b, key, seq, form, n % 73));
+	case LEDGER_PREFIXED_TEXT:
+		n = n % (BODY_BYTES - 16) ? n % (BODY_BYTES - 16) : 1;
+		return write_prefixed(p, context, form, b, fill(b, key, seq, form, n));
 	case LEDGER_BODY:
 		n = fill(b, key, seq, form, n > BODY_BYTES - 16 ? BODY_BYTES - 16 : n);
 		return ring_write(p, form, context, b, n);

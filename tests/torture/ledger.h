@@ -28,6 +28,8 @@ enum ledger_form {
 	LEDGER_BODY = 3,	  /* ring_write, struct ledger_body */
 	LEDGER_WORDS = 4,	  /* the same, of at most 16 bytes of body, by ring_try_words */
 	LEDGER_TEXT = 5,	  /* the same, the body a string, by ring_try_text */
+	LEDGER_PREFIXED = 7,	  /* words behind a prefix, by ring_try_prefixed */
+	LEDGER_PREFIXED_TEXT = 8, /* a string behind a prefix, by ring_try_prefixed_text */
 	LEDGER_ABANDONED = 6,	  /* ring_open, ring_abandon: no event of this class is ever seen */
 	LEDGER_PLACED = 65534,	  /* ring_open, ring_commit of less than was asked for */
 	LEDGER_TOO_LARGE = 65533, /* ring_write of more than a chunk: always refused */
@@ -79,7 +81,8 @@ static inline uint32_t ledger_placed_size(uint32_t n)
 /* Whether events of class @id bear a struct ledger_body. */
 static inline bool ledger_has_body(uint32_t id)
 {
-	return id == LEDGER_BODY || id == LEDGER_WORDS || id == LEDGER_TEXT || id == LEDGER_PLACED;
+	return id == LEDGER_BODY || id == LEDGER_WORDS || id == LEDGER_TEXT ||
+	       id == LEDGER_PREFIXED || id == LEDGER_PREFIXED_TEXT || id == LEDGER_PLACED;
 }
 
 /* The checksum of event @seq of @key, and byte @i of its body. */

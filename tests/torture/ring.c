@@ -129,7 +129,8 @@ static enum ledger_status write_one(void)
 	else if ((r >> 16) % 8 < 3)
 		form = LEDGER_STAMP;
 	else if ((r >> 16) % 8 < 6)
-		form = (r >> 16) % 8 < 5 ? LEDGER_TEXT : LEDGER_WORDS;
+		form = (enum ledger_form)((int[]){ LEDGER_TEXT, LEDGER_WORDS, LEDGER_PREFIXED,
+						   LEDGER_PREFIXED_TEXT })[(r >> 28) % 4];
 	if ((r >> 20) % 64 == 0)
 		n = ledger_random(&self.random) % (writer_pool.chunk_size / 3);
 	if ((r >> 20) % 1024 == 1 && !must_lose_nothing())

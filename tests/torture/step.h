@@ -48,7 +48,7 @@ struct way {
 	enum ledger_form form;
 	uint32_t n;
 };
-enum { WAYS = 6 };
+enum { WAYS = 8 };
 extern const struct way step_ways[WAYS];
 
 /* Shared by stepper and writer. */

@@ -25,6 +25,8 @@ const struct way step_ways[WAYS] = { { "ring_write of a word", LEDGER_STAMP, 0 }
 				     { "ring_write of 21 bytes", LEDGER_BODY, 5 },
 				     { "ring_try_words of 27 bytes", LEDGER_WORDS, 11 },
 				     { "ring_try_text of 70 bytes", LEDGER_TEXT, 54 },
+				     { "ring_try_prefixed of 59 bytes", LEDGER_PREFIXED, 43 },
+				     { "ring_try_prefixed_text of 71", LEDGER_PREFIXED_TEXT, 55 },
 				     { "ring_open, ring_commit", LEDGER_PLACED, 3 },
 				     { "ring_open, ring_abandon", LEDGER_ABANDONED, 3 } };
 
@@ -157,6 +159,7 @@ static void on_signal(int sig)
 	ledger_write(ledger, &own_pool, KEY_HANDLER, LEDGER_PLACED, 40);
 	ledger_in_place = NULL;
 	ledger_write(ledger, &own_pool, KEY_HANDLER, LEDGER_BODY, 40);
+	ledger_write(ledger, &own_pool, KEY_HANDLER, LEDGER_PREFIXED, 37); /* changes the prefix */
 	control->handled = true;
 	if (control->handler == SIGNAL_MOVES)
 		fake_area.cpu_id = fake_area.cpu_id_start = 1;
