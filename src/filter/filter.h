@@ -164,4 +164,11 @@ bool filter_link(struct filter *f, size_t capacity, const void *code, size_t siz
 bool filter_run(const struct filter *f, const void *payload, size_t size,
 		const struct filter_source *source);
 
+/* filter_run_words - the same for a payload of up to 32 bytes that was just stored as @words[4]. */
+bool filter_run_words(const struct filter *f, const uint64_t *words, size_t size,
+		      const struct filter_source *source);
+
+/* filter_reads_words - whether it needs nothing but integers in the first @size bytes. */
+bool filter_reads_words(const struct filter *f, size_t size);
+
 #endif

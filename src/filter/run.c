@@ -412,14 +412,41 @@ static __attribute__((noinline)) bool run_from(const struct filter *f, const str
 	}
 }
 
-/* Most filters, such as `a > 1 && b == 2`, finish here without a stack. */
-bool filter_run(const struct filter *f, const void *payload, size_t size,
-		const struct filter_source *source)
+/* Loads the eight bytes at a fixed offset. */
+typedef bool load_function(const struct filter_step *s, const void *payload, size_t size,
+			   uint64_t *v);
+
+/*
+ * Eight bytes across words that were just stored: each is read as it was stored, because a load
+ * across two stores waits for both.  Behind the fourth word there are zeros.
+ */
+static inline bool load_words(const struct filter_step *s, const void *payload, size_t size,
+			      uint64_t *v)
+{
+	const uint64_t *words = payload;
+	uint32_t i = s->offset / 8, shift = s->offset % 8 * 8;
+
+	(void)size;
+	if (unlikely(s->from || i >= 4))
+		return false;
+	*v = words[i] >> shift;
+	if (shift && i < 3)
+		*v |= words[i + 1] << (64 - shift);
+	return true;
+}
+
+/*
+ * Most filters, such as `a > 1 && b == 2`, finish here without a stack; run_from() does the rest
+ * from the first step that is no such test.
+ */
+static inline __attribute__((always_inline)) bool run(const struct filter *f, load_function *fetch,
+						      const void *payload, size_t size,
+						      const struct filter_source *source)
 {
 	const struct filter_step *s = f->steps;
 	uint64_t bits;
 
-	for (; s->op == STEP_TEST && load_fast(s, payload, size, &bits); s += 2) {
+	for (; s->op == STEP_TEST && fetch(s, payload, size, &bits); s += 2) {
 		bool is_true = is_test_true(s, bits);
 
 		if (s[1].op == STEP_END)
@@ -433,4 +460,31 @@ bool filter_run(const struct filter *f, const void *payload, size_t size,
 		break;
 	}
 	return run_from(f, s, payload, size, source);
+}
+
+bool filter_run(const struct filter *f, const void *payload, size_t size,
+		const struct filter_source *source)
+{
+	return run(f, load_fast, payload, size, source);
+}
+
+bool filter_run_words(const struct filter *f, const uint64_t *words, size_t size,
+		      const struct filter_source *source)
+{
+	return run(f, load_words, words, size, source);
+}
+
+bool filter_reads_words(const struct filter *f, size_t size)
+{
+	const struct filter_step *s = f->steps;
+
+	for (; s->op != STEP_END; s++) {
+		bool is_number =
+			s->op == STEP_TEST && !s->from && s->offset + (64u - s->type) / 8 <= size;
+
+		if (!is_number && s->op != STEP_AND_THEN && s->op != STEP_OR_ELSE &&
+		    s->op != STEP_NOT && s->op != STEP_TRUTH)
+			return false;
+	}
+	return true;
 }

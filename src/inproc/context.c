@@ -30,6 +30,7 @@
 #include "base/atomic.h"
 #include "inproc/thread_counters.h"
 #include "inproc/process.h"
+#include "ring/write_fast.h"
 
 #define BIT(name) ABI_CONTEXT_BIT(ABI_CONTEXT_##name)
 
@@ -197,6 +198,48 @@ static char *put_cached(uint64_t mask, char *p)
 		p += 4;
 	}
 	return p;
+}
+
+/*
+ * What context_prefix() made last.  A handler that comes while it changes finds is_changing and makes
+ * none; one that leaves by a jump then leaves it so, and this thread writes its values one by one
+ * from there on.
+ */
+static __thread struct {
+	struct ring_prefix ready;
+	uint32_t generation;
+	bool is_changing;
+} prefix __attribute__((tls_model("initial-exec")));
+
+static __attribute__((noinline)) const struct ring_prefix *make_prefix(uint64_t mask)
+{
+	char values[ABI_CONTEXT_MAX_BYTES];
+	size_t size;
+
+	if (mask & ~(cached_mask | BIT(IP)) || prefix.is_changing)
+		return NULL;
+	prefix.is_changing = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	prefix.ready.what = 0;
+	prefix.generation = load(&generation);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	size = (size_t)(put_cached(mask & cached_mask, values) - values);
+	if (size <= sizeof prefix.ready.bytes) {
+		memcpy(prefix.ready.bytes, values, size);
+		prefix.ready.size = (uint32_t)size;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		prefix.ready.what = mask;
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	prefix.is_changing = false;
+	return size <= sizeof prefix.ready.bytes ? &prefix.ready : NULL;
+}
+
+const struct ring_prefix *context_prefix(uint64_t mask)
+{
+	if (likely(prefix.ready.what == mask && prefix.generation == load(&generation)))
+		return &prefix.ready;
+	return make_prefix(mask);
 }
 
 /* ---------------------------------------------------------------- the stack */

@@ -36,6 +36,19 @@
 char *context_put(uint64_t mask, char *p, const void *ip, const void *frame) CONTEXT_HIDDEN;
 
 /*
+ * context_prefix - the values of @mask as a prefix that this thread keeps; NULL: context_put() has to
+ * write them.
+ *
+ * @mask: cached values (up to UTS_NS) and ABI_CONTEXT_IP, which the prefix leaves out; anything else
+ * gives NULL, and so does what takes more room than a prefix has.
+ *
+ * Valid until this thread asks for another mask: its `what` is the mask.  Async-signal-safe; keeps
+ * errno.  System calls as context_put().
+ */
+struct ring_prefix;
+const struct ring_prefix *context_prefix(uint64_t mask) CONTEXT_HIDDEN;
+
+/*
  * context_prepare - read the values of @mask now, because a filter (seccomp) may forbid it later.
  *
  * Any thread; async-signal-safe; keeps errno.

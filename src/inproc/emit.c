@@ -280,6 +280,9 @@ void emit_slow(struct duet_i_site *site, const void *payload, uint32_t size, con
 #define VECTOR(v) (v)
 #endif
 
+/* Room for a string of an event, and for that with a prefix and words before it. */
+enum { TEXT_SPACE = 512, PREFIXED_SPACE = TEXT_SPACE + RING_PREFIX_BYTES_MAX + 8 + 32 };
+
 static void emit(struct duet_i_site *site, const void *payload, size_t size, const void *ip)
 {
 	if (!emit_fast(site, payload, size))
@@ -295,6 +298,87 @@ static __attribute__((noinline)) void emit_words_slow(struct duet_i_site *site, 
 	emit(site, words, site->fixed_size, ip);
 }
 
+/*
+ * An event for one session, with a filter or contexts: a payload of site->fixed_size bytes in
+ * words[4], and a string after it, if there is one.
+ */
+struct selected {
+	struct duet_i_site *site;
+	const void *ip;
+	const uint64_t *words;
+	const char *text; /* NULL: none */
+};
+
+/* Behind the contexts that this thread keeps. */
+static inline enum ring_outcome try_prefixed(struct channel *c, uint32_t id,
+					     const struct selected *e)
+{
+	const uint64_t *w = e->words, ip = (uintptr_t)e->ip;
+	uint64_t ip_bytes = c->contexts & ABI_CONTEXT_BIT(ABI_CONTEXT_IP) ? sizeof ip : 0;
+	const struct ring_prefix *prefix = context_prefix(c->contexts);
+
+	if (unlikely(!prefix))
+		return RING_SLOW;
+	if (e->text)
+		return ring_try_prefixed_text(&c->pool, id, thread_context, prefix, c->contexts, ip,
+					      ip_bytes, &e->site->fixed_size, w[0], w[1], e->text);
+	return ring_try_prefixed(&c->pool, id, thread_context, prefix, c->contexts, ip, ip_bytes,
+				 &e->site->fixed_size, w[0], w[1], w[2], w[3]);
+}
+
+static inline enum ring_outcome try_selected(struct channel *c, uint32_t id,
+					     const struct selected *e)
+{
+	const uint64_t *w = e->words;
+
+	if (unlikely(!ring_may_restart(&c->pool, PREFIXED_SPACE)))
+		return RING_SLOW;
+	if (c->contexts)
+		return try_prefixed(c, id, e);
+	if (e->text)
+		return ring_try_text(&c->pool, id, thread_context, &e->site->fixed_size, w[0], w[1],
+				     e->text);
+	return ring_try_words(&c->pool, id, thread_context, &e->site->fixed_size, w[0], w[1], w[2],
+			      w[3]);
+}
+
+/* False: emit_slow() has to. */
+static inline bool emit_selected(const struct selected *s)
+{
+	struct duet_i_site *site = s->site;
+	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
+	struct session *session = only_session(site);
+	enum filters_answer answer = FILTERS_PASS;
+	struct channel *c;
+	uint32_t routing, id;
+
+	if (unlikely(!session))
+		return false;
+	routing = load(&e->routing[session->session_slot]);
+	if (unlikely(routing & ABI_ROUTING_TRIGGER ||
+		     ABI_ROUTING_CHANNEL(routing) >= session->n_channels))
+		return false;
+	if (ABI_ROUTING_FILTER(routing))
+		answer = filters_pass_words(session, site, ABI_ROUTING_FILTER(routing), s->words,
+					    s->text, s->ip);
+	if (likely(answer == FILTERS_REFUSE))
+		return true;
+	c = &session->channels[ABI_ROUTING_CHANNEL(routing)];
+	id = load(&c->ids[site->index]);
+	return answer == FILTERS_PASS && id && try_selected(c, id, s) == RING_DONE;
+}
+
+static __attribute__((noinline)) void emit_words_selected(struct duet_i_site *site, const void *ip,
+							  uint64_t w0, uint64_t w1, uint64_t w2,
+							  uint64_t w3)
+{
+	uint64_t words[] = { w0, w1, w2, w3 };
+	struct selected s = { site, ip, words, NULL };
+
+	if (unlikely(!emit_selected(&s)))
+		emit_slow(site, words, site->fixed_size, ip, NULL);
+}
+
 /* A payload of up to 32 bytes in registers: nothing waits for memory that was just written. */
 static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1,
 		       uint64_t w2, uint64_t w3)
@@ -303,8 +387,11 @@ static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, ui
 	const void *vip = VECTOR(ip);
 	struct fast_destination r = fast_destination(site);
 
-	if (unlikely(!r.pool || !ring_may_restart(r.pool, 4 * sizeof w0) ||
-		     ring_try_words(r.pool, r.id, r.context, &site->fixed_size, v0, v1, v2, v3)))
+	if (unlikely(!r.pool))
+		emit_words_selected(site, vip, v0, v1, v2, v3);
+	else if (unlikely(!ring_may_restart(r.pool, 4 * sizeof w0) ||
+			  ring_try_words(r.pool, r.id, r.context, &site->fixed_size, v0, v1, v2,
+					 v3)))
 		emit_words_slow(site, vip, v0, v1, v2, v3);
 }
 
@@ -437,8 +524,6 @@ void emit_commit(struct duet_i_open *o, char *end)
 	errno = saved;
 }
 
-enum { TEXT_SPACE = 512 };
-
 static __attribute__((noinline)) void emit_text_slow(struct duet_i_site *site, const void *ip,
 						     const char *text, uint64_t w0, uint64_t w1)
 {
@@ -463,6 +548,16 @@ static __attribute__((noinline)) void emit_text_slow(struct duet_i_site *site, c
 	}
 }
 
+static __attribute__((noinline)) void emit_text_selected(struct duet_i_site *site, const void *ip,
+							 const char *text, uint64_t w0, uint64_t w1)
+{
+	uint64_t words[4] = { w0, w1 };
+	struct selected s = { site, ip, words, text };
+
+	if (unlikely(!emit_selected(&s)))
+		emit_text_slow(site, ip, text, w0, w1);
+}
+
 /* emit_words() for up to 16 bytes and a string, which is read in place. */
 static void emit_text(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,
 		      uint64_t w1)
@@ -473,10 +568,72 @@ static void emit_text(struct duet_i_site *site, const void *ip, const char *text
 
 	if (unlikely(!text))
 		text = "(null)";
-	if (unlikely(!r.pool || !ring_may_restart(r.pool, TEXT_SPACE) ||
-		     ring_try_text(r.pool, r.id, r.context, &site->fixed_size, v0, v1, text)))
+	if (unlikely(!r.pool))
+		emit_text_selected(site, vip, text, v0, v1);
+	else if (unlikely(!ring_may_restart(r.pool, TEXT_SPACE) ||
+			  ring_try_text(r.pool, r.id, r.context, &site->fixed_size, v0, v1, text)))
 		emit_text_slow(site, vip, text, v0, v1);
 }
+
+#if defined __x86_64__
+/* Appends the low @size bytes of @bits at byte @at of @words. */
+static uint32_t append_bits(uint64_t words[4], uint32_t at, uint64_t bits, uint32_t size)
+{
+	uint32_t shift = at % 8 * 8;
+
+	bits &= UINT64_MAX >> (64 - 8 * size);
+	words[at / 8] |= bits << shift;
+	if (at % 8 + size > 8)
+		words[at / 8 + 1] |= bits >> (64 - shift);
+	return at + size;
+}
+
+static __attribute__((noinline)) void mark_mixed(struct duet_i_site *site, const void *ip,
+						 const char *codes, uint64_t a, uint64_t b,
+						 uint64_t c, uint64_t d)
+{
+	uint64_t words[4] = { 0 }, arguments[4] = { a, b, c, d };
+	uint32_t at = 0;
+
+	for (int i = 0; i < 4 && codes[i]; i++)
+		at = append_bits(words, at, arguments[i],
+				 codes[i] == 'i'   ? 4
+				 : codes[i] == 'h' ? 2
+				 : codes[i] == 'b' ? 1
+						   : 8);
+	emit_words(site, ip, words[0], words[1], words[2], words[3]);
+}
+
+__attribute__((used)) void mark_by_plan(struct duet_i_site *site, const char *format, uint64_t a,
+					uint64_t b, uint64_t c, uint64_t d)
+{
+	const char *plan = site->data[SITE_CODES];
+	const void *ip = __builtin_return_address(0);
+	uint32_t n = site->fixed_size;
+	uint64_t text;
+
+	(void)format;
+	switch (*plan) {
+	case MARK_WORDS_32:
+		emit_words(site, ip, (uint32_t)a | b << 32, (uint32_t)c | d << 32, 0, 0);
+		break;
+	case MARK_WORDS_64:
+		emit_words(site, ip, a, b, c, d);
+		break;
+	case MARK_WORDS_MIXED:
+		mark_mixed(site, ip, plan + 1, a, b, c, d);
+		break;
+	case MARK_TEXT_32:
+		text = n == 0 ? a : n == 4 ? b : n == 8 ? c : d;
+		emit_text(site, ip, (const char *)(uintptr_t)text, (uint32_t)a | b << 32,
+			  (uint32_t)c);
+		break;
+	default:
+		text = n == 0 ? a : n == 8 ? b : c;
+		emit_text(site, ip, (const char *)(uintptr_t)text, a, b);
+	}
+}
+#endif
 
 const struct duet_i_api duet_api = {
 	.size = sizeof duet_api,

@@ -13,6 +13,20 @@
 #include "inproc/process.h"
 #include "ring/write.h"
 
+/* The one session that wants the event; NULL if there are several, or if anything has to be
+ * prepared first. */
+static inline __attribute__((always_inline)) struct session *
+only_session(const struct duet_i_site *site)
+{
+	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
+	struct session *s = load_acquire(&site->data[SITE_SESSION]); /* pairs with remember() */
+
+	if (unlikely(!s || load(&s->word) != load(&e->enabled) || load(s->current) != s->epoch ||
+		     load(process.guard) != GUARD_OK || !thread_context))
+		return NULL;
+	return s;
+}
+
 /* The destination of an event in the common case: one session and no filter.  .pool is NULL in all
  * other cases. */
 struct fast_destination {
@@ -25,13 +39,12 @@ static inline __attribute__((always_inline)) struct fast_destination
 fast_destination(const struct duet_i_site *site)
 {
 	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
-	struct session *s = load_acquire(&site->data[SITE_SESSION]); /* pairs with remember() */
+	struct session *s = only_session(site);
 	struct fast_destination r = { .context = thread_context };
 	struct channel *c;
 	uint32_t routing;
 
-	if (unlikely(!s || load(&s->word) != load(&e->enabled) || load(s->current) != s->epoch ||
-		     load(process.guard) != GUARD_OK || !r.context))
+	if (unlikely(!s))
 		return r;
 	routing = load(&e->routing[s->session_slot]);
 	if (unlikely(routing >= ABI_CHANNELS)) /* higher bits are a filter */
@@ -81,8 +94,14 @@ char *text_copy_limited(char *p, char *end, const char *s, size_t limit, int *cu
 char *text_copy_wide(char *p, char *end, const wchar_t *s, size_t limit, int *cut) HIDDEN;
 size_t text_size_wide(const wchar_t *s, size_t limit) HIDDEN;
 
-/* mark_emit - duet_i_api.mark. */
+/* mark_emit - duet_i_api.mark: goes on to one of the two below. */
 void mark_emit(struct duet_i_site *site, const char *format, ...) HIDDEN
 	__attribute__((format(printf, 2, 3)));
+/* mark_by_codes - fetches each argument by its code. */
+void mark_by_codes(struct duet_i_site *site, const char *format, ...) HIDDEN
+	__attribute__((format(printf, 2, 3)));
+/* mark_by_plan - the site's plan is not MARK_BY_CODES: the arguments lie in these registers. */
+void mark_by_plan(struct duet_i_site *site, const char *format, uint64_t a, uint64_t b, uint64_t c,
+		  uint64_t d) HIDDEN;
 
 #endif

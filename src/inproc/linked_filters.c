@@ -20,6 +20,7 @@
 struct linked_filter {
 	uint32_t number; /* of the session */
 	bool fits;
+	bool reads_words; /* nothing but integers of the payload's fixed beginning */
 	const struct linked_filter *before; /* another one, for the same event */
 	struct filter filter;		    /* the last member: its steps follow */
 };
@@ -117,6 +118,7 @@ static const struct linked_filter *find(struct session *s, const struct duet_i_s
 		return NULL;
 	fresh->number = number;
 	fresh->fits = link(fresh, s, site);
+	fresh->reads_words = fresh->fits && filter_reads_words(&fresh->filter, site->fixed_size);
 	fresh->before = have;
 	if (compare_exchange(newest, &have, fresh)) /* release: all of it, then the pointer */
 		return fresh;
@@ -134,11 +136,29 @@ bool filters_prepare(struct session *s, const struct duet_i_site *site, uint32_t
 bool filters_pass(struct session *s, const struct duet_i_site *site, uint32_t number,
 		  const void *payload, size_t size, const void *ip)
 {
-	struct own_source source = { .source = { get }, .ip = ip };
+	struct own_source source; /* few filters need `text`: it is not cleared */
 	const struct linked_filter *l = find(s, site, number);
 
+	source.source = (struct filter_source){ get };
+	source.ip = ip;
 	if (!l)
 		count_lost(s->session_slot); /* without the filter it is unknown whether to
 						record it */
 	return l && l->fits && filter_run(&l->filter, payload, size, &source.source);
+}
+
+enum filters_answer filters_pass_words(struct session *s, const struct duet_i_site *site,
+				       uint32_t number, const uint64_t *words, const char *text,
+				       const void *ip)
+{
+	const struct linked_filter *l = load_acquire(&s->filters[site->index]);
+	struct own_source source;
+
+	if (unlikely(!l || l->number != number || (text && !l->reads_words)))
+		return FILTERS_ASK;
+	source.source = (struct filter_source){ get };
+	source.ip = ip;
+	return l->fits && filter_run_words(&l->filter, words, site->fixed_size, &source.source)
+		       ? FILTERS_PASS
+		       : FILTERS_REFUSE;
 }

@@ -264,3 +264,47 @@ bool mark_schema(const char *format, char *schema, size_t schema_size, char *cod
 	}
 	return true;
 }
+
+/* ---------------------------------------------------------------- the plan */
+
+static uint32_t bytes_of(char code)
+{
+	return code == 'i' ? 4 : code == 'h' ? 2 : code == 'b' ? 1 : 8;
+}
+
+static char plan_of_integers(const char *codes, size_t n, uint32_t *bytes)
+{
+	*bytes = 0;
+	if (n > 4 || strspn(codes, "ilphb") < n)
+		return MARK_BY_CODES;
+	for (size_t i = 0; i < n; i++)
+		*bytes += bytes_of(codes[i]);
+	if (strspn(codes, "i") >= n)
+		return MARK_WORDS_32;
+	return strspn(codes, "lp") >= n ? MARK_WORDS_64 : MARK_WORDS_MIXED;
+}
+
+static char plan_of_text(const char *codes, size_t n, uint32_t *bytes)
+{
+	char plan = n <= 3 ? plan_of_integers(codes, n, bytes) : MARK_BY_CODES;
+
+	if (plan == MARK_WORDS_32)
+		return MARK_TEXT_32;
+	return plan == MARK_WORDS_64 && n <= 2 ? MARK_TEXT_64 : MARK_BY_CODES;
+}
+
+char mark_plan(const char *codes, uint32_t *fixed_size)
+{
+	size_t n = strlen(codes);
+
+	*fixed_size = 0;
+#if defined __x86_64__ /* integers of a call with `...` lie in the same registers as without */
+	if (n && codes[n - 1] == 's')
+		return plan_of_text(codes, n - 1, fixed_size);
+	return plan_of_integers(codes, n, fixed_size);
+#else
+	(void)plan_of_text;
+	(void)plan_of_integers;
+	return MARK_BY_CODES;
+#endif
+}

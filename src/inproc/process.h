@@ -75,6 +75,17 @@ struct session {
  */
 bool filters_pass(struct session *s, const struct duet_i_site *site, uint32_t number,
 		  const void *payload, size_t size, const void *ip) HIDDEN;
+/*
+ * filters_pass_words - the same for an event of site->fixed_size bytes, at most 32, in @words[4],
+ * and @text after them, if it is not NULL.
+ *
+ * FILTERS_ASK: filters_pass() has the answer, because the event's newest filter is another one or is
+ * not linked yet, or needs the string.
+ */
+enum filters_answer { FILTERS_REFUSE, FILTERS_PASS, FILTERS_ASK };
+enum filters_answer filters_pass_words(struct session *s, const struct duet_i_site *site,
+				       uint32_t number, const uint64_t *words, const char *text,
+				       const void *ip) HIDDEN;
 /* filters_prepare - link the filter now.  False if nothing will pass. */
 bool filters_prepare(struct session *s, const struct duet_i_site *site, uint32_t number) HIDDEN;
 
@@ -83,7 +94,7 @@ bool filters_prepare(struct session *s, const struct duet_i_site *site, uint32_t
 /* The use of a site's `data`. */
 enum {
 	SITE_KNOWN,   /* the site itself, if it has a line in the control page */
-	SITE_CODES,   /* of a mark */
+	SITE_CODES,   /* of a mark: its plan (mark.h), then its codes */
 	SITE_SESSION, /* the last session of its events, if there was only one */
 };
 

@@ -72,11 +72,12 @@ static bool describe(const struct duet_i_site *s, const char *fields, char *sche
 /* The same for a mark, whose fields come from its format; false also if it cannot be recorded. */
 static bool describe_mark(struct duet_i_site *s, char *schema, size_t size)
 {
-	char codes[1024], words[4096]; /* 127 fields, some with a precision */
+	char codes[1025], words[4096]; /* the plan; 127 fields, some with a precision */
 
 	if (s->kind != DUET_I_MARK ||
-	    !mark_schema(s->schema, words, sizeof words, codes, sizeof codes))
+	    !mark_schema(s->schema, words, sizeof words, codes + 1, sizeof codes - 1))
 		return false;
+	*codes = mark_plan(codes + 1, &s->fixed_size);
 	s->data[SITE_CODES] = store_codes(codes);
 	return s->data[SITE_CODES] && describe(s, words, schema, size);
 }

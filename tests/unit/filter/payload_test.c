@@ -252,6 +252,57 @@ static void labels_mean_all_their_values_of_any_size(void)
 	ok(filter_run(&l.f, p.bytes, p.size, NULL));
 }
 
+/* A program that has the payload in registers asks in this way: the answers are the same, at every
+ * offset, and near the end of the words. */
+static void a_payload_in_words_is_read_as_one_in_bytes(void)
+{
+	static const char numbers[] = "13 t:p u8 a i32 b i16 c u64 d i8 e i64 f u32 g u32 h";
+	static const struct {
+		const char *text;
+		bool reads_words;
+	} cases[] = {
+		{ "a < 100", true },
+		{ "b < 0", true },
+		{ "c >= -3", true },
+		{ "d > 1 << 40", true },
+		{ "e == -1", true },
+		{ "f < -5", true },
+		{ "g != 7", true },
+		{ "h > 0x80000000", true },
+		{ "a > 9 && h < 5", true },
+		{ "!(b < 0 || f > 0)", true },
+		{ "h == 1 && (d == 3 || g == 9)", true },
+		{ "a == e || c == 2", false },
+		{ "a + b > c * 2", false },
+	};
+	uint64_t words[4], random = 1;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct filter_problem problem;
+		struct linked l;
+		struct diag d;
+		int n_passed = 0;
+
+		if (!ok(make_filter(&l, numbers, cases[i].text, &problem, &d)))
+			continue;
+		is(filter_reads_words(&l.f, sizeof words), cases[i].reads_words);
+		ok(!filter_reads_words(&l.f, 0));
+		for (int n = 0; n < 2000; n++) {
+			for (int w = 0; w < 4; w++) {
+				random = random * 6364136223846793005ull + 1442695040888963407ull;
+				/* many small values, and many zeros and ones */
+				words[w] =
+					n % 3 ? random : random & (random >> 20) & (random >> 40);
+			}
+			bool passes = filter_run(&l.f, words, sizeof words, NULL);
+
+			is(filter_run_words(&l.f, words, sizeof words, NULL), passes);
+			n_passed += passes;
+		}
+		printf("# %s: %d of 2000\n", cases[i].text, n_passed);
+	}
+}
+
 int main(void)
 {
 	run(fields_behind_variable_ones_are_found_in_any_order);
@@ -264,5 +315,6 @@ int main(void)
 	run(contexts_are_those_that_can_be_given);
 	run(a_schema_that_is_none_has_no_fields);
 	run(labels_mean_all_their_values_of_any_size);
+	run(a_payload_in_words_is_read_as_one_in_bytes);
 	return test_status();
 }

@@ -137,6 +137,46 @@ static size_t fields_of_codes(void)
 	return n;
 }
 
+static void plans(const char *format, char want, uint32_t want_size)
+{
+	uint32_t size = 99;
+
+#if !defined __x86_64__
+	want = MARK_BY_CODES;
+	want_size = 0;
+#endif
+	ok(reads(format));
+	if (!is(mark_plan(codes, &size), want))
+		printf("# %s\n", format);
+	if (want != MARK_BY_CODES)
+		is(size, want_size);
+}
+
+static void arguments_in_registers_have_a_plan(void)
+{
+	plans("nothing", MARK_WORDS_32, 0);
+	plans("a %d", MARK_WORDS_32, 4);
+	plans("%d%x%u%c", MARK_WORDS_MIXED, 13);
+	plans("%d%d%d%d", MARK_WORDS_32, 16);
+	plans("%d%d%d%d%d", MARK_BY_CODES, 0);
+	plans("%ld%p%zu%llx", MARK_WORDS_64, 32);
+	plans("%hhd%hd%d%ld", MARK_WORDS_MIXED, 15);
+	plans("%s", MARK_TEXT_32, 0);
+	plans("%d%d%d%s", MARK_TEXT_32, 12);
+	plans("%ld%p%s", MARK_TEXT_64, 16);
+	plans("%ld%p%ld%s", MARK_BY_CODES, 0);
+	plans("%hd%s", MARK_BY_CODES, 0);
+	plans("%s%d", MARK_BY_CODES, 0);
+	plans("%s%s", MARK_BY_CODES, 0);
+	plans("%.3s", MARK_BY_CODES, 0);
+	plans("%.*s", MARK_BY_CODES, 0);
+	plans("%ls", MARK_BY_CODES, 0);
+	plans("%f", MARK_BY_CODES, 0);
+	plans("%d%f", MARK_BY_CODES, 0);
+	plans("%m", MARK_BY_CODES, 0);
+	plans("%*d", MARK_WORDS_32, 8);
+}
+
 /* Whatever the format, the words are ones that base/schema.h accepts, one code for each field. */
 static void random_formats_are_read_or_refused(void)
 {
@@ -186,6 +226,7 @@ int main(void)
 	run(a_percent_sign_is_none);
 	run(unrecordable_formats_are_refused);
 	run(formats_with_too_many_fields_are_refused);
+	run(arguments_in_registers_have_a_plan);
 	run(random_formats_are_read_or_refused);
 	return test_status();
 }
