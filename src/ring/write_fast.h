@@ -175,7 +175,8 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 
 /* The prefix, if it still is `what`, and w_bytes (8 or 0) of w. */
 #define RING_PUT_PREFIX                                                                            \
-	"cmpq %[what], (%[prefix])\n\t"                                                            \
+	"movq %[what], %%rax\n\t"                                                                  \
+	"cmpq %%rax, (%[prefix])\n\t"                                                              \
 	"jne %l[slow]\n\t"                                                                         \
 	"movl 8(%[prefix]), %%eax\n\t"                                                             \
 	"movdqu 16(%[prefix]), %%xmm5\n\t"                                                         \
@@ -292,7 +293,7 @@ static inline enum ring_outcome ring_try_prefixed(struct pool *p, uint64_t id, r
 			RING_PUT_PREFIX RING_PUT_WORDS "82:\t" RING_COMMIT_EVENT
 		:
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
-		  [id] "r"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "r"(what),
+		  [id] "rm"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "rm"(what),
 		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1),
 		  [w2] "x"(w2), [w3] "x"(w3)
 		: RING_EVENT_CLOBBERS, "xmm5", "xmm6"
@@ -317,7 +318,7 @@ static inline enum ring_outcome ring_try_prefixed_text(struct pool *p, uint64_t 
 			RING_PUT_PREFIX RING_PUT_TEXT RING_COMMIT_EVENT
 		:
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
-		  [id] "r"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "r"(what),
+		  [id] "rm"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "rm"(what),
 		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1),
 		  [text] "r"(text)
 		: RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"
