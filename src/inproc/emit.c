@@ -376,7 +376,7 @@ static __attribute__((noinline)) void emit_words_selected(struct duet_i_site *si
 	struct selected s = { site, ip, words, NULL };
 
 	if (unlikely(!emit_selected(&s)))
-		emit_slow(site, words, site->fixed_size, ip, NULL);
+		emit_slow(site, words, site->fixed_size, ip, __builtin_frame_address(0));
 }
 
 /* A payload of up to 32 bytes in registers: nothing waits for memory that was just written. */
@@ -524,8 +524,10 @@ void emit_commit(struct duet_i_open *o, char *end)
 	errno = saved;
 }
 
+/* @frame: context_put's; NULL: ours. */
 static __attribute__((noinline)) void emit_text_slow(struct duet_i_site *site, const void *ip,
-						     const char *text, uint64_t w0, uint64_t w1)
+						     const void *frame, const char *text,
+						     uint64_t w0, uint64_t w1)
 {
 	char payload[2 * sizeof(uint64_t) + TEXT_SPACE + 8], *end;
 	size_t size = site->fixed_size;
@@ -535,12 +537,15 @@ static __attribute__((noinline)) void emit_text_slow(struct duet_i_site *site, c
 	memcpy(payload, &w0, sizeof w0);
 	memcpy(payload + sizeof w0, &w1, sizeof w1);
 	end = text_copy(payload + size, payload + size + TEXT_SPACE, text, &cut);
+	if (!frame)
+		frame = __builtin_frame_address(0);
 	if (!cut) {
-		emit(site, payload, (size_t)(end - payload), ip);
+		if (!emit_fast(site, payload, (size_t)(end - payload)))
+			emit_slow(site, payload, (uint32_t)(end - payload), ip, frame);
 		return;
 	}
 	size_t room = size + strlen(text) + 1;
-	char *at = open_large(site, &o, room + 4, ip);
+	char *at = emit_open(site, &o, room + 4, ip, frame);
 
 	if (at) {
 		memcpy(at, payload, size);
@@ -555,7 +560,7 @@ static __attribute__((noinline)) void emit_text_selected(struct duet_i_site *sit
 	struct selected s = { site, ip, words, text };
 
 	if (unlikely(!emit_selected(&s)))
-		emit_text_slow(site, ip, text, w0, w1);
+		emit_text_slow(site, ip, __builtin_frame_address(0), text, w0, w1);
 }
 
 /* emit_words() for up to 16 bytes and a string, which is read in place. */
@@ -572,7 +577,7 @@ static void emit_text(struct duet_i_site *site, const void *ip, const char *text
 		emit_text_selected(site, vip, text, v0, v1);
 	else if (unlikely(!ring_may_restart(r.pool, TEXT_SPACE) ||
 			  ring_try_text(r.pool, r.id, r.context, &site->fixed_size, v0, v1, text)))
-		emit_text_slow(site, vip, text, v0, v1);
+		emit_text_slow(site, vip, NULL, text, v0, v1);
 }
 
 #if defined __x86_64__
