@@ -112,13 +112,13 @@ class Duet:
         if contexts:
             self.need("--context")
             options += ["--context", ",".join(contexts)]
-        if event_filter:
-            self.need("-f, ")
-            options += ["-f", event_filter]
         if overwrite:
             options += ["--overwrite", "-b", "8M"]
         if events:
             options += ["-e", events]
+        if event_filter:  # of the -e before it
+            self.need("-f, ")
+            options += ["-f", event_filter]
         result.path = self.work.path + "/trace-" + runtime
         env = self.environment(runtime)
         p = self.work.start(self.binary, "collect", "-o", result.path, *options, **env)
