@@ -60,6 +60,19 @@ ssize_t io_read(int fd, void *bytes, size_t size)
 	return (ssize_t)have;
 }
 
+int io_open_file(int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
 ssize_t io_read_file(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -72,6 +85,42 @@ ssize_t io_read_file(const char *path, char *text, size_t size)
 	close(fd);
 	text[n > 0 ? n : 0] = 0;
 	return n;
+}
+
+static int copy_data(int from, int to, off_t at, off_t end, bool (*made)(uint64_t bytes))
+{
+	char bytes[1 << 16];
+	int err = 0;
+
+	while (at < end && !err) {
+		size_t step = end - at < (off_t)sizeof bytes ? (size_t)(end - at) : sizeof bytes;
+		ssize_t n = pread(from, bytes, step, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : 0; /* it was cut meanwhile */
+		err = io_write(to, bytes, (size_t)n);
+		at += n;
+		if (!err && made && made((uint64_t)n))
+			err = -EINTR;
+	}
+	return err;
+}
+
+int io_copy(int from, int to, bool (*made)(uint64_t bytes))
+{
+	off_t at = 0, end;
+	int err = 0;
+
+	while (!err && (at = lseek(from, at, SEEK_DATA)) >= 0) {
+		end = lseek(from, at, SEEK_HOLE);
+		if (end < at || lseek(to, at, SEEK_SET) < 0)
+			return -errno;
+		err = copy_data(from, to, at, end, made);
+		at = end;
+	}
+	return err ? err : at < 0 && errno != ENXIO ? -errno : 0;
 }
 
 #ifndef SO_PASSRIGHTS

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -20,11 +21,28 @@ int io_writev(int fd, struct iovec *iov, int n);
 ssize_t io_read(int fd, void *bytes, size_t size);
 
 /*
+ * io_open_file - open the regular file @path below @dir (or AT_FDCWD) for reading, never anything else.
+ *
+ * A FIFO does not block, a device is not read, and a link in the last place is not followed.  Returns
+ * a descriptor or -errno: -ELOOP for a link, -EINVAL for what is no regular file.
+ */
+int io_open_file(int dir, const char *path);
+
+/*
  * io_read_file - read the first @size - 1 bytes of a small file (proc, sysfs, tracefs) into @text.
  *
  * Returns the length without the NUL, or -errno; @text is always terminated.
  */
 ssize_t io_read_file(const char *path, char *text, size_t size);
+
+/*
+ * io_copy - copy the data of the file @from to the end of the new file @to.
+ *
+ * Holes are not read, and not written: a file of a terabyte may hold none.  A hole at the end is left
+ * out.  @made gets the bytes of each step and stops it by true; NULL: none does.  Returns 0; -EINTR if it was stopped;
+ * or -errno.
+ */
+int io_copy(int from, int to, bool (*made)(uint64_t bytes));
 
 /*
  * io_refuse_descriptors - refuse descriptors sent through a listening socket and the connections

@@ -16,22 +16,26 @@
 #include <unistd.h>
 
 #include "abi/ctf.h"
+#include "base/io.h"
 
 enum { TAIL = 512, PARENTS_MAX = 6 };
 
 static int open_below(const char *dir, int length, const char *name)
 {
 	char path[PATH_MAX];
+	int fd;
 
 	if (snprintf(path, sizeof path, "%.*s%s%s", length, dir, length ? "/" : "", name) >=
 	    (int)sizeof path) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = io_open_file(AT_FDCWD, path);
+	errno = fd < 0 ? -fd : errno;
+	return fd < 0 ? -1 : fd;
 }
 
-/* Reads the last @size - 1 bytes at most, from the start of a line; "" if it is no regular file. */
+/* Reads the last @size - 1 bytes at most, from the start of a line; "" if that fails. */
 static void read_tail(int fd, char *text, size_t size)
 {
 	struct stat st;
@@ -41,7 +45,7 @@ static void read_tail(int fd, char *text, size_t size)
 
 	assert(size > 1);
 	*text = 0;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st))
 		return;
 	from = st.st_size > (off_t)size - 1 ? st.st_size - (off_t)size + 1 : 0;
 	n = pread(fd, text, size - 1, from);
@@ -172,7 +176,7 @@ int64_t progress_index_end(const char *dir, const char *stream)
 	fd = open_below(dir, (int)strlen(dir), name);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st))
 		end = -1;
 	else if (st.st_size >= head + each &&
 		 pread(fd, &e, sizeof e, head + ((st.st_size - head) / each - 1) * each) ==

@@ -185,18 +185,36 @@ static int source_open_or_skip(struct trace *t, const char *path, struct source 
 	return 0;
 }
 
-static bool is_directory(const char *path)
+/* What lies at @path itself: links in a recording are not followed, else it could name files that are
+ * none of its own, or itself, again and again. */
+static mode_t type_of(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
+	return lstat(path, &st) ? 0 : st.st_mode & S_IFMT;
 }
 
 static bool is_file(const char *path)
 {
-	struct stat st;
+	return type_of(path) == S_IFREG;
+}
 
-	return !stat(path, &st) && S_ISREG(st.st_mode);
+/* The first one is reported; when a recording is followed it is seen again and again. */
+static int refuse_link(struct trace *t, const char *path, struct diag *d)
+{
+	if (t->has_link)
+		return 0;
+	t->has_link = true;
+	t->n_damages++;
+	diag_fail(d, -ELOOP,
+		  "%s: a link, which is not followed, nor are others in this recording\n"
+		  "  all else is shown; if it leads to another recording, name that as well",
+		  path);
+	if (t->options.is_strict)
+		return -ELOOP;
+	if (t->options.warn)
+		t->options.warn(t->options.context, d->text);
+	return 0;
 }
 
 /* Whether the compressed file exists: ctf/compressed/compressed.h. */
@@ -306,12 +324,16 @@ static int add_file(struct trace *t, struct source *src, const char *path, struc
 static int open_entry(struct trace *t, struct source *src, const char *path, const char *name,
 		      int depth, struct diag *d)
 {
+	mode_t type;
 	char *entry;
 	int err = 0;
 
 	if (asprintf(&entry, "%s/%s", path, name) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	if (is_directory(entry)) {
+	type = type_of(entry);
+	if (type == S_IFLNK) {
+		err = refuse_link(t, entry, d);
+	} else if (type == S_IFDIR) {
 		if (strcmp(name, "index") && !is_other_recording(path, name) &&
 		    depth < DIRECTORIES_DEEP)
 			err = open_directory(t, entry, depth + 1, d);
@@ -343,7 +365,9 @@ static int expect_recordings(struct trace *t, const char *path, int depth, struc
 	for (int i = 0; i < n; i++) {
 		if (!err && depth < DIRECTORIES_DEEP &&
 		    asprintf(&inside, "%s/%s", path, list[i]->d_name) > 0) {
-			err = is_directory(inside) ? expect_recordings(t, inside, depth + 1, d) : 0;
+			err = type_of(inside) == S_IFDIR
+				      ? expect_recordings(t, inside, depth + 1, d)
+				      : 0;
 			free(inside);
 		}
 		free(list[i]);
@@ -357,10 +381,12 @@ int trace_open_path(struct trace *t, const char *path, struct diag *d)
 {
 	uint32_t before = t->n_sources;
 	size_t n = strlen(path);
+	struct stat st;
 	char *trimmed;
 	int err;
 
-	if (!is_directory(path))
+	if (stat(path, &st) ||
+	    !S_ISDIR(st.st_mode)) /* this one may be a link: the user has named it */
 		return diag_fail(
 			d, -ENOTDIR, "%s: %s", path,
 			is_file(path) ? "not a directory; a trace is the directory a recording made"

@@ -10,9 +10,13 @@
  */
 #include "trace/hosts.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
 
 enum { PARENTS_MAX = 6 };
 #define TIME_MIN (1000000000ull * 1000000000) /* 2001: smaller values are no wall clock */
@@ -37,12 +41,22 @@ static FILE *open_beside(const char *dir, int length, const char *name)
 {
 	char *path;
 	FILE *f;
+	int fd;
 
 	if (asprintf(&path, "%.*s%s.duet/%s", length, dir, length ? "/" : "", name) < 0)
 		return NULL;
-	f = fopen(path, "re");
+	fd = io_open_file(AT_FDCWD, path);
 	free(path);
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f && fd >= 0)
+		close(fd);
 	return f;
+}
+
+/* A file of weeks is long; one of zeros, whose size costs nothing, ends at its first line. */
+static bool next_line(FILE *f, char *line, int size)
+{
+	return fgets(line, size, f) && strchr(line, '\n');
 }
 
 static bool add_reading(struct readings *r, struct reading x)
@@ -66,7 +80,7 @@ static void read_clock(struct readings *r, FILE *f, int64_t base_ns)
 	char line[200];
 	int64_t add_ns;
 
-	while (f && fgets(line, sizeof line, f)) {
+	while (f && next_line(f, line, sizeof line)) {
 		if (sscanf(line, "%llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3], &v[4]) !=
 			    5 ||
 		    v[1] > TIME_MAX || v[4] < TIME_MIN || v[4] > TIME_MAX)
@@ -117,7 +131,7 @@ static bool find_best_exchange(FILE *f, const struct readings *r, struct hosts_s
 		size_t i = 0;
 
 		rewind(f);
-		while (fgets(line, sizeof line, f)) {
+		while (next_line(f, line, sizeof line)) {
 			if (!parse_exchange(line, &x, &at_ns))
 				continue;
 			x.shift_ns += reading_at(r, &i, at_ns);

@@ -46,6 +46,7 @@ struct trace {
 	struct stream *given; /* BACKWARD */
 	/* opened by trace_part(): sources and maps belong to another trace */
 	bool is_part;
+	bool has_link;		/* one was found, and reported */
 	struct refresh *follow; /* NULL: not followed */
 };
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analysis/pass.h"
+#include "base/io.h"
 
 /* A calls file is sparse and may be long; a plan has its own limit. */
 enum { FILES_MAX = 1 << 16 };
@@ -67,6 +68,8 @@ bool plan_file_check(struct plan_file *p, const void *bytes, size_t size)
 		return false;
 	p->head = head;
 	p->size = size;
+	p->n_sites = head->n_sites;
+	p->text_bytes = head->text_bytes;
 	p->sites = (const void *)((const char *)bytes + head->sites);
 	p->text = (const char *)bytes + head->text;
 	return true;
@@ -74,8 +77,7 @@ bool plan_file_check(struct plan_file *p, const void *bytes, size_t size)
 
 const char *plan_text(const struct plan_file *p, uint32_t offset)
 {
-	if (offset >= p->head->text_bytes ||
-	    !memchr(p->text + offset, 0, p->head->text_bytes - offset))
+	if (offset >= p->text_bytes || !memchr(p->text + offset, 0, p->text_bytes - offset))
 		return "";
 	return p->text + offset;
 }
@@ -86,16 +88,38 @@ const char *plan_text(const struct plan_file *p, uint32_t offset)
  * with any stream. */
 static const void *map_file(int dir, const char *name, uint64_t most, size_t *size)
 {
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = io_open_file(dir, name);
 	void *bytes = MAP_FAILED;
 	struct stat st;
 
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 &&
-	    (uint64_t)st.st_size <= most) {
+	if (!fstat(fd, &st) && st.st_size > 0 && (uint64_t)st.st_size <= most) {
 		*size = (size_t)st.st_size;
 		bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+	}
+	close(fd);
+	return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+/* A copy of the file, as large as a plan may be; NULL: none.  Its texts are used in place, so they
+ * must not change after they were checked. */
+static const void *copy_file(int dir, const char *name, size_t *size)
+{
+	int fd = io_open_file(dir, name);
+	void *bytes = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && st.st_size > 0 && st.st_size <= ABI_PLAN_MOST_BYTES) {
+		*size = (size_t)st.st_size;
+		bytes = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
+	}
+	if (bytes != MAP_FAILED && io_read(fd, bytes, *size) != (ssize_t)*size) {
+		munmap(bytes, *size);
+		bytes = MAP_FAILED;
 	}
 	close(fd);
 	return bytes == MAP_FAILED ? NULL : bytes;
@@ -169,7 +193,7 @@ static int add_plan(struct calls_files *f, int dir, const char *name, uint32_t r
 {
 	struct plan_file one = { .size = 0 };
 	size_t size, n = strcspn(name, "-");
-	const void *bytes = map_file(dir, name, ABI_PLAN_MOST_BYTES, &size);
+	const void *bytes = copy_file(dir, name, &size);
 
 	(void)root;
 	if (!bytes)
@@ -248,7 +272,7 @@ static uint32_t plan_for(const struct calls_files *f, const struct abi_calls_obj
 	for (uint32_t i = 0; i < f->n_plans; i++) {
 		const struct plan_file *p = &f->plans[i];
 
-		if (p->head->n_sites != o->n_sites || strcmp(p->build_id, build_id))
+		if (p->n_sites != o->n_sites || strcmp(p->build_id, build_id))
 			continue;
 		if (p->head->generation == o->generation)
 			return i + 1;
@@ -287,6 +311,8 @@ const struct abi_plan_site *calls_file_site(const struct calls_files *f,
 		if (!file->plan_of[i])
 			return NULL;
 		*plan = &f->plans[file->plan_of[i] - 1];
+		if (number - o->first >= (*plan)->n_sites) /* the calls file has changed since */
+			return NULL;
 		return &(*plan)->sites[number - o->first];
 	}
 	*object = NULL;

@@ -7,7 +7,9 @@
  *
  *   (1) a file is used only if its magic and version are right and its tables lie within it
  *   (2) numbers inside are checked where they are used; texts end within their room
- *   (3) of several copies of one program's file the newest is used: trace chunks and snapshots have
+ *   (3) a plan is a copy: it does not change after it was checked.  A calls file is a map; its
+ *       numbers are checked each time
+ *   (4) of several copies of one program's file the newest is used: trace chunks and snapshots have
  *       copies of their own
  */
 #ifndef ANALYSIS_CALLS_FILES_H
@@ -39,6 +41,7 @@ struct plan_file {
 	char build_id[2 * ABI_BUILD_ID_BYTES + 1]; /* of the name */
 	bool has_generation;			   /* in the name */
 	size_t size;
+	uint32_t n_sites, text_bytes;
 };
 
 struct calls_files {

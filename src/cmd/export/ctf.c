@@ -38,21 +38,21 @@ static struct {
 
 static int copy_plain(const char *from, const char *to, struct diag *d)
 {
-	int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), out, err = 0;
-	char bytes[1 << 16];
-	ssize_t n;
+	int in = io_open_file(AT_FDCWD, from), out, err = 0;
 
+	if (in == -EINVAL)
+		return 0; /* a FIFO or a device: no part of a trace */
 	if (in < 0)
-		return diag_errno(d, "cannot open %s", from);
+		return diag_fail(d, in, "cannot open %s: %s", from, strerror(-in));
 	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (out < 0)
 		err = diag_errno(d, "cannot write %s", to);
-	while (!err && (n = io_read(in, bytes, sizeof bytes))) {
-		err = n < 0 ? (int)n : io_write(out, bytes, (size_t)n);
-		if (err)
+	if (!err) {
+		err = io_copy(in, out, progress_made);
+		if (err == -EINTR)
+			diag_fail(d, err, "interrupted");
+		else if (err)
 			diag_fail(d, err, "cannot copy %s to %s: %s", from, to, strerror(-err));
-		else if (progress_made((uint64_t)n))
-			err = diag_fail(d, -EINTR, "interrupted");
 	}
 	close(in);
 	if (out >= 0)

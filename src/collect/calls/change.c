@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/monotonic.h"
 #include "collect/calls/keep.h"
 #include "collect/calls/objects.h"
@@ -40,7 +41,7 @@ struct changing {
 /* The path in the plan of file @name; false if it is no plan. */
 static bool read_path(const struct planner *p, const char *name, char *path, size_t size)
 {
-	int fd = openat(p->calls->plans, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = io_open_file(p->calls->plans, name);
 	struct abi_plan plan;
 	ssize_t n = -1;
 

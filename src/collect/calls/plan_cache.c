@@ -269,7 +269,7 @@ static void remove_oldest(int dir)
 
 static void *plan_of(int plans, const char *build_id, uint64_t *n)
 {
-	int fd = openat(plans, build_id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = io_open_file(plans, build_id);
 	void *plan = NULL;
 	struct stat st;
 

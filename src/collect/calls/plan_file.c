@@ -176,7 +176,7 @@ static void set_aside(const struct planner *p, const char *build_id)
 {
 	char name[2 * ABI_BUILD_ID_BYTES + 24];
 	struct abi_plan plan = { .magic = 0 };
-	int fd = openat(p->calls->plans, build_id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = io_open_file(p->calls->plans, build_id);
 
 	if (fd < 0)
 		return;

@@ -27,6 +27,7 @@
 
 #include "base/atomic.h"
 #include "base/monotonic.h"
+#include "base/io.h"
 #include "collect/chunks/background.h"
 #include "ctf/compressed/compressed.h"
 
@@ -140,9 +141,9 @@ static bool is_packable(const char *path, const char *name)
 
 static int sync_file(int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC), err = 0;
+	int fd = io_open_file(dir, name), err = fd < 0 ? fd : 0;
 
-	if (fd < 0 || fsync(fd))
+	if (fd >= 0 && fsync(fd))
 		err = -errno;
 	if (fd >= 0)
 		close(fd);

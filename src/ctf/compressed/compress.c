@@ -118,11 +118,11 @@ int compressed_write(int dir, const char *from, const char *to, int level, uint6
 		     struct diag *d)
 {
 	struct compressor c = { .fd = -1 };
-	int fd = openat(dir, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), err;
+	int fd = io_open_file(dir, from), err;
 
 	*out = 0;
 	if (fd < 0)
-		return diag_errno(d, "cannot open %s", from);
+		return diag_fail(d, fd, "cannot open %s: %s", from, strerror(-fd));
 	c.fd = openat(dir, to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
 	err = c.fd < 0 ? -errno : compress_file(&c, fd, level);
 	close(fd);

@@ -307,15 +307,15 @@ uint64_t compressed_size(const struct compressed_file *p)
 
 static int map_file(int dir, const char *name, void **bytes, uint64_t *size, struct diag *d)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC), err = 0;
+	int fd = io_open_file(dir, name), err = 0;
 	struct stat st;
 
 	*bytes = NULL;
 	*size = 0;
 	if (fd < 0)
-		return diag_errno(d, "cannot open %s", name);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		err = diag_fail(d, -EINVAL, "%s is no file", name);
+		return diag_fail(d, fd, "cannot open %s: %s", name, strerror(-fd));
+	if (fstat(fd, &st))
+		err = diag_errno(d, "cannot read %s", name);
 	else if (st.st_size)
 		*bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (*bytes == MAP_FAILED)

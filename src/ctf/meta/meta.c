@@ -181,15 +181,15 @@ static int read_compressed(const char *path, uint64_t from, char **bytes, size_t
 
 int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *size, struct diag *d)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = io_open_file(AT_FDCWD, path);
 	struct stat st;
 	ssize_t n;
 
-	if (fd < 0 && errno == ENOENT)
+	if (fd == -ENOENT)
 		return read_compressed(path, from, bytes, size, d);
 	if (fd < 0)
-		return diag_errno(d, "cannot open %s", path);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX || from > INT64_MAX) {
+		return diag_fail(d, fd, "cannot open %s: %s", path, strerror(-fd));
+	if (fstat(fd, &st) || st.st_size > FILE_MAX || from > INT64_MAX) {
 		close(fd);
 		return diag_fail(d, -EINVAL, "%s: not a file of metadata", path);
 	}

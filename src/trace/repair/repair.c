@@ -184,21 +184,14 @@ static int repair_metadata(const char *from, const char *to, struct ctf_meta *m,
 
 static int copy_file(const char *from, const char *to, struct diag *d)
 {
-	char bytes[65536];
-	int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), out, err = 0;
-	struct stat st;
-	ssize_t n = 0;
+	int in = io_open_file(AT_FDCWD, from), out, err;
 
-	if (in < 0 || fstat(in, &st) || !S_ISREG(st.st_mode)) {
-		if (in >= 0)
-			close(in);
+	if (in < 0)
 		return 0; /* not a file that duet wrote */
-	}
 	out = create(to, d);
-	while (out >= 0 && !err && (n = io_read(in, bytes, sizeof bytes)) > 0)
-		err = io_write(out, bytes, (size_t)n);
+	err = out < 0 ? 0 : io_copy(in, out, NULL);
 	close(in);
-	return out < 0 ? out : finish(out, to, err ? err : (int)n, d);
+	return out < 0 ? out : finish(out, to, err, d);
 }
 
 /* Copies the files of directory FROM/@name to TO/@name, which must not exist; not those below it. */

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "trace/stream/internal.h"
 #include "trace/stream/stream.h"
 
@@ -81,13 +82,13 @@ static uint64_t skip_hole(int fd, const uint8_t *bytes, uint64_t size)
 
 static int map_file(struct stream *s, const char *path, struct diag *d)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
+	int fd = io_open_file(AT_FDCWD, path);
+	struct stat st = { .st_size = 0 };
 	void *bytes = NULL;
 	int err = 0;
 
 	if (fd < 0)
-		return diag_errno(d, "cannot open %s", path);
+		return diag_fail(d, fd, "cannot open %s: %s", path, strerror(-fd));
 	if (fstat(fd, &st))
 		err = diag_errno(d, "cannot read %s", path);
 	else if (st.st_size)
@@ -99,6 +100,7 @@ static int map_file(struct stream *s, const char *path, struct diag *d)
 	close(fd);
 	if (err)
 		return err;
+	s->is_sparse = (uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size;
 	s->bytes = bytes;
 	s->map = bytes;
 	s->size = s->map_size = (uint64_t)st.st_size;

@@ -8,10 +8,13 @@
  */
 #include <assert.h>
 #include <endian.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/io.h"
 #include "trace/stream/internal.h"
 #include "trace/stream/stream.h"
 
@@ -19,9 +22,11 @@ enum { PACKET_HEAD_MAX = 1 << 16 }; /* of a compressed file from another program
 
 static struct stream_packet *add_packet(struct stream *s)
 {
-	/* A header has dozens of bytes: a file of smaller packets is hostile. */
-	uint32_t most =
-		s->size / 32 < UINT32_MAX / 2 ? (uint32_t)(s->size / 32) + 64 : UINT32_MAX / 2;
+	/* A header has dozens of bytes: a file of smaller packets is hostile.  So is a compressed one of
+	 * many more packets than bytes: each costs memory here. */
+	uint64_t bytes = s->packed ? 16 * s->map_size + (2 << 20) : s->size,
+		 fit = (bytes < s->size ? bytes : s->size) / 32;
+	uint32_t most = fit < UINT32_MAX / 2 ? (uint32_t)fit + 64 : UINT32_MAX / 2;
 
 	if (s->n_packets >= most)
 		return NULL;
@@ -50,6 +55,43 @@ static void count_lost(struct stream_packet *p, const struct ctf_packet_info *no
 		p->lost_packets = now->sequence - before->sequence - 1;
 }
 
+/* Finds the next part of [@from, @to) that is no hole: a file of a kilobyte can claim terabytes, and
+ * to read a hole of a tmpfs fills its memory.  Returns its begin, or @to; its end is in @end. */
+static uint64_t next_data(const struct stream *s, uint64_t from, uint64_t to, uint64_t *end)
+{
+	int fd = s->is_sparse ? io_open_file(AT_FDCWD, s->info.path) : -1;
+	off_t data, hole;
+
+	*end = to;
+	if (fd < 0)
+		return from;
+	data = lseek(fd, (off_t)from, SEEK_DATA);
+	hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+	close(fd);
+	if (data < 0 || (uint64_t)data >= to)
+		return to;
+	if (hole > data && (uint64_t)hole < to)
+		*end = (uint64_t)hole;
+	return (uint64_t)data;
+}
+
+/* Returns the first offset in [@from, @to) that holds @key, or @to. */
+static uint64_t find_bytes(const struct stream *s, uint64_t from, uint64_t to, const uint8_t *key,
+			   size_t size)
+{
+	uint64_t end, last;
+	const uint8_t *found;
+
+	while ((from = next_data(s, from, to, &end)) < to) {
+		last = end + size - 1 < s->size ? end + size - 1 : s->size;
+		found = memmem(s->bytes + from, last - from, key, size);
+		if (found)
+			return (uint64_t)(found - s->bytes);
+		from = end;
+	}
+	return to;
+}
+
 /* Returns the first offset in [@from, @to) that holds the magic number and UUID of this trace, or
  * @to. */
 static uint64_t find_packet(const struct stream *s, uint64_t from, uint64_t to)
@@ -57,8 +99,6 @@ static uint64_t find_packet(const struct stream *s, uint64_t from, uint64_t to)
 	const struct ctf_meta *m = s->info.source->meta;
 	uint8_t key[20];
 	uint32_t magic = m->order == CTF_BIG ? htobe32(0xC1FC1FC1) : htole32(0xC1FC1FC1);
-	const uint8_t *found;
-	uint64_t end;
 
 	memcpy(key, &magic, 4);
 	memcpy(key + 4, m->uuid, 16);
@@ -67,9 +107,7 @@ static uint64_t find_packet(const struct stream *s, uint64_t from, uint64_t to)
 	/* every frame would have to be decompressed; packets begin where frames begin */
 	if (s->packed)
 		return to;
-	end = to + sizeof key - 1 < s->size ? to + sizeof key - 1 : s->size;
-	found = memmem(s->bytes + from, end - from, key, sizeof key);
-	return found ? (uint64_t)(found - s->bytes) : to;
+	return find_bytes(s, from, to, key, sizeof key);
 }
 
 int stream_read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info *info,

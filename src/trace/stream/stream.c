@@ -88,14 +88,31 @@ void stream_trim(struct stream *s)
 		s->trim_at = s->reader.at + s->keep_bytes * 8;
 }
 
+/* A packet is decompressed as a whole, and few compressed bytes can claim very many.  Sub-buffers of
+ * tracers are far smaller. */
+enum { PACKET_UNPACKED_MAX = 256 << 20 };
+
 /* Decompresses the content of the packet.  If a frame is damaged, the events before it are used. */
 static bool unpack_packet(struct stream *s, struct stream_packet *p, struct ctf_packet_info *info)
 {
-	uint64_t size = (info->content_bits + 7) / 8,
-		 got = compressed_need(s->packed, p->offset, size);
+	uint64_t size = (info->content_bits + 7) / 8, got;
+	bool is_large = size > PACKET_UNPACKED_MAX;
 
+	got = compressed_need(s->packed, p->offset, is_large ? PACKET_UNPACKED_MAX : size);
 	if (got == size)
 		return true;
+	if (is_large && got == PACKET_UNPACKED_MAX) {
+		if (!p->reported)
+			stream_report_damage(s,
+					     "packet %u at byte %" PRIu64
+					     " of the plain file has %" PRIu64
+					     " bytes: at most %d are decompressed\n"
+					     "  its events in them are shown",
+					     s->packet - 1, p->offset, size, PACKET_UNPACKED_MAX);
+		p->reported = true;
+		info->content_bits = got * 8;
+		return true;
+	}
 	if (!p->reported)
 		stream_report_damage(s,
 				     "packet %u at byte %" PRIu64

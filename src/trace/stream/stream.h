@@ -58,6 +58,7 @@ struct stream {
 	uint64_t size;	      /* bytes that may be read */
 	/* not NULL: `bytes` is decompressed on demand, ask compressed_need() first */
 	struct compressed_file *packed;
+	bool is_sparse;	    /* the plain file has holes */
 	const uint8_t *map; /* of the file itself */
 	uint64_t map_size;
 	uint64_t indexed;	     /* bytes up to the end of the last packet listed */

@@ -19,8 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { ID_MAX = 64, PARTS_DEEP = 2 };
+#include "base/io.h"
+
+/* duet writes at most 16 MiB into one file; a line may be as long as the file. */
+enum { ID_MAX = 64, PARTS_DEEP = 2, FILE_MAX = 64 << 20 };
 static const uint32_t MAPPINGS_MAX = 1u << 22;
 
 struct mapping {
@@ -111,15 +115,21 @@ static bool add_one(struct modules *m, char *line)
 
 static int read_file(struct modules *m, int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	FILE *f;
+	int fd = io_open_file(dir, name);
 	size_t capacity = 0;
 	char *line = NULL;
 	bool is_ok = true;
+	struct stat st;
 	ssize_t n;
 
-	if (!f)
-		return fd < 0 ? 0 : -ENOMEM;
+	if (fd < 0)
+		return 0;
+	f = fstat(fd, &st) || st.st_size > FILE_MAX ? NULL : fdopen(fd, "r");
+	if (!f) {
+		close(fd);
+		return st.st_size > FILE_MAX ? 0 : -ENOMEM;
+	}
 	while (is_ok && (n = getline(&line, &capacity, f)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = 0;

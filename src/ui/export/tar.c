@@ -70,12 +70,12 @@ static int write_bytes(int fd, const char *file, uint64_t size, struct diag *d)
 {
 	static const char zeros[BLOCK];
 	char bytes[1 << 16];
-	int in = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), err = 0;
+	int in = io_open_file(AT_FDCWD, file), err = 0;
 	uint64_t left = size;
 	ssize_t n = 0;
 
 	if (in < 0)
-		return diag_errno(d, "cannot open %s", file);
+		return diag_fail(d, in, "cannot open %s: %s", file, strerror(-in));
 	while (left && !err &&
 	       (n = io_read(in, bytes, left < sizeof bytes ? left : sizeof bytes)) > 0) {
 		err = io_write(fd, bytes, (size_t)n);
