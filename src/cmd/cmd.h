@@ -87,6 +87,20 @@ bool cmd_parse_time(const char *verb, const char *text, uint64_t *ns);
  */
 bool cmd_add_contexts(const char *verb, const char *names, uint64_t *mask);
 
+/*
+ * cut_files.c: files that are cut while they are mapped do not end the command.  Recordings and
+ * programs are mapped, and their owners may cut them at any time: each access beyond the end raises
+ * SIGBUS then, as does a disk that fails.  Instead the lacking pages are read as zeros, which readers
+ * take for damage; they are counted, and the command reports them at its end.
+ *
+ * cut_files_survive - from now on, also in other threads that do not block SIGBUS.
+ * cut_files_status - report lacking pages, if there were any.  Returns @status; then at least 1.
+ * cut_files_forget - this command has shown the damage in another way.
+ */
+void cut_files_survive(void);
+int cut_files_status(const char *verb, int status);
+void cut_files_forget(void);
+
 struct abi_session;
 /*
  * cmd_select_session - find session @wanted, or the only one that records if @wanted is NULL.

@@ -143,6 +143,16 @@ static int refuse(const char *verb)
 	return CMD_FAILED;
 }
 
+static int run(int i, int argc, char **argv)
+{
+	int status;
+
+	cut_files_survive();
+	status = verbs[i].run(argc - 1, argv + 1);
+	status = progress_status(cut_files_status(verbs[i].name, status));
+	return cmd_written(verbs[i].name, status);
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "--help";
@@ -164,6 +174,6 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < N_VERBS; i++)
 		if (verbs[i].name && !strcmp(verb, verbs[i].name))
-			return cmd_written(verb, progress_status(verbs[i].run(argc - 1, argv + 1)));
+			return run(i, argc, argv);
 	return refuse(verb);
 }

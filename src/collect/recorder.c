@@ -35,7 +35,7 @@ struct recorder {
 	struct archiver archiver;
 	sigset_t old_mask;
 	bool mask_changed;
-	struct sigaction old_file_size, old_pipe;
+	struct sigaction old_file_size, old_pipe, old_bus;
 	struct rlimit old_files;
 	bool owns_directory; /* it was empty */
 	bool made_directory; /* it did not exist */
@@ -56,6 +56,9 @@ static void raise_limits(struct recorder *r)
 
 	sigaction(SIGXFSZ, &ignore, &r->old_file_size);
 	sigaction(SIGPIPE, &ignore, &r->old_pipe);
+	/* A page of session memory that is lacking must not be replaced by another: this process ends,
+	 * and its supervisor begins the next. */
+	sigaction(SIGBUS, &(struct sigaction){ .sa_handler = SIG_DFL }, &r->old_bus);
 	getrlimit(RLIMIT_NOFILE, &r->old_files);
 	most = (struct rlimit){ r->old_files.rlim_max, r->old_files.rlim_max };
 	setrlimit(RLIMIT_NOFILE, &most);
@@ -83,6 +86,7 @@ static void put_process_back(struct recorder *r)
 	setrlimit(RLIMIT_NOFILE, &r->old_files);
 	sigaction(SIGXFSZ, &r->old_file_size, NULL);
 	sigaction(SIGPIPE, &r->old_pipe, NULL);
+	sigaction(SIGBUS, &r->old_bus, NULL);
 }
 
 /* ---------------------------------------------------------------- the directory */

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -156,31 +155,6 @@ static void end_by_signals(void)
 		sigaction(ending[i], &act, NULL);
 }
 
-static long page_bytes;
-
-/* A file that is cut while it is mapped, or a disk that fails: the bytes that are lacking are read as
- * zeros, which readers take for damage, and the server goes on. */
-static void fill_page(int signal_number, siginfo_t *info, void *context)
-{
-	uintptr_t at = (uintptr_t)info->si_addr & ~(uintptr_t)(page_bytes - 1);
-	int err = errno;
-
-	(void)context;
-	if (info->si_code != BUS_ADRERR ||
-	    mmap((void *)at, (size_t)page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-		 -1, 0) == MAP_FAILED)
-		signal(signal_number, SIG_DFL); /* it occurs again at once */
-	errno = err;
-}
-
-static void survive_cut_files(void)
-{
-	const struct sigaction act = { .sa_sigaction = fill_page, .sa_flags = SA_SIGINFO };
-
-	page_bytes = sysconf(_SC_PAGESIZE);
-	sigaction(SIGBUS, &act, NULL);
-}
-
 /* Over ssh the browser is on another machine. */
 static void print_address(const struct ui_server *s, const struct ui_command *c)
 {
@@ -205,7 +179,6 @@ static int serve(const struct ui_command *c)
 	struct diag d = { "" };
 	int err;
 
-	survive_cut_files();
 	if (!c->has_no_browser)
 		browser_prepare();
 	if (ui_server_open(&running, &c->o, &d))
@@ -216,6 +189,7 @@ static int serve(const struct ui_command *c)
 		browser_open(ui_server_browser_address(running));
 	err = ui_server_run(running, &d);
 	ui_server_close(running);
+	cut_files_forget(); /* the page has shown what is damaged */
 	return err ? cmd_error("ui", "%s", d.text) : 0;
 }
 
