@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "collect/chunks/age.h"
 #include "collect/drain/files.h"
 #include "ctf/compressed/compressed.h"
 
@@ -181,20 +182,30 @@ void trace_chunks_kept(const char *path, struct recorder_kept *kept)
 
 /* ---------------------------------------------------------------- removal */
 
+static uint64_t clock_now_ns(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* One process looks at one set of trace chunks: the archiver's recording, or all of a relay. */
+static struct chunk_ages ages;
+
 int trace_chunks_count_old(const struct trace_chunks_options *o, const struct trace_chunk *p, int n)
 {
-	uint64_t now_ns, bytes = 0;
-	struct timespec now;
+	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME), bytes = 0;
 	int old = o->remove_all ? n : 0;
+	bool has_ages =
+		o->keep_ns && chunk_ages_update(&ages, p, n, clock_now_ns(CLOCK_REALTIME), boot_ns);
 
 	assert(n >= 0);
-	clock_gettime(CLOCK_REALTIME, &now);
-	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	for (int i = n; i-- > 0 && !old;) {
 		bytes += p[i].bytes;
 		if ((o->keep_bytes && bytes > o->keep_bytes) ||
 		    (o->keep_count && (uint32_t)(n - i) > o->keep_count) ||
-		    (o->keep_ns && now_ns > p[i].end_ns && now_ns - p[i].end_ns > o->keep_ns))
+		    (has_ages && (int64_t)boot_ns - ages.at[i].ended_ns > (int64_t)o->keep_ns))
 			old = i + 1;
 	}
 	return old;
