@@ -8,6 +8,7 @@
   (2) an essay of docs/design has at most 150 lines; measurements stand in docs/design/figures
   (3) a path of the project that a document names exists, and so does the target of a link
   (4) each essay and each format is in its directory's index
+  (5) each test that docs/security.md names in the last column of a table is there
 """
 import pathlib
 import re
@@ -61,9 +62,39 @@ def missing_in_index():
                 yield "%s/README.md: %s is not in it" % (directory.relative_to(ROOT), path.name)
 
 
+def names_of_tests():
+    """Names as Meson has them, and beginnings of names that end in _."""
+    names = {p.stem for p in (ROOT / "tests").rglob("*") if p.suffix in (".py", ".mjs", ".c")}
+    names |= {"%s_%s" % (p.parent.name, p.stem[:-5]) for p in (ROOT / "tests/unit").rglob("*_test.c")}
+    for path in (ROOT / "tests").rglob("meson.build"):
+        names |= {n.rsplit("/", 1)[-1] for n in re.findall(r"'([\w /]+)'", path.read_text())}
+    return names
+
+
+def missing_tests():
+    path, has_tests, n = ROOT / "docs/security.md", False, 0
+    known = names_of_tests()
+    begins = tuple(name for name in known if name.endswith("_") and len(name) > 9)
+    for i, line in enumerate(path.read_text().split("\n"), 1):
+        cells = [c.strip() for c in line.strip("|").split("|")] if line.startswith("|") else []
+        has_tests = bool(cells) and (has_tests or cells[-1] == "test")
+        if not has_tests or cells[-1] == "test" or not cells[-1].strip("-"):
+            continue
+        tests = re.findall(r"`([^`]+)`", cells[-1])
+        n += len(tests)
+        if not tests:
+            yield "docs/security.md:%d: no test is named" % i
+        for name in tests:
+            if name not in known and not name.startswith(begins):
+                yield "docs/security.md:%d: there is no test %s" % (i, name)
+    if not n:
+        yield "docs/security.md: names no test"
+
+
 def main():
     problems = ["%s:%s" % (path.relative_to(ROOT), p) for path in documents() if path.exists() for p in problems_of(path)]
     problems += missing_in_index()
+    problems += missing_tests()
     problems += ["%s is missing" % n for n in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGES")
                  if not (ROOT / n).exists()]
     print("\n".join(problems) or "ok: documents are within their bounds")
