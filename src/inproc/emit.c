@@ -4,8 +4,8 @@
  *
  * The common case is a few checks and ring_write: the process is not a fresh fork, the enable word
  * names one session only, the site remembers that session, and thread and class have their ids.
- * emit_slow() does the rest.  It reads each byte of the word: several sessions, filters,
- * contexts.
+ * emit_selected() has the case of one session with a filter or contexts: nothing waits for memory
+ * that was just written in pieces.  emit_slow() does the rest: it reads each byte of the word.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -380,8 +380,8 @@ static __attribute__((noinline)) void emit_words_selected(struct duet_i_site *si
 }
 
 /* A payload of up to 32 bytes in registers: nothing waits for memory that was just written. */
-static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1,
-		       uint64_t w2, uint64_t w3)
+void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1, uint64_t w2,
+		uint64_t w3)
 {
 	uint64_t v0 = VECTOR(w0), v1 = VECTOR(w1), v2 = VECTOR(w2), v3 = VECTOR(w3);
 	const void *vip = VECTOR(ip);
@@ -524,7 +524,6 @@ void emit_commit(struct duet_i_open *o, char *end)
 	errno = saved;
 }
 
-/* @frame: context_put's; NULL: ours. */
 static __attribute__((noinline)) void emit_text_slow(struct duet_i_site *site, const void *ip,
 						     const void *frame, const char *text,
 						     uint64_t w0, uint64_t w1)
@@ -564,8 +563,7 @@ static __attribute__((noinline)) void emit_text_selected(struct duet_i_site *sit
 }
 
 /* emit_words() for up to 16 bytes and a string, which is read in place. */
-static void emit_text(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,
-		      uint64_t w1)
+void emit_text(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0, uint64_t w1)
 {
 	uint64_t v0 = VECTOR(w0), v1 = VECTOR(w1);
 	const void *vip = VECTOR(ip);
@@ -579,66 +577,6 @@ static void emit_text(struct duet_i_site *site, const void *ip, const char *text
 			  ring_try_text(r.pool, r.id, r.context, &site->fixed_size, v0, v1, text)))
 		emit_text_slow(site, vip, NULL, text, v0, v1);
 }
-
-#if defined __x86_64__
-/* Appends the low @size bytes of @bits at byte @at of @words. */
-static uint32_t append_bits(uint64_t words[4], uint32_t at, uint64_t bits, uint32_t size)
-{
-	uint32_t shift = at % 8 * 8;
-
-	bits &= UINT64_MAX >> (64 - 8 * size);
-	words[at / 8] |= bits << shift;
-	if (at % 8 + size > 8)
-		words[at / 8 + 1] |= bits >> (64 - shift);
-	return at + size;
-}
-
-static __attribute__((noinline)) void mark_mixed(struct duet_i_site *site, const void *ip,
-						 const char *codes, uint64_t a, uint64_t b,
-						 uint64_t c, uint64_t d)
-{
-	uint64_t words[4] = { 0 }, arguments[4] = { a, b, c, d };
-	uint32_t at = 0;
-
-	for (int i = 0; i < 4 && codes[i]; i++)
-		at = append_bits(words, at, arguments[i],
-				 codes[i] == 'i'   ? 4
-				 : codes[i] == 'h' ? 2
-				 : codes[i] == 'b' ? 1
-						   : 8);
-	emit_words(site, ip, words[0], words[1], words[2], words[3]);
-}
-
-__attribute__((used)) void mark_by_plan(struct duet_i_site *site, const char *format, uint64_t a,
-					uint64_t b, uint64_t c, uint64_t d)
-{
-	const char *plan = site->data[SITE_CODES];
-	const void *ip = __builtin_return_address(0);
-	uint32_t n = site->fixed_size;
-	uint64_t text;
-
-	(void)format;
-	switch (*plan) {
-	case MARK_WORDS_32:
-		emit_words(site, ip, (uint32_t)a | b << 32, (uint32_t)c | d << 32, 0, 0);
-		break;
-	case MARK_WORDS_64:
-		emit_words(site, ip, a, b, c, d);
-		break;
-	case MARK_WORDS_MIXED:
-		mark_mixed(site, ip, plan + 1, a, b, c, d);
-		break;
-	case MARK_TEXT_32:
-		text = n == 0 ? a : n == 4 ? b : n == 8 ? c : d;
-		emit_text(site, ip, (const char *)(uintptr_t)text, (uint32_t)a | b << 32,
-			  (uint32_t)c);
-		break;
-	default:
-		text = n == 0 ? a : n == 8 ? b : c;
-		emit_text(site, ip, (const char *)(uintptr_t)text, a, b);
-	}
-}
-#endif
 
 const struct duet_i_api duet_api = {
 	.size = sizeof duet_api,

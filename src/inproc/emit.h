@@ -12,6 +12,7 @@
 #include "base/atomic.h"
 #include "inproc/process.h"
 #include "ring/write.h"
+#include "ring/write_fast.h"
 
 /* The one session that wants the event; NULL if there are several, or if anything has to be
  * prepared first. */
@@ -77,6 +78,11 @@ static inline __attribute__((always_inline)) bool emit_fast(struct duet_i_site *
 void emit_slow(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
 	       const void *frame) HIDDEN __attribute__((cold));
 
+/* emit_words - duet_i_api.words; emit_text - duet_i_api.text. */
+void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1, uint64_t w2,
+		uint64_t w3) HIDDEN;
+void emit_text(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,
+	       uint64_t w1) HIDDEN;
 /* emit_open - begin an event of at most @size bytes in place; NULL if no session takes it.
  * emit_commit - end it at @end, for all sessions that want it. */
 void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip,

@@ -214,6 +214,66 @@ __attribute__((used)) void mark_by_codes(struct duet_i_site *site, const char *f
 	va_end(ap);
 }
 
+#if defined __x86_64__
+/* Appends the low @size bytes of @bits at byte @at of @words. */
+static uint32_t append_bits(uint64_t words[4], uint32_t at, uint64_t bits, uint32_t size)
+{
+	uint32_t shift = at % 8 * 8;
+
+	bits &= UINT64_MAX >> (64 - 8 * size);
+	words[at / 8] |= bits << shift;
+	if (at % 8 + size > 8)
+		words[at / 8 + 1] |= bits >> (64 - shift);
+	return at + size;
+}
+
+static __attribute__((noinline)) void mark_mixed(struct duet_i_site *site, const void *ip,
+						 const char *codes, uint64_t a, uint64_t b,
+						 uint64_t c, uint64_t d)
+{
+	uint64_t words[4] = { 0 }, arguments[4] = { a, b, c, d };
+	uint32_t at = 0;
+
+	for (int i = 0; i < 4 && codes[i]; i++)
+		at = append_bits(words, at, arguments[i],
+				 codes[i] == 'i'   ? 4
+				 : codes[i] == 'h' ? 2
+				 : codes[i] == 'b' ? 1
+						   : 8);
+	emit_words(site, ip, words[0], words[1], words[2], words[3]);
+}
+
+__attribute__((used)) void mark_by_plan(struct duet_i_site *site, const char *format, uint64_t a,
+					uint64_t b, uint64_t c, uint64_t d)
+{
+	const char *plan = site->data[SITE_CODES];
+	const void *ip = __builtin_return_address(0);
+	uint32_t n = site->fixed_size;
+	uint64_t text;
+
+	(void)format;
+	switch (*plan) {
+	case MARK_WORDS_32:
+		emit_words(site, ip, (uint32_t)a | b << 32, (uint32_t)c | d << 32, 0, 0);
+		break;
+	case MARK_WORDS_64:
+		emit_words(site, ip, a, b, c, d);
+		break;
+	case MARK_WORDS_MIXED:
+		mark_mixed(site, ip, plan + 1, a, b, c, d);
+		break;
+	case MARK_TEXT_32:
+		text = n == 0 ? a : n == 4 ? b : n == 8 ? c : d;
+		emit_text(site, ip, (const char *)(uintptr_t)text, (uint32_t)a | b << 32,
+			  (uint32_t)c);
+		break;
+	default:
+		text = n == 0 ? a : n == 8 ? b : c;
+		emit_text(site, ip, (const char *)(uintptr_t)text, a, b);
+	}
+}
+#endif
+
 /*
  * mark_emit() has `...`, but passes integers in the same registers as mark_by_plan() expects them.
  * It touches none of the arguments, so mark_by_codes() finds all as the program left it, also on the
