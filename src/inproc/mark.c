@@ -267,6 +267,7 @@ bool mark_schema(const char *format, char *schema, size_t schema_size, char *cod
 
 /* ---------------------------------------------------------------- the plan */
 
+#if defined __x86_64__ /* integers of a call with `...` lie in the same registers as without */
 static uint32_t bytes_of(char code)
 {
 	return code == 'i' ? 4 : code == 'h' ? 2 : code == 'b' ? 1 : 8;
@@ -297,14 +298,15 @@ char mark_plan(const char *codes, uint32_t *fixed_size)
 {
 	size_t n = strlen(codes);
 
-	*fixed_size = 0;
-#if defined __x86_64__ /* integers of a call with `...` lie in the same registers as without */
 	if (n && codes[n - 1] == 's')
 		return plan_of_text(codes, n - 1, fixed_size);
 	return plan_of_integers(codes, n, fixed_size);
-#else
-	(void)plan_of_text;
-	(void)plan_of_integers;
-	return MARK_BY_CODES;
-#endif
 }
+#else
+char mark_plan(const char *codes, uint32_t *fixed_size)
+{
+	(void)codes;
+	*fixed_size = 0;
+	return MARK_BY_CODES;
+}
+#endif
