@@ -224,7 +224,9 @@ static void report_link(struct text *t, const struct recorder_options *o)
 			  : "both processes that send were killed: `duet send` does it later");
 	json_line_add_text(t, "sent_to", o->sent_to);
 	json_line_add_text(t, "sent_as", path);
-	text_addf(t, ",\"link\":%s", is_there && load(&s->is_connected) ? "true" : "false");
+	text_addf(t, ",\"link\":%s,\"link_waits\":%s",
+		  is_there && load(&s->is_connected) ? "true" : "false",
+		  is_there && load(&s->relay_waits) ? "true" : "false");
 	json_line_add_number(t, "sent_bytes", load(&s->acknowledged));
 	json_line_add_number(t, "spool_bytes", load(&s->quota.held));
 	json_line_add_number(t, "spool_limit", load(&s->quota.limit));

@@ -14,7 +14,9 @@
 #include <stdint.h>
 
 #define MESSAGE_MAGIC "duet\r\n\x1a\n" /* the first 8 bytes of the body of MESSAGE_HELLO */
-#define MESSAGE_VERSION 2	       /* version 1 has no compressed MESSAGE_DATA */
+/* Version 1 has no compressed MESSAGE_DATA; in 3 MESSAGE_TROUBLE may come before MESSAGE_WELCOME. */
+#define MESSAGE_VERSION 3
+#define MESSAGE_VERSION_EARLY_TROUBLE 3
 #define MESSAGE_FROM_NOW UINT64_MAX
 #define MESSAGE_UNWANTED                                                                           \
 	UINT64_MAX /* as a size: the file counts as arrived; for senders of version 2 */

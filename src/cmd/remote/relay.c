@@ -102,8 +102,16 @@ static bool can_report(void)
 /* Print one line for each event, for a log.  Texts from the network have no control characters. */
 static void report(void *context, enum relay_event what, const char *who, const char *text)
 {
-	static const char *const words[] = { "begins", "goes on", "is complete",
-					     "left",   "refused", "follows" };
+	static const char *const words[] = {
+		[RELAY_BEGINS] = "begins",
+		[RELAY_RESUMES] = "goes on",
+		[RELAY_COMPLETE] = "is complete",
+		[RELAY_LEFT] = "left",
+		[RELAY_REFUSED] = "refused",
+		[RELAY_FOLLOWED] = "follows",
+		[RELAY_WAITS] = "WAITS, the disk here has no room",
+		[RELAY_WRITES] = "is written again, the disk has room",
+	};
 	struct log *l = context;
 
 	if (l->is_quiet)

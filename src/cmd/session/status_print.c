@@ -183,18 +183,21 @@ static void print_troubles(const struct session_status *w)
 static void print_link(const struct session_info *l)
 {
 	const struct cmd_answer *s = &l->session;
-	bool is_up = json_line_is_true(&s->line, "link");
+	bool is_up = json_line_is_true(&s->line, "link"),
+	     waits = json_line_is_true(&s->line, "link_waits");
 	char to[320], as[256], trouble[512], sent[32], held[32], limit[32];
 
 	if (!json_line_text(&s->line, "sent_to", to, sizeof to))
 		return;
 	print_out("  link          to %s, %s; %s sent; spool %s of %s%s\n", to,
-		  is_up ? session_info_text(s, "sent_as", as, sizeof as) : "NOT CONNECTED",
+		  !is_up  ? "NOT CONNECTED"
+		  : waits ? "THE RELAY WAITS"
+			  : session_info_text(s, "sent_as", as, sizeof as),
 		  cmd_size_text(session_info_number(s, "sent_bytes"), sent),
 		  cmd_size_text(session_info_number(s, "spool_bytes"), held),
 		  cmd_size_text(session_info_number(s, "spool_limit"), limit),
 		  json_line_is_true(&s->line, "spool_was_full") ? ", WAS FULL" : "");
-	if (!is_up && json_line_text(&s->line, "link_trouble", trouble, sizeof trouble))
+	if ((!is_up || waits) && json_line_text(&s->line, "link_trouble", trouble, sizeof trouble))
 		print_trouble("                ", NULL, trouble);
 	if (session_info_number(s, "link_senders") > 1)
 		print_out("  senders       %" PRIu64 "; all but the last were killed\n",

@@ -20,6 +20,7 @@ struct relay_client {	/* a sender, or a follower */
 	uint64_t active_ns;	     /* monotonic; when it connected, or last sent something */
 	uint32_t events;	     /* the events that epoll waits for */
 	bool is_welcome;
+	bool is_reported; /* that it waits for room on the disk */
 	bool is_leaving;  /* the relay has sent its last message to it */
 	bool is_buffered; /* TLS holds bytes that were not processed yet */
 	char from[80];	  /* the peer's address */

@@ -11,6 +11,7 @@
 
 #include "net/compress.h"
 
+enum { RETRIES_A_REPORT = 20 }; /* so that the peer knows that we still wait */
 enum { FIRST_TIMES = 16, TIME_PERIOD_NS = 500000000 }; /* limits for clock-relay */
 
 static uint64_t wall_ns(void)
@@ -61,6 +62,7 @@ void receiver_refuse(struct receiver *r, const char *why)
 	struct message m = { .type = MESSAGE_REFUSED };
 
 	snprintf(m.text, sizeof m.text, "%.*s", MESSAGE_NAME, why);
+	snprintf(r->why, sizeof r->why, "%s", m.text);
 	answer(r, &m);
 	r->is_over = true;
 	r->n_in = 0;
@@ -88,44 +90,6 @@ static uint32_t version_with(uint32_t theirs)
 	return theirs < ours ? theirs : ours;
 }
 
-static enum receiver_event on_hello(struct receiver *r, const struct message *m)
-{
-	struct message w = { .type = MESSAGE_WELCOME };
-	struct diag d = { "" };
-	uint8_t *bigger;
-
-	if (store_open(&r->store, r->output, m, r->most_bytes, r->is_follower, &d)) {
-		receiver_refuse(r, d.text);
-		return RECEIVER_NOTHING;
-	}
-	bigger = realloc(r->in, MESSAGE_MAX);
-	if (!bigger) {
-		receiver_refuse(r, "no memory");
-		return RECEIVER_NOTHING;
-	}
-	r->in = bigger;
-	r->in_capacity = MESSAGE_MAX;
-	w.welcome.version = r->version = version_with(m->hello.version);
-	strcpy(w.welcome.path, r->store.path);
-	answer(r, &w);
-	return RECEIVER_WELCOME;
-}
-
-static void on_file(struct receiver *r, const struct message *m)
-{
-	struct diag d = { "" };
-
-	if (m->file.number != r->store.n_files)
-		return receiver_refuse(r, "a file number out of order");
-	if (store_add(&r->store, m->file.name, &d))
-		return receiver_refuse(r, d.text);
-	if (r->store.files[m->file.number].size == MESSAGE_UNWANTED && r->version < 2)
-		return receiver_refuse(r, "a trace chunk was received before and removed here: the "
-					  "sender needs a newer duet to skip it");
-	acknowledge(r);
-	r->to_acknowledge = m->file.number + 1;
-}
-
 static void set_stalled(struct receiver *r, bool is_stalled, const char *why)
 {
 	struct message m = { .type = MESSAGE_TROUBLE };
@@ -133,8 +97,88 @@ static void set_stalled(struct receiver *r, bool is_stalled, const char *why)
 	if (r->is_stalled == is_stalled)
 		return;
 	r->is_stalled = is_stalled;
+	r->n_retries = 0;
 	snprintf(m.text, sizeof m.text, "%.*s", MESSAGE_NAME, why);
+	snprintf(r->why, sizeof r->why, "%s", m.text);
 	answer(r, &m);
+}
+
+/* Whether @err only means that there is no room now.  Then the message stays, and is tried again. */
+static bool waits_for_room(struct receiver *r, int err, const struct diag *d)
+{
+	if (err != -ENOSPC && err != -EDQUOT)
+		return false;
+	set_stalled(r, true, d->text);
+	return true;
+}
+
+/*
+ * Without room for the recording's directory: a sender that does not expect a report before
+ * MESSAGE_WELCOME is left without an answer, and comes again.  A refusal would end it.
+ */
+static bool hello_waits(struct receiver *r, const struct message *m, int err, const struct diag *d)
+{
+	if (m->hello.version >= MESSAGE_VERSION_EARLY_TROUBLE)
+		return waits_for_room(r, err, d);
+	if (err != -ENOSPC && err != -EDQUOT)
+		return false;
+	snprintf(r->why, sizeof r->why, "%.*s", MESSAGE_NAME, d->text);
+	r->is_over = true;
+	r->n_in = 0;
+	return true;
+}
+
+/* Whether the message is done with. */
+static bool on_hello(struct receiver *r, const struct message *m, enum receiver_event *e)
+{
+	struct message w = { .type = MESSAGE_WELCOME };
+	struct diag d = { "" };
+	uint8_t *bigger;
+	int err = store_open(&r->store, r->output, m, r->most_bytes, r->is_follower, &d);
+
+	if (err) {
+		store_close(&r->store);
+		if (hello_waits(r, m, err, &d))
+			return r->is_over;
+		receiver_refuse(r, d.text);
+		return true;
+	}
+	bigger = realloc(r->in, MESSAGE_MAX);
+	if (!bigger) {
+		receiver_refuse(r, "no memory");
+		return true;
+	}
+	set_stalled(r, false, "");
+	r->in = bigger;
+	r->in_capacity = MESSAGE_MAX;
+	w.welcome.version = r->version = version_with(m->hello.version);
+	strcpy(w.welcome.path, r->store.path);
+	answer(r, &w);
+	*e = RECEIVER_WELCOME;
+	return true;
+}
+
+/* Whether the message is done with. */
+static bool on_file(struct receiver *r, const struct message *m)
+{
+	struct diag d = { "" };
+	int err = 0;
+
+	if (m->file.number != r->store.n_files)
+		receiver_refuse(r, "a file number out of order");
+	else if ((err = store_add(&r->store, m->file.name, &d)) && waits_for_room(r, err, &d))
+		return false;
+	else if (err)
+		receiver_refuse(r, d.text);
+	else if (r->store.files[m->file.number].size == MESSAGE_UNWANTED && r->version < 2)
+		receiver_refuse(r, "a trace chunk was received before and removed here: the "
+				   "sender needs a newer duet to skip it");
+	if (r->is_over)
+		return true;
+	set_stalled(r, false, "");
+	acknowledge(r);
+	r->to_acknowledge = m->file.number + 1;
+	return true;
 }
 
 /* Whether the message is done with. */
@@ -196,16 +240,25 @@ static void on_time(struct receiver *r, const struct message *m)
 	answer(r, &a);
 }
 
-static void on_end(struct receiver *r)
+/* Whether the message is done with. */
+static bool on_end(struct receiver *r)
 {
 	struct message m = { .type = MESSAGE_ENDED };
 	struct diag d = { "" };
+	int err;
 
 	acknowledge(r);
-	if (store_end(&r->store, &d))
-		return receiver_refuse(r, d.text);
+	err = store_end(&r->store, &d);
+	if (err && waits_for_room(r, err, &d))
+		return false;
+	if (err) {
+		receiver_refuse(r, d.text);
+		return true;
+	}
+	set_stalled(r, false, "");
 	answer(r, &m);
 	r->is_over = true;
+	return true;
 }
 
 /* Messages before HELLO between a relay and a follower: see docs/formats/relay.md. */
@@ -241,19 +294,16 @@ static bool handle(struct receiver *r, const struct message *m, enum receiver_ev
 	}
 	switch (m->type) {
 	case MESSAGE_HELLO:
-		*e = on_hello(r, m);
-		return true;
+		return on_hello(r, m, e);
 	case MESSAGE_FILE:
-		on_file(r, m);
-		return true;
+		return on_file(r, m);
 	case MESSAGE_DATA:
 		return on_data(r, m);
 	case MESSAGE_TIME:
 		on_time(r, m);
 		return true;
 	case MESSAGE_END:
-		on_end(r);
-		return true;
+		return on_end(r);
 	default:
 		receiver_refuse(r, "not a message for a relay");
 		return true;
@@ -310,8 +360,13 @@ void receiver_trouble(struct receiver *r, const char *why)
 		answer(r, &m);
 }
 
-void receiver_retry(struct receiver *r)
+enum receiver_event receiver_retry(struct receiver *r)
 {
+	enum receiver_event e = RECEIVER_NOTHING;
+
 	if (r->is_stalled && can_answer(r))
-		process(r);
+		e = process(r);
+	if (r->is_stalled && ++r->n_retries % RETRIES_A_REPORT == 0)
+		receiver_trouble(r, r->why);
+	return e;
 }

@@ -32,9 +32,11 @@ struct receiver {
 	uint32_t written;
 	/* this side sent MESSAGE_WATCH: set before the first byte is received */
 	bool is_follower;
-	struct message message; /* set by the events that say so */
-	bool is_stalled;	/* the disk is full */
-	bool is_over;		/* refused, or complete: @out holds the last answer */
+	struct message message;	    /* set by the events that say so */
+	bool is_stalled;	    /* the disk is full */
+	uint32_t n_retries;	    /* since then */
+	char why[MESSAGE_NAME + 1]; /* it is stalled, or was refused */
+	bool is_over;		    /* refused, or complete: @out holds the last answer */
 	uint64_t time_written_ns;
 	uint32_t n_times;
 	uint64_t received_ns; /* when the last bytes came, by the wall clock */
@@ -72,7 +74,8 @@ void receiver_sent(struct receiver *r, size_t n);
 /* receiver_trouble - send the peer the reason why nothing is read for now. */
 void receiver_trouble(struct receiver *r, const char *why);
 
-/* receiver_retry - call it regularly while is_stalled: the disk may have room again. */
-void receiver_retry(struct receiver *r);
+/* receiver_retry - call it regularly while is_stalled: the disk may have room again.  Returns an
+ * event like receiver_process. */
+enum receiver_event receiver_retry(struct receiver *r);
 
 #endif

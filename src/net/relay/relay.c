@@ -57,7 +57,7 @@ void relay_drop(struct relay *r, struct relay_client *c, const char *why)
 	relay_end_follower(r, c);
 	tls_close(&c->tls);
 	receiver_fini(&c->receiver);
-	c->is_welcome = c->is_leaving = c->is_buffered = false;
+	c->is_welcome = c->is_leaving = c->is_buffered = c->is_reported = false;
 }
 
 /* A free slot; else that of the client that has waited longest without MESSAGE_HELLO. */
@@ -272,9 +272,32 @@ void relay_leave(struct relay *r, struct relay_client *c, const char *why)
 		relay_drop(r, c, why);
 }
 
+/* Reports each change once: a full disk of ours is seen here, too, not only at the senders. */
+static void report_waiting(struct relay *r, struct relay_client *c)
+{
+	bool waits = c->receiver.is_stalled;
+
+	if (c->tls.fd < 0 || waits == c->is_reported)
+		return;
+	c->is_reported = waits;
+	relay_report(r, waits ? RELAY_WAITS : RELAY_WRITES,
+		     c->is_welcome ? c->receiver.store.path : c->from,
+		     waits ? c->receiver.why : "");
+}
+
+static void retry(struct relay *r, struct relay_client *c)
+{
+	if (receiver_retry(&c->receiver) != RECEIVER_WELCOME)
+		return;
+	take_over(r, c);
+	process(r, c, 0);
+}
+
 static void serve(struct relay *r, struct relay_client *c)
 {
-	const char *end = c->receiver.store.has_ended || c->forwarder ? "" : "it was refused";
+	const char *end = c->receiver.store.has_ended || c->forwarder ? ""
+			  : *c->receiver.why			      ? c->receiver.why
+								      : "it was refused";
 	struct diag d = { "" };
 	int err = 0;
 
@@ -292,6 +315,7 @@ static void serve(struct relay *r, struct relay_client *c)
 		err = read_some(r, c, &d);
 	if (!err && c->tls.is_ready && c->receiver.n_out)
 		err = write_some(r, c, &d);
+	report_waiting(r, c);
 	if (err)
 		relay_drop(r, c, d.text);
 	else
@@ -314,7 +338,7 @@ static void on_tick(struct relay *r)
 		if (c->is_leaving && now - c->active_ns > LEAVING_LIMIT_NS) {
 			relay_drop(r, c, "it does not close the connection");
 		} else if (c->receiver.is_stalled) {
-			receiver_retry(&c->receiver);
+			retry(r, c);
 			c->active_ns = now; /* the relay did not read */
 			serve(r, c);
 		} else if (c->forwarder && *forwarder_path(c->forwarder)) {

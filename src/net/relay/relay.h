@@ -23,7 +23,9 @@ enum relay_event {
 	RELAY_COMPLETE,
 	RELAY_LEFT,
 	RELAY_REFUSED,
-	RELAY_FOLLOWED
+	RELAY_FOLLOWED,
+	RELAY_WAITS,  /* the disk is full */
+	RELAY_WRITES, /* it has room again */
 };
 
 struct relay_options {

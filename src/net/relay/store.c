@@ -112,6 +112,14 @@ static int write_id(int dir, const char *line)
 	return err;
 }
 
+/* Removes a directory without an id, so that the next attempt can use its name. */
+static void undo_directory(int host, const char *name, int dir)
+{
+	unlinkat(dir, ".duet/relay", 0);
+	unlinkat(dir, ".duet", AT_REMOVEDIR);
+	unlinkat(host, name, AT_REMOVEDIR);
+}
+
 /* Locks the directory @dir, and checks that it is still @name in @host: so its removal cannot
  * have begun.  On a file system without locks nothing is removed. */
 static int lock_recording(int host, const char *name, int dir)
@@ -152,6 +160,8 @@ static int find_directory(struct store *s, int host, const char *name, const cha
 			snprintf(s->path + n, sizeof s->path - n, "/%s", candidate);
 			return 0;
 		}
+		if (fresh)
+			undo_directory(host, candidate, s->dir);
 		close(s->dir);
 		s->dir = -1;
 		if (fresh)

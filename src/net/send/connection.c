@@ -106,6 +106,7 @@ static int on_welcome(struct connection *c, const struct message *m, struct diag
 static void on_trouble(struct connection *c, const struct message *m)
 {
 	c->is_in_trouble = *m->text;
+	store(&c->status->relay_waits, *m->text != 0);
 	if (*m->text)
 		snprintf(c->status->text, sizeof c->status->text, "the relay waits: %s", m->text);
 }
@@ -114,7 +115,7 @@ static int on_message(struct connection *c, const struct message *m, struct diag
 {
 	if (m->type == MESSAGE_REFUSED)
 		return diag_fail(d, -EACCES, "the relay refuses: %s", m->text);
-	if (!c->version && m->type != MESSAGE_WELCOME)
+	if (!c->version && m->type != MESSAGE_WELCOME && m->type != MESSAGE_TROUBLE)
 		return diag_fail(d, -EPROTO, "the peer is not a duet relay");
 	switch (m->type) {
 	case MESSAGE_WELCOME:

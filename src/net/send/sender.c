@@ -127,6 +127,7 @@ static int serve_connection(struct delivery *j, int fd, struct diag *d)
 		read_control(j, p[1].revents);
 	}
 	store(&j->status->is_connected, 0);
+	store(&j->status->relay_waits, 0);
 	tls_close(&tls);
 	free(c);
 	return err;
@@ -225,6 +226,7 @@ static int send_recording(struct delivery *j, struct diag *d)
 	j->lock = -1;
 	fill_hello(&j->hello, j->o->session);
 	err = spool_open(&j->spool, j->o->path, j->o->dir, j->o->frees, &j->status->quota, d);
+	store(&j->status->relay_waits, 0);
 	store(&j->status->is_connected, 0); /* left so by a process that was killed */
 	j->spool.n_arrived = j->status->n_trace_chunks;
 	j->spool.forgotten_bytes = j->status->forgotten_bytes;

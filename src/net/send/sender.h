@@ -59,6 +59,7 @@ struct sender_status {
 	struct supervision supervision;
 	uint32_t state;	       /* enum sender_state */
 	uint32_t is_connected; /* now */
+	uint32_t relay_waits;  /* now, for room on its disk: `text` */
 	uint32_t n_connections;
 	uint32_t n_failures; /* failed attempts that may succeed later */
 	uint32_t n_skipped;  /* files with names that no relay accepts, or that it did not want */
