@@ -26,6 +26,11 @@ static uint64_t clock_at(const struct stream *s, int64_t ns, bool up)
 	return since > (__int128)UINT64_MAX ? UINT64_MAX : (uint64_t)since;
 }
 
+uint64_t cut_latest(const struct stream *s)
+{
+	return clock_at(s, INT64_MAX, false);
+}
+
 void cut_open(struct cut *c, const struct stream *s, const struct repair_options *o)
 {
 	bool is_of_states = !strncmp(s->info.name, "state", 5);

@@ -6,7 +6,8 @@
  *
  *   (1) an event later than its packet's end, or earlier than the event before, ends the packet
  *   (2) a packet that begins before the last written event is left out
- *   (3) a packet that claims to end after the next one begins, ends with its last event
+ *   (3) a time that does not fit 63 bits of nanoseconds is none: readers give up there
+ *   (4) a packet that claims to end after the next one begins, or at 0, ends with its last event
  */
 #include "trace/repair/repair_stream.h"
 
@@ -18,6 +19,8 @@
 
 #include "base/io.h"
 #include "ctf/compressed/compressed.h"
+
+static const char impossible_time[] = "a time beyond the year 2262";
 
 static void report(const struct stream *s, uint32_t number, const struct measured_packet *p,
 		   const struct repair_options *o, const char *what)
@@ -42,7 +45,8 @@ static void measure(struct measured_packet *p, const struct stream *s, uint64_t 
 {
 	uint64_t alignment = cut->is_given ? cut_alignment(s, p->info.stream) : 0;
 	uint64_t end = p->info.content_bits,
-		 latest = p->info.has_end && p->info.end ? p->info.end : UINT64_MAX;
+		 latest = p->info.has_end && p->info.end ? p->info.end : UINT64_MAX,
+		 most = cut_latest(s);
 	struct ctf_reader r;
 	struct ctf_event e;
 	int got;
@@ -63,9 +67,10 @@ static void measure(struct measured_packet *p, const struct stream *s, uint64_t 
 						   .begin = p->info.begin },
 			slots);
 	while ((got = ctf_reader_next(&r, &e)) > 0) {
-		if (r.clock < p->clock || r.clock > latest)
+		if (r.clock < p->clock || r.clock > latest || r.clock > most)
 			return cut_at(p, p->end_bits,
 				      r.clock < p->clock ? "an event earlier than the one before"
+				      : r.clock > most	 ? impossible_time
 							 : "an event later than the packet's end");
 		if (cut->is_given)
 			cut_note_event(cut, p, e.end_bits, r.clock, alignment);
@@ -132,6 +137,12 @@ static bool ends_too_late(const struct stream *s, uint32_t i, const struct ctf_m
 	       next.info.has_begin && p->info.end > next.info.begin && p->clock <= next.info.begin;
 }
 
+/* An end of 0 is that of a packet whose writer did not come to its end. */
+static bool has_no_end(const struct measured_packet *p)
+{
+	return p->info.has_end && !p->info.end && p->clock;
+}
+
 /* Writes packet @number to @fd.  @clock: time of the last event written to the stream. */
 static int repair_packet(struct stream *s, uint32_t number, const struct ctf_meta *m,
 			 uint64_t *clock, struct cut *cut, int fd, const struct repair_options *o,
@@ -154,7 +165,9 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 		return 0;
 	measure(&p, s, slots, cut);
 	header_bytes = (p.info.body_bits + 7) / 8;
-	if (p.info.begin < *clock)
+	if (p.info.begin > cut_latest(s) || (p.info.has_end && p.info.end > cut_latest(s)))
+		cut_at(&p, 0, impossible_time);
+	else if (p.info.begin < *clock)
 		cut_at(&p, 0, "it begins before the events before it");
 	else if (p.info.has_end && p.info.end && p.info.end < p.info.begin)
 		cut_at(&p, 0, "it ends before it begins");
@@ -173,7 +186,7 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 		r->n_cut++;
 		report(s, number, &p, o, "the events before it are kept");
 	}
-	if (ends_too_late(s, number, m, &p) && p.info.end_at.size_bits &&
+	if ((ends_too_late(s, number, m, &p) || has_no_end(&p)) && p.info.end_at.size_bits &&
 	    is_patchable(&p.info.end_at)) {
 		patch(header, &p.info.end_at, p.clock);
 		p.info.end = p.clock;

@@ -32,7 +32,9 @@ struct cut {
 };
 
 /* cut.c - cut_open: of stream @s.  cut_is_outside: whether no event of the packet may stay; it is
- * noted then.  cut_note_event: an event that begins at p->end_bits and ends at @end. */
+ * noted then.  cut_latest: the latest time of the stream's clock that readers can show.
+ * cut_note_event: an event that begins at p->end_bits and ends at @end. */
+uint64_t cut_latest(const struct stream *s);
 void cut_open(struct cut *c, const struct stream *s, const struct repair_options *o);
 bool cut_is_outside(struct cut *c, const struct ctf_packet_info *info);
 uint64_t cut_alignment(const struct stream *s, const struct ctf_stream_class *class);
