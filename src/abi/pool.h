@@ -84,18 +84,11 @@ struct abi_slot {
 	uint64_t exclusive[ABI_EXCLUSIVE_PLACES]; /* exclusive path: ABI_PLACE of open chunks, or
 						     0 */
 	uint64_t lost;				  /* events refused here since the start */
-	uint64_t reported;  /* the collector's: ABI_REPORTED, the losses that closed traces
-			      contain */
+	uint64_t pad0;
 	uint64_t too_large; /* part of lost: events larger than a chunk */
 	uint64_t pad[8];
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
-
-/* The number of lost events of a CPU that closed traces report, and the incarnation (its lower 16
- * bits) of the collector that closed the last of them.  One store writes both. */
-#define ABI_REPORTED(incarnation, n) ((uint64_t)(incarnation) << 48 | (n))
-#define ABI_REPORTED_LOST(word) ((word) & ((1ull << 48) - 1))
-#define ABI_REPORTED_INCARNATION(word) ((uint32_t)((word) >> 48))
 
 _Static_assert(ABI_CHUNKS_MAX <= 1ull << (40 - ABI_CHUNK_SHIFT_MAX), "a reference has 40 bits");
 

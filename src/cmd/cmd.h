@@ -14,7 +14,7 @@
 
 #include "base/diag.h"
 
-enum { CMD_FAILED = 2 };
+enum { CMD_FAILED = 2, CMD_NOT_WHOLE = 1 };
 
 int cmd_collect(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

@@ -42,6 +42,7 @@
 #include "collect/drain/streams.h"
 #include "collect/request/enable.h"
 #include "collect/chunks/archiver.h"
+#include "collect/chunks/place.h"
 #include "collect/trigger/watch.h"
 #include "collect/session/default_events.h"
 #include "kernel/kernel.h"
@@ -72,6 +73,10 @@ struct collector_output {
 	FILE *trace_chunk_clock;  /* of this trace chunk; NULL: no trace chunks */
 	char *kernel_modules;	  /* whose symbols are written: files_again_kallsyms() */
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
+	struct place place;	  /* the directory of the recording */
+	/* Why events are not written now, or are written where no path leads; "": all is well.  Of
+	 * the directory: collector_look_at_place; and of the last pass. */
+	struct diag place_trouble, write_trouble;
 };
 
 /* The trace chunks of the recording.  Written by rotate.c. */
@@ -99,6 +104,7 @@ struct collector {
 	struct filters filters;
 	struct default_events default_events;
 	struct enable_batch enable_batch;
+	struct bounds *bounds; /* of the pools; shared with successors */
 	struct streams *streams;
 	struct snapshot_maker snapshot;
 	struct maps *maps; /* NULL: not recorded */
@@ -130,6 +136,7 @@ struct collector {
 	((struct collector){ .o = (options),                                                       \
 			     .handover = (memory),                                                 \
 			     .calls = CALLS_NONE,                                                  \
+			     .output.place = PLACE_NONE,                                           \
 			     .session = SESSION_NONE })
 
 /*
@@ -225,14 +232,18 @@ uint64_t collector_lost(const struct collector *c);
 void collector_count_disk(struct collector *c, bool at_once);
 /* Compares a page that is read for the last time with what the rules ask for. */
 void collector_see_page(void *collector, const struct program *a);
-/* Notes why it could not deliver @n events. */
-void collector_see_losses(void *collector, const struct program *a, uint64_t n);
+/* Notes why it could not deliver @n events; returns how many of them count. */
+uint64_t collector_see_losses(void *collector, const struct program *a, uint64_t n);
+/* The same without the reason: 0 if there cannot be so many, which is noted once. */
+uint64_t collector_count_losses(void *collector, const struct program *a, uint64_t n);
 /* Records the names of all programs of the session, for a trace that begins now. */
 void collector_note_programs(struct collector *c);
 /* Records all clocks, and how far the files are: see files_add_clock. */
 void collector_record_clocks(struct collector *c, uint64_t written_ns);
 /* Records symbols of kernel modules loaded meanwhile. */
 void collector_record_modules(struct collector *c);
+/* collector_look_at_place - notice that the recording's directory is gone or read-only. */
+void collector_look_at_place(struct collector *c);
 /* collector_look_at_mappings - record the mappings of programs that are new or have others. */
 void collector_look_at_mappings(struct collector *c, uint64_t now_ns);
 

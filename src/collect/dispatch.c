@@ -271,10 +271,23 @@ static void report_refused(struct text *t, const struct tenants_refused *r)
 	json_line_add_text(t, "tenants_refused_of", r->of);
 }
 
+/* The place explains a failed write. */
+static void report_not_written(struct text *t, const struct collector *c)
+{
+	const struct diag *d =
+		*c->output.place_trouble.text ? &c->output.place_trouble : &c->output.write_trouble;
+
+	if (!*d->text)
+		return;
+	json_line_add_text(t, "not_written", d->text);
+	json_line_add_number(t, "unwritten_bytes", streams_unwritten(c->streams));
+}
+
 static void report_session(const struct request *a)
 {
 	struct collector *c = a->collector;
 	struct session *s = &c->session;
+	struct impossible impossible;
 	const struct supervision *supervision = &c->handover->supervision;
 	char whole[PATH_MAX];
 	struct text t = { 0 };
@@ -289,13 +302,19 @@ static void report_session(const struct request *a)
 	json_line_add_number(&t, "programs", s->n_joined);
 	json_line_add_number(&t, "app_events", ctf_ledger_read(&c->handover->apps.ledger).events);
 	json_line_add_number(&t, "app_bytes", ctf_ledger_read(&c->handover->apps.ledger).bytes);
+	json_line_add_number(&t, "lost_most", bounds_most(c->bounds));
 	json_line_add_number(&t, "lost_outside",
-			     c->handover->lost_outside + programs_lost(s->dir, &s->file));
+			     c->handover->lost_outside +
+				     programs_lost(s->dir, &s->file, collector_count_losses, c));
 	json_line_add_number(&t, "channels", s->n_channels);
 	json_line_add_number(&t, "filters", s->n_filters);
 	json_line_add_number(&t, "lives", supervision->n ? supervision->n : 1);
+	report_not_written(&t, c);
 	if (*c->result.trouble.text)
 		json_line_add_text(&t, "trouble", c->result.trouble.text);
+	bounds_describe(c->bounds, &impossible);
+	if (*impossible.text)
+		json_line_add_text(&t, "impossible", impossible.text);
 	report_refused(&t, c->refused);
 	report_disk(&t, &c->handover->disk);
 	report_trace_chunks(&t, c);
@@ -329,7 +348,7 @@ static void report_channel(const struct request *a, uint32_t i)
 	json_line_add_number(&t, "memory_bytes", (uint64_t)n.backed * p->chunk_size);
 	json_line_add_number(&t, "used_bytes", (uint64_t)n.used * p->chunk_size);
 	json_line_add_number(&t, "lost", streams_lost(a->collector->streams, i));
-	json_line_add_number(&t, "waited", load(&p->shared->waited));
+	json_line_add_number(&t, "waited", streams_waited(a->collector->streams, i));
 	json_line_add_text(&t, "contexts", contexts.bytes ? contexts.bytes : "");
 	text_fini(&contexts);
 	send_answer(a, &t);

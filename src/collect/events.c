@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -177,9 +178,34 @@ static void check_runtime_room(struct collector *c)
 	collector_note(c, &d);
 }
 
+/*
+ * Files in a removed directory accept bytes that are gone later.  So nothing is written any more:
+ * events stay in the pools, and those that find no room there are counted as lost.
+ */
+void collector_look_at_place(struct collector *c)
+{
+	struct diag *d = &c->output.place_trouble, before = *d;
+	enum place_state state;
+
+	*d->text = 0;
+	state = place_look(&c->output.place, c->output.recording, d);
+	if (state == PLACE_FINE)
+		return;
+	c->result.is_not_whole = true;
+	if (strcmp(before.text, d->text) != 0)
+		c->result.trouble = *d; /* it explains an earlier one */
+	if (state != PLACE_REMOVED)
+		return;
+	if (c->streams)
+		streams_refuse(c->streams, "its directory was removed");
+	if (c->kernel)
+		kernel_refuse(c->kernel, "its directory was removed");
+}
+
 /* Runs once a second. */
 static void run_periodic_work(struct collector *c, uint64_t now_ns)
 {
+	collector_look_at_place(c);
 	streams_reclaim(c->streams);
 	collector_look_at_mappings(c, now_ns);
 	collector_record_modules(c);
@@ -191,6 +217,7 @@ static void run_periodic_work(struct collector *c, uint64_t now_ns)
 	archiver_poll(c->rotation.archiver);
 	check_session_slots(c);
 	check_runtime_room(c);
+	streams_impossible(c->streams, collector_now_ns(c));
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program and no `duet stop` can find it any more */
 	c->pass.periodic_ns = now_ns;
@@ -251,7 +278,10 @@ static void continue_pass(struct collector *c)
 	p->is_open = streams_write(c->streams, monotonic_ns() + SLICE_NS, &d) > 0;
 	if (d.text[0]) {
 		collector_note_write(c, &d);
+		c->output.write_trouble = d;
 		p->written_ns = 0;
+	} else if (!p->is_open && p->includes_open_chunks) {
+		*c->output.write_trouble.text = 0; /* it tried to write everything */
 	}
 	c->schedule.pass_ms = POLL_LEAST_MS;
 	if (p->is_open)
@@ -291,6 +321,7 @@ static void begin_pass(struct collector *c)
 	session_adjust_memory(&c->session, p->is_periodic);
 	if (streams_scan(c->streams, p->includes_open_chunks, &d)) {
 		collector_note_write(c, &d);
+		c->output.write_trouble = d;
 		p->written_ns = 0;
 	}
 	continue_pass(c);
@@ -373,6 +404,7 @@ void collector_read(struct collector *c, int i)
 		streams_expect(c->streams, at_ns);
 		c->schedule.pass_ms = c->schedule.pass_ms < POLL_MS ? c->schedule.pass_ms : POLL_MS;
 		maps_join(c->maps, m.pid, at_ns);
+		bounds_joined(c->bounds, m.pid, m.join.program);
 		streams_process(c->streams, at_ns, m.join.pid, m.pid, m.join.program);
 	} else if (e == SESSION_ASKED) {
 		answer_request(c, &m);

@@ -39,15 +39,29 @@ void collector_see_page(void *collector, const struct program *a)
 	seen_page(&c->handover->seen, &c->session.file, a);
 }
 
-void collector_see_losses(void *collector, const struct program *a, uint64_t n)
+uint64_t collector_count_losses(void *collector, const struct program *a, uint64_t n)
+{
+	struct bounds *b = ((struct collector *)collector)->bounds;
+	const struct bounds_kinds one = { .counters = 1 };
+
+	if (n <= bounds_most(b))
+		return n;
+	if (!bounds_has_counter(b, a->page.program))
+		bounds_note_program(b, 0, a->page.program, &one);
+	return 0;
+}
+
+uint64_t collector_see_losses(void *collector, const struct program *a, uint64_t n)
 {
 	struct losses *l = &((struct collector *)collector)->handover->losses;
 	uint32_t reason = a->page.loss < ABI_LOSSES ? a->page.loss : ABI_LOSS_UNKNOWN;
 
-	if (!*l->program)
+	n = collector_count_losses(collector, a, n);
+	if (n && !*l->program)
 		snprintf(l->program, sizeof l->program, "%.*s", (int)sizeof a->page.program - 1,
 			 a->page.program);
 	l->outside[reason] += n;
+	return n;
 }
 
 static void explain_losses(struct collector *c)
@@ -114,6 +128,7 @@ static int finish_apps(struct collector *c, struct diag *d)
 	overwrite_err = streams_write_overwrite(c->streams, err ? NULL : d);
 	overwrite_err = give_up_refused(c, overwrite_err, d);
 	err = err ? err : overwrite_err;
+	streams_impossible(c->streams, collector_now_ns(c));
 	finish_err = streams_finish(c->streams, c->handover->lost_outside, err ? NULL : d);
 	result->app_unwritten = streams_unwritten(c->streams);
 	result->app_events = ctf_ledger_read(&c->handover->apps.ledger).events;
@@ -124,6 +139,7 @@ static int finish_apps(struct collector *c, struct diag *d)
 		result->channel_lost[i] = streams_lost(c->streams, i);
 		result->app_lost += result->channel_lost[i];
 	}
+	bounds_describe(c->bounds, &result->impossible);
 	return err ? err : finish_err;
 }
 
@@ -148,10 +164,18 @@ static int finish_kernel(struct collector *c, struct diag *d)
 	return err;
 }
 
+/* Whether the error is one of the disk: the recording is there, as far as there was room. */
+static bool is_disks(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EFBIG || err == -EROFS || err == -EIO ||
+	       err == -ENOENT;
+}
+
 static int end_recording(struct collector *c, struct diag *d)
 {
 	int err, kernel_err = 0;
 
+	collector_look_at_place(c);
 	c->result.duration_ns = collector_now_ns(c) - c->begin_ns;
 	collector_look_at_mappings(c, collector_now_ns(c));
 	collector_record_modules(c);
@@ -160,6 +184,7 @@ static int end_recording(struct collector *c, struct diag *d)
 	err = finish_apps(c, d);
 	if (disk_is_limited(&c->handover->disk))
 		disk_account(&c->handover->disk, collector_lost(c));
+	c->result.is_not_whole |= is_disks(err) || is_disks(kernel_err);
 	collector_record_clocks(c, FILES_END);
 	return err ? err : kernel_err;
 }
@@ -193,10 +218,12 @@ static void close_all(struct collector *c)
 	streams_close(c->streams);
 	calls_close(&c->calls);
 	session_close(&c->session);
+	bounds_close(c->bounds);
 	if (c->output.clock_file)
 		fclose(c->output.clock_file);
 	if (c->output.trace_chunk_clock)
 		fclose(c->output.trace_chunk_clock);
+	place_close(&c->output.place);
 	maps_close(c->maps);
 	free(c->output.kernel_modules);
 	trigger_watch_close(&c->triggers);

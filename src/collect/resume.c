@@ -27,7 +27,8 @@
 struct recovering {
 	struct session *session;
 	struct handover *handover;
-	uint32_t number; /* of the trace, as in abi_slot.reported */
+	struct bounds *bounds;
+	uint32_t number; /* of the trace, as in bounds_slot.reported */
 	int dir;
 	uint32_t n_packets; /* files with at least one */
 	uint64_t bytes;	    /* of all packets */
@@ -123,7 +124,9 @@ static void recover_stream(void *arg, const struct ctf_recovered *s)
 	if (!p || !s->bytes)
 		return;
 	if (sscanf(rest, "cpu_%u", &cpu) == 1 && cpu < p->n_cpus)
-		drain_add_reported(&pool_slot(p, cpu)->reported, g->number, s->discarded);
+		drain_add_reported(
+			&bounds_slot(g->bounds, (uint32_t)(p - g->session->pools), cpu)->reported,
+			g->number, s->discarded);
 	for (uint32_t i = 0; i < p->n_chunks; i++)
 		recover_chunk(g, s, p, i);
 }
@@ -211,10 +214,10 @@ static void forget_all_pending(struct session *s)
  * A collector first recovers earlier traces, then creates its own, then writes packets.  So only
  * the last existing trace can be damaged, and a collector that died earlier left none.
  */
-int resume_files(struct session *s, struct handover *handover, const char *path,
-		 uint32_t incarnation, struct diag *d)
+int resume_files(struct session *s, struct handover *handover, struct bounds *bounds,
+		 const char *path, uint32_t incarnation, struct diag *d)
 {
-	struct recovering g = { .session = s, .handover = handover };
+	struct recovering g = { .session = s, .handover = handover, .bounds = bounds };
 	int applications = 0, kernel = 0;
 
 	assert(incarnation > 1);
@@ -259,11 +262,12 @@ static int recover_trace_chunk(struct recovering *g, const char *path, uint64_t 
  * one being written is finished here; the next one may exist already.  The older goes first: the
  * losses that it reports are added once, even if that was done before (drain_add_reported).
  */
-int resume_trace_chunks(struct session *s, struct handover *handover, const char *path,
-			uint64_t now_ns, struct diag *d)
+int resume_trace_chunks(struct session *s, struct handover *handover, struct bounds *bounds,
+			const char *path, uint64_t now_ns, struct diag *d)
 {
 	struct recovering g = { .session = s,
 				.handover = handover,
+				.bounds = bounds,
 				.number = handover->trace_chunk };
 	int err = 0;
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "collect/drain/bounds.h"
 #include "collect/handover/handover.h"
 #include "collect/session/session.h"
 
@@ -21,14 +22,14 @@
  *
  * No other collector may run.  May be killed at any point and repeated.  Returns 0 or -errno.
  */
-int resume_files(struct session *s, struct handover *handover, const char *path,
-		 uint32_t incarnation, struct diag *d);
+int resume_files(struct session *s, struct handover *handover, struct bounds *bounds,
+		 const char *path, uint32_t incarnation, struct diag *d);
 /*
  * resume_trace_chunks - the same in a recording with trace chunks: finishes the one that was being
  * written, as of @now_ns since the Epoch.
  */
-int resume_trace_chunks(struct session *s, struct handover *handover, const char *path,
-			uint64_t now_ns, struct diag *d);
+int resume_trace_chunks(struct session *s, struct handover *handover, struct bounds *bounds,
+			const char *path, uint64_t now_ns, struct diag *d);
 
 /*
  * resume_session - read again what the killed collector may have changed: rules, filters, parked

@@ -121,7 +121,8 @@ int rotate_resume(struct collector *c, struct diag *d)
 	int err;
 
 	keep_calls_of_killed(c);
-	err = resume_trace_chunks(&c->session, c->handover, c->output.recording, realtime_ns(), d);
+	err = resume_trace_chunks(&c->session, c->handover, c->bounds, c->output.recording,
+				  realtime_ns(), d);
 
 	if (!err)
 		err = make_output_directory(c, place, d);
@@ -213,6 +214,7 @@ static int rotate(struct collector *c, struct diag *d)
 {
 	struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
 					.ledger = &c->handover->apps.ledger,
+					.bounds = c->bounds,
 					.resume = true };
 	struct streams *next = NULL;
 	char place[PATH_MAX];

@@ -162,6 +162,10 @@ static int open_session(struct collector *c, struct diag *d)
 		err = default_events_rules(&c->default_events, d);
 	if (err)
 		return err;
+	c->bounds = bounds_open(&c->session.clock, c->session.n_channels, c->session.pools->n_cpus,
+				c->session.uid);
+	if (!c->bounds)
+		return diag_fail(d, -ENOMEM, "no memory for the collector");
 	c->session.on_join = check_filters;
 	c->session.on_join_arg = c;
 	clock_read(&c->session.clock, &now);
@@ -179,9 +183,10 @@ static int open_streams(struct collector *c, uint32_t incarnation, struct diag *
 {
 	const struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
 					      .resume = incarnation > 1,
+					      .bounds = c->bounds,
 					      .ledger = &c->handover->apps.ledger,
 					      .lost_before =
-						      ABI_REPORTED_LOST(c->handover->reported) };
+						      DRAIN_REPORTED_LOST(c->handover->reported) };
 	uint32_t number = c->rotation.trace_chunk ? c->rotation.trace_chunk : incarnation;
 	int err = files_open_application(&c->streams, &c->session, c->output.traces,
 					 c->rotation.trace_chunk ? 1 : incarnation, &more, d);
@@ -272,6 +277,7 @@ int collector_open(struct collector *c, struct diag *d)
 	err = rotate_first(c, d);
 	if (err)
 		return err;
+	place_open(&c->output.place, c->output.recording);
 	c->output.clock_file = files_open_clock(c->output.recording, &c->session.clock);
 	c->maps = maps_open(c->output.traces, o->tenant);
 	err = open_streams(c, 1, d);
@@ -284,6 +290,7 @@ int collector_open(struct collector *c, struct diag *d)
 					       .maps = c->maps,
 					       .kernel = o->flight_recorder ? c->kernel : NULL,
 					       .lost_outside = &c->handover->lost_outside,
+					       .bounds = c->bounds,
 					       .clock_offset_ns = c->output.clock_offset_ns,
 					       .keep = keep_calls,
 					       .keep_arg = c,
@@ -422,9 +429,9 @@ int collector_resume(struct collector *c, struct diag *d)
 	if (!err)
 		err = filters_resume(&c->filters, c->session.n_filters, d);
 	if (!err)
-		err = c->rotation.trace_chunk
-			      ? rotate_resume(c, d)
-			      : resume_files(&c->session, c->handover, c->o->path, incarnation, d);
+		err = c->rotation.trace_chunk ? rotate_resume(c, d)
+					      : resume_files(&c->session, c->handover, c->bounds,
+							     c->o->path, incarnation, d);
 	if (!err)
 		quota_resume(c->o->quota);
 	if (!err)

@@ -79,6 +79,11 @@ int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
 	return 0;
 }
 
+void kernel_refuse(struct kernel *k, const char *why)
+{
+	k->drain.sink.refuses = why;
+}
+
 int kernel_state(struct kernel *k, struct diag *d)
 {
 	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);

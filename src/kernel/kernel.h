@@ -172,6 +172,9 @@ int kernel_state(struct kernel *k, struct diag *d);
  */
 int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d);
 
+/* kernel_refuse - write nothing more: @why, a constant.  Events that are read count as lost. */
+void kernel_refuse(struct kernel *k, const char *why);
+
 /* kernel_is_polled - whether kernel_poll must be called at all. */
 bool kernel_is_polled(const struct kernel *k);
 

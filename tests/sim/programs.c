@@ -250,7 +250,7 @@ static void lie(struct sim_program *p)
 		&v->states[sim_draw(v->n_chunks)],
 		&pool_slot(v, sim_draw(v->n_slots))->chunk,
 		&pool_slot(v, sim_draw(v->n_slots))->exclusive[sim_draw(ABI_EXCLUSIVE_PLACES)],
-		&pool_slot(v, sim_draw(v->n_slots))->reported,
+		&pool_slot(v, sim_draw(v->n_slots))->lost,
 		(uint64_t *)pool_chunk_at(v, sim_draw(v->n_chunks)) + sim_draw(16),
 		(uint64_t *)pool_chunk_at(v, sim_draw(v->n_chunks)) + sim_draw(512),
 		(uint64_t *)&v->schemas[sim_draw(32)],

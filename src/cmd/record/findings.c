@@ -117,10 +117,23 @@ static void print_kernel(const struct recording_summary *a)
 	trace_close(t);
 }
 
+/* The lines are the collector's own sentences. */
+static void print_impossible(const char *verb, const struct impossible *p)
+{
+	char text[sizeof p->text], *rest = text, *line;
+
+	snprintf(text, sizeof text, "%s", p->text);
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			cmd_finding(verb, "%s: see duet-status(1), IMPOSSIBLE", line);
+}
+
 void findings_print(const struct recording_summary *a, bool is_quiet)
 {
 	const struct findings *f = &a->result.findings;
 
+	if (!is_quiet)
+		print_impossible(a->verb, &a->result.impossible);
 	for (uint32_t i = 0; i < f->n && i < FINDINGS_MAX; i++)
 		if (!is_quiet || f->at[i].kind == FINDING_FILTER)
 			print_one(a->verb, &f->at[i]);

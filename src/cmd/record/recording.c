@@ -362,7 +362,9 @@ static int run_privately(struct recording *a)
 	if (result.calls.text[0])
 		cmd_finding(a->verb, "--graph %s", result.calls.text);
 	if (end_err)
-		return cmd_error(a->verb, "%s", end.text);
+		cmd_error(a->verb, "%s", end.text);
+	if (result.is_not_whole || end_err)
+		return result.is_not_whole ? CMD_NOT_WHOLE : CMD_FAILED;
 	if (sent)
 		return sent;
 	return cmd_findings_status(a->is_strict, exit_status(result.status));

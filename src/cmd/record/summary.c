@@ -235,6 +235,7 @@ void summary_print(const struct recording_summary *a)
 	}
 	if (trace_open(&t, &a->path, 1, NULL, &d) || trace_summary(t, &s, &d)) {
 		cmd_error(a->verb, "cannot read what was recorded: %s", d.text);
+		print_counts(a, r);
 		return;
 	}
 	print_err("\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,

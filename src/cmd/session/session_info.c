@@ -149,9 +149,10 @@ static void add_program(struct program_scan *g, const struct program *a)
 	struct session_info *l = g->info;
 	const struct recent_program *rate = recent_find(g->recent, a->page.pid);
 	struct selector_program c;
-	struct session_info_program p = {
-		.pid = program_pid(a), .lost = a->page.session_slots[g->session->session_slot].lost
-	};
+	uint64_t lost = a->page.session_slots[g->session->session_slot].lost,
+		 most = session_info_number(&l->session, "lost_most");
+	/* The page is the program's own: a number that cannot be true is the collector's business. */
+	struct session_info_program p = { .pid = program_pid(a), .lost = lost <= most ? lost : 0 };
 
 	selector_program_read(&c, a, SELECTOR_LETTER('c'));
 	snprintf(p.name, sizeof p.name, "%.63s", a->page.program);
@@ -214,7 +215,8 @@ static void read_programs(struct session_info *l, int dir, const struct tenant_d
 		if (dir >= 0)
 			programs_each(dir, 0, visit, &g);
 		if (dir >= 0 && session.has_calls)
-			status_calls_read(&l->calls, dir, session.epoch);
+			status_calls_read(&l->calls, dir, session.epoch,
+					  session_info_number(&l->session, "lost_most"));
 	}
 	if (l->n_programs)
 		qsort(l->programs, (size_t)l->n_programs, sizeof *l->programs, compare);

@@ -17,10 +17,13 @@ static void add(void *arg, const struct calls_state *s)
 
 	c->at = cmd_grow(c->at, c->n, sizeof *c->at);
 	c->at[c->n++] = *s;
+	if (s->lost > c->most)
+		c->at[c->n - 1].lost = 0;
 }
 
-void status_calls_read(struct status_calls *c, int dir, uint64_t epoch)
+void status_calls_read(struct status_calls *c, int dir, uint64_t epoch, uint64_t most)
 {
+	c->most = most;
 	calls_states_each(dir, epoch, add, c);
 }
 

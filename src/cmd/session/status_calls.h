@@ -13,10 +13,15 @@ struct calls_state;
 struct status_calls {
 	struct calls_state *at;
 	int n;
+	uint64_t most; /* of status_calls_read */
 };
 
-/* status_calls_read - of the session with @epoch, whose programs have runtime directory @dir. */
-void status_calls_read(struct status_calls *c, int dir, uint64_t epoch);
+/*
+ * status_calls_read - of the session with @epoch, whose programs have runtime directory @dir.
+ *
+ * @most: the most calls that can have been lost; other numbers in a program's file cannot be true.
+ */
+void status_calls_read(struct status_calls *c, int dir, uint64_t epoch, uint64_t most);
 void status_calls_fini(struct status_calls *c);
 
 /* status_calls_print - a line for each program, under a headline before the first one. */

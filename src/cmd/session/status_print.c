@@ -154,6 +154,29 @@ uint64_t session_status_lost(const struct session_status *w)
 	return sum;
 }
 
+static void print_not_written(const struct session_info *l)
+{
+	uint64_t waiting = session_info_number(&l->session, "unwritten_bytes");
+	char why[1024], size[32];
+
+	if (!json_line_text(&l->session.line, "not_written", why, sizeof why))
+		return;
+	print_trouble("  NOT WRITTEN   ", tenant_session_label(l->name), why);
+	if (waiting)
+		print_out("                %s wait in the buffers\n", cmd_size_text(waiting, size));
+}
+
+static void print_impossible(const struct session_info *l)
+{
+	char lines[2048], *rest = lines, *line;
+
+	if (!json_line_text(&l->session.line, "impossible", lines, sizeof lines))
+		return;
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			print_trouble("  IMPOSSIBLE    ", tenant_session_label(l->name), line);
+}
+
 static void print_troubles(const struct session_status *w)
 {
 	char trouble[1024];
@@ -163,6 +186,10 @@ static void print_troubles(const struct session_status *w)
 		print_out("  NOT RECORDED  %" PRIu64
 			  " users or containers, for lack of room; most of %s\n",
 			  session_info_number(&w->at[0]->session, "tenants_refused"), trouble);
+	for (int i = 0; i < w->n; i++)
+		print_not_written(w->at[i]);
+	for (int i = 0; i < w->n; i++)
+		print_impossible(w->at[i]);
 	for (int i = 0; i < w->n; i++) {
 		uint64_t n_collectors = session_info_number(&w->at[i]->session, "lives");
 		const char *label = tenant_session_label(w->at[i]->name);

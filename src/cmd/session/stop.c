@@ -28,7 +28,9 @@ static const char help[] =
 	"  -q, --quiet  no summary\n"
 	"      --strict exit with 1 if anything that was asked for was not found\n"
 	"  -s, --session NAME  the same as NAME\n\n"
-	"The exit status is 1 if nothing records, or with --strict if anything was not found.\n";
+	"The exit status is 1 if nothing records, if the recording's directory or disk failed "
+	"while "
+	"it was\nwritten, or with --strict if anything was not found.\n";
 
 struct arguments {
 	bool all, is_quiet, is_strict;
@@ -88,6 +90,8 @@ static int print(const struct cmd_answer *answer, const struct arguments *a)
 		cmd_finding("stop", "%s", r.result.trouble.text);
 	if (*s.failed && strcmp(s.failed, r.result.trouble.text) != 0)
 		cmd_error("stop", "%s", s.failed);
+	if (r.result.is_not_whole)
+		return CMD_NOT_WHOLE;
 	return *s.failed ? CMD_FAILED : 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * collect/drain/count.c - step over events by the lengths of their classes.
  *
- * Most classes have one length: then an event costs a load of its id, a look-up and an addition.
+ * Most classes have one length: then an event costs a load of its header, a look-up and an addition.
  */
 #include "collect/drain/count.h"
 
@@ -85,31 +85,46 @@ static const uint8_t *body_end(const struct class_size *c, const uint8_t *p, con
 	return p && (size_t)(end - p) >= c->fixed ? p + c->fixed : NULL;
 }
 
-uint64_t counter_count(const struct counter *c, const void *bytes, size_t size)
+/* The time of the event with this short header: the first one from @last_ns on with these low bits. */
+static uint64_t short_time(uint32_t low, uint64_t last_ns)
 {
-	const uint8_t *p = bytes, *end = p + size;
-	struct abi_ctf_event_extended long_header;
-	const struct class_size *class;
-	uint64_t n = 0;
-	uint16_t id;
+	return last_ns + (uint32_t)(low - (uint32_t)last_ns);
+}
 
-	for (; (size_t)(end - p) >= sizeof(struct abi_ctf_event); n++) {
-		memcpy(&id, p, sizeof id);
-		if (id != ABI_CTF_EXTENDED) {
-			class = &c->classes[id <= ABI_SCHEMAS ? id : 0];
-			p += sizeof(struct abi_ctf_event);
+struct counted counter_count(const struct counter *c, const void *bytes, size_t size,
+			     uint64_t begin_ns, uint64_t most_ns)
+{
+	const uint8_t *first = bytes, *p = first, *end = p + size;
+	struct counted n = { .last_ns = begin_ns };
+	struct abi_ctf_event_extended long_header;
+	struct abi_ctf_event header;
+	const struct class_size *class;
+	uint64_t ns;
+
+	while ((size_t)(end - p) >= sizeof header) {
+		memcpy(&header, p, sizeof header);
+		if (header.id != ABI_CTF_EXTENDED) {
+			class = &c->classes[header.id <= ABI_SCHEMAS ? header.id : 0];
+			ns = short_time(header.time, n.last_ns);
+			p += sizeof header;
 		} else {
 			if ((size_t)(end - p) < sizeof long_header)
 				break;
 			memcpy(&long_header, p, sizeof long_header);
 			class = &c->classes[long_header.id <= ABI_SCHEMAS ? long_header.id : 0];
+			ns = long_header.time;
 			p += sizeof long_header;
 		}
+		if (ns < n.last_ns || ns > most_ns)
+			break;
 		if (!class->n_steps && (!class->fixed || (size_t)(end - p) < class->fixed))
 			break;
 		p = class->n_steps ? body_end(class, p, end) : p + class->fixed;
 		if (!p)
 			break;
+		n.events++;
+		n.bytes = (size_t)(p - first);
+		n.last_ns = ns;
 	}
 	return n;
 }

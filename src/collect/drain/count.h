@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain/count.h - the number of events in the packets that a drain writes.
+ * collect/drain/count.h - which bytes of a packet are events, and how many.
  *
  * Programs do not count: that would cost each event.  The collector steps over the events of a
- * packet by their lengths, at a few nanoseconds each, and reads no values.  The bytes come from
- * programs, so nothing beyond the packet is read; in bytes that are no events the count ends where
- * a reader ends.
+ * packet by their headers and lengths, at a few nanoseconds each, and reads no values.  The bytes
+ * come from programs, so nothing beyond the packet is read.  The count ends at the first bytes that
+ * make a reader end: an unknown class, an event that reaches beyond the packet, or a time before the
+ * last event or after the packet.  Babeltrace 2.0 gives up the whole recording there, so the
+ * rest is not written.
  *
  * One thread.
  */
@@ -22,7 +24,18 @@ struct counter *counter_open(uint64_t contexts);
 void counter_close(struct counter *c);
 /* counter_describe - class @id, 1..ABI_SCHEMAS, is in the metadata with this schema. */
 void counter_describe(struct counter *c, uint32_t id, const char *schema, size_t size);
-/* counter_count - the whole events in @size bytes. */
-uint64_t counter_count(const struct counter *c, const void *bytes, size_t size);
+
+struct counted {
+	uint64_t events;  /* at the begin of the bytes, each whole, in the order of time */
+	size_t bytes;	  /* of these */
+	uint64_t last_ns; /* time of the last one */
+};
+
+/*
+ * counter_count - the events in @size bytes of a packet that begins at @begin_ns and has no event
+ * after @most_ns.
+ */
+struct counted counter_count(const struct counter *c, const void *bytes, size_t size,
+			     uint64_t begin_ns, uint64_t most_ns);
 
 #endif

@@ -45,6 +45,7 @@ bool drain_inspect(const struct pool *pool, uint32_t i, struct drain_chunk *s)
 	s->sequence = load(&c->sequence);
 	s->begin_ns = load(&c->begin_ns);
 	s->is_final = ABI_STATE_OF(s->state) == ABI_FULL;
+	s->has_no_begin = false;
 	s->bytes = (const char *)c;
 	s->read = read < sizeof *c || read > s->position ? sizeof *c : (uint32_t)read;
 	if (s->path != ABI_PATH_RSEQ || s->cpu >= pool->n_cpus)
@@ -69,6 +70,7 @@ int drain_compare(const void *a, const void *b)
 static uint32_t scan_chunks(struct drain *d)
 {
 	uint32_t n = 0, n_free = 0;
+	uint64_t now_ns;
 
 	d->n_closed =
 		drain_count_closed(d); /* before the scan: a chunk closed meanwhile counts as new */
@@ -80,6 +82,9 @@ static uint32_t scan_chunks(struct drain *d)
 			n_free += ABI_STATE_OF(load(&d->pool->states[i])) == ABI_FREE;
 	}
 	d->free_bytes = (uint64_t)n_free * d->pool->chunk_size;
+	now_ns = clock_now_ns(&d->pool->clock) + BOUNDS_AHEAD_NS;
+	for (uint32_t i = 0; i < n; i++)
+		drain_bound_begin(d, &d->seen[i], now_ns);
 	qsort(d->seen, n, sizeof *d->seen, drain_compare);
 	return n;
 }
@@ -93,41 +98,6 @@ static bool is_calm(const struct drain *d)
 
 /* ---------------------------------------------------------------- writing */
 
-int drain_append_packet(struct drain *d, struct output *o, const struct drain_chunk *s,
-			uint64_t lost, struct diag *diag)
-{
-	struct mark *m = &d->marks[s->index];
-	struct iovec body = { (void *)(s->bytes + s->read), s->position - s->read };
-	struct ctf_packet p = {
-		.begin_ns = s->read == sizeof(struct abi_chunk) ? s->begin_ns : m->cut_ns,
-		.end_ns = s->begin_ns + s->since_ns,
-		.discarded = lost,
-		.sequence = o->stream.sequence,
-		.n_events = counter_count(d->counter, body.iov_base, body.iov_len),
-		.cpu = s->cpu,
-		.n_body = 1,
-		.body = &body,
-	};
-	int err;
-
-	assert(o->is_open);
-	assert(s->read >= sizeof(struct abi_chunk) && s->read <= s->position);
-	assert(s->position <= d->pool->chunk_size);
-	/*
-	 * This always holds for correct programs.  It keeps time from running backwards otherwise.
-	 */
-	if (p.begin_ns < o->end_ns)
-		p.begin_ns = o->end_ns;
-	if (p.end_ns < p.begin_ns)
-		p.end_ns = p.begin_ns;
-	err = ctf_stream_append(&o->stream, &p, diag);
-	if (err)
-		return err;
-	o->end_ns = p.end_ns;
-	o->lost = lost;
-	return 0;
-}
-
 /*
  * Writes a chunk's new bytes and marks how far it is in the file, so that no successor repeats it.
  * If we are killed in between, `pending` names the bytes that may be in the file: collect/resume.c.
@@ -136,13 +106,17 @@ static int write_chunk(struct drain *d, struct output *o, const struct drain_chu
 		       uint64_t lost, struct diag *diag)
 {
 	struct abi_chunk *c = pool_chunk_at(d->pool, s->index);
+	struct drain_packet k;
 	int err;
 
 	assert(s->position > s->read);
-	store(&c->pending, s->position);
-	err = drain_append_packet(d, o, s, lost, diag);
+	err = drain_check_packet(d, o, s, lost, &k, diag);
+	if (err)
+		return err;
+	store(&c->pending, s->read + (uint32_t)k.body.iov_len);
+	err = drain_put_packet(d, o, &k, diag);
 	if (!err) {
-		d->marks[s->index].cut_ns = s->begin_ns + s->since_ns;
+		d->marks[s->index].cut_ns = k.packet.end_ns;
 		store(&c->cut_ns, d->marks[s->index].cut_ns);
 		store_release(&c->read, s->position);
 	}
@@ -164,75 +138,31 @@ static void free_chunk(struct drain *d, const struct drain_chunk *s)
 	*m = (struct mark){ 0 };
 }
 
-uint64_t drain_slot_lost(const struct drain *d, uint32_t slot)
-{
-	const struct abi_slot *s = pool_slot(d->pool, slot);
-
-	return load(&s->lost) - ABI_REPORTED_LOST(load(&s->reported));
-}
-
 /* Whether the time slice is over. */
 static bool is_slice_over(const struct drain *d)
 {
 	return d->until_ns != UINT64_MAX && monotonic_ns() >= d->until_ns;
 }
 
-/*
- * Writes chunks [d->at, end) of one CPU, in order; stops after the packet that exceeds the slice.
- */
-static int write_cpu(struct drain *d, struct drain_chunk *end, struct diag *diag)
+struct output *drain_output_of(struct drain *d, struct output *cpu, const struct drain_chunk *s,
+			       struct diag *diag)
 {
-	struct drain_chunk *s = d->at;
-	struct output *o = &d->cpus[s->cpu];
-	int err = drain_open_stream(d, o, "cpu", s->cpu, diag);
+	struct output *o;
 
-	assert(d->at < end && end <= d->end);
-	d->at = end;
-	if (err)
-		return err;
-	/*
-	 * It was closed late, after its successor had shown that it was final: all of it is
-	 * written.
-	 */
-	while (s < end && s->sequence < o->next && s->position == s->read)
-		free_chunk(d, s++);
-	if (s == end)
-		return 0;
-	/*
-	 * A scan may see chunk n + 1 and miss n, which was claimed behind the scan.  So wait for n.
-	 * If n does not appear it does not exist (a corrupted page): continue, and report the gap
-	 * as a lost packet.
-	 */
-	if (s->sequence > o->next && ++o->stuck < STUCK_PASSES)
-		return 0;
-	if (s->sequence > o->next)
-		o->stream.sequence += s->sequence - o->next;
-	o->next = s->sequence;
-	o->stuck = 0;
-	for (; s < end && s->sequence == o->next; s++) {
-		/*
-		 * Its successor replaced it in the slot, so it is final (write.c, (4)).  The scan
-		 * may have read it before that, so read its word again.
-		 */
-		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
-			read_word(d->pool, s);
-			s->is_final = true;
-		}
-		if (s->position > s->read && (s->is_final || d->partial)) {
-			err = write_chunk(d, o, s, drain_slot_lost(d, s->cpu), diag);
-			if (err)
-				return err;
-		}
-		if (!s->is_final)
-			break;
-		free_chunk(d, s);
-		o->next++;
-		if (is_slice_over(d)) {
-			d->at = s + 1;
-			break;
-		}
-	}
-	return 0;
+	if (!d->marks[s->index].exclusive_stream && drain_packet_begin(d, s) >= cpu->end_ns)
+		return cpu;
+	o = drain_exclusive_stream_of(d, s);
+	if (!o || drain_open_stream(d, o, "lane", (uint32_t)(o - d->exclusive_streams), diag))
+		return cpu; /* events before its end are left out there, and counted */
+	return o;
+}
+
+static int write_of_cpu(struct drain *d, struct output *cpu, const struct drain_chunk *s,
+			struct diag *diag)
+{
+	struct output *o = drain_output_of(d, cpu, s, diag);
+
+	return write_chunk(d, o, s, o == cpu ? drain_slot_lost(d, s->cpu) : 0, diag);
 }
 
 struct output *drain_exclusive_stream_of(struct drain *d, const struct drain_chunk *s)
@@ -259,7 +189,6 @@ static int write_exclusive(struct drain *d, const struct drain_chunk *s, struct 
 {
 	int err = 0;
 
-	assert(s->path == ABI_PATH_EXCLUSIVE);
 	if (s->position > s->read && (s->is_final || d->partial)) {
 		struct output *o = drain_exclusive_stream_of(d, s);
 
@@ -273,6 +202,80 @@ static int write_exclusive(struct drain *d, const struct drain_chunk *s, struct 
 	if (!err && s->is_final)
 		free_chunk(d, s);
 	return err;
+}
+
+/*
+ * Whether a chunk's number was made up: a pool has no room for so many chunks in between.  It is
+ * not known of the first chunk in a file: the chunks before it are in another trace.
+ */
+static bool is_number_forged(const struct drain *d, const struct output *o,
+			     const struct drain_chunk *s)
+{
+	return o->stream.offset && s->sequence > o->next &&
+	       s->sequence - o->next > d->pool->n_chunks;
+}
+
+/*
+ * Writes chunks [d->at, end) of one CPU, in order; stops after the packet that exceeds the slice.
+ */
+static int write_cpu(struct drain *d, struct drain_chunk *end, struct diag *diag)
+{
+	struct drain_chunk *s = d->at;
+	struct output *o = &d->cpus[s->cpu];
+	int err = drain_open_stream(d, o, "cpu", s->cpu, diag);
+
+	assert(d->at < end && end <= d->end);
+	d->at = end;
+	if (err)
+		return err;
+	/*
+	 * It was closed late, after its successor had shown that it was final: all of it is
+	 * written.
+	 */
+	while (s < end && s->sequence < o->next && s->position == s->read)
+		free_chunk(d, s++);
+	if (s == end)
+		return 0;
+	if (is_number_forged(d, o, s)) { /* and so are those behind it */
+		for (; s < end && !err; s++)
+			err = write_exclusive(d, s, diag);
+		return err;
+	}
+	/*
+	 * A scan may see chunk n + 1 and miss n, which was claimed behind the scan.  So wait for n.
+	 * If n does not appear it does not exist (a corrupted page): continue, and report the gap
+	 * as a lost packet.
+	 */
+	if (s->sequence > o->next && ++o->stuck < STUCK_PASSES)
+		return 0;
+	if (s->sequence > o->next)
+		drain_skip(d, o, s);
+	o->next = s->sequence;
+	o->stuck = 0;
+	for (; s < end && s->sequence == o->next; s++) {
+		/*
+		 * Its successor replaced it in the slot, so it is final (write.c, (4)).  The scan
+		 * may have read it before that, so read its word again.
+		 */
+		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
+			read_word(d->pool, s);
+			s->is_final = true;
+		}
+		if (s->position > s->read && (s->is_final || d->partial)) {
+			err = write_of_cpu(d, o, s, diag);
+			if (err)
+				return err;
+		}
+		if (!s->is_final)
+			break;
+		free_chunk(d, s);
+		o->next++;
+		if (is_slice_over(d)) {
+			d->at = s + 1;
+			break;
+		}
+	}
+	return 0;
 }
 
 /* ---------------------------------------------------------------- passes */
@@ -321,7 +324,9 @@ static uint64_t count_events(const struct drain *d, const struct drain_chunk *s)
 
 		read = now > read ? now : read;
 	}
-	return read < s->position ? counter_count(d->counter, s->bytes + read, s->position - read)
+	return read < s->position ? counter_count(d->counter, s->bytes + read, s->position - read,
+						  0, UINT64_MAX)
+					    .events
 				  : 0;
 }
 
@@ -408,57 +413,6 @@ int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
 	return err ? err : d->at < d->end;
 }
 
-/* Writes an empty packet that reports losses since the last full one. */
-static int report_lost(struct drain *d, uint32_t cpu, struct diag *diag)
-{
-	struct output *o = &d->cpus[cpu];
-	uint64_t now_ns = clock_now_ns(&d->pool->clock), lost = drain_slot_lost(d, cpu);
-	struct ctf_packet p = { .begin_ns = now_ns,
-				.end_ns = now_ns,
-				.discarded = lost,
-				.cpu = cpu,
-				.is_report = true };
-	int err;
-
-	assert(cpu < d->pool->n_cpus);
-	if (lost == o->lost)
-		return 0;
-	err = drain_describe_stream(d, diag);
-	if (!err)
-		err = drain_open_stream(d, o, "cpu", cpu, diag);
-	if (err)
-		return err;
-	if (p.begin_ns < o->end_ns)
-		p.begin_ns = p.end_ns = o->end_ns;
-	p.sequence = o->stream.sequence;
-	err = ctf_stream_append(&o->stream, &p, diag);
-	if (!err)
-		o->lost = lost; /* otherwise it is reported next time */
-	return err;
-}
-
-int drain_finish(struct drain *d, struct diag *diag)
-{
-	/* Packets of a pool in overwrite mode are older than now and come first. */
-	bool may_report = !d->pool->flight_recorder || d->copies;
-	int first = 0, err;
-
-	for (uint32_t i = 0; may_report && i < d->pool->n_cpus; i++) {
-		err = report_lost(d, i, first ? NULL : diag);
-		first = first ? first : err;
-	}
-	return first;
-}
-
-uint64_t drain_lost_nowhere(struct drain *d)
-{
-	uint64_t lost = d->dropped;
-
-	for (uint32_t i = d->pool->n_cpus; i < d->pool->n_slots; i++)
-		lost += drain_slot_lost(d, i);
-	return lost;
-}
-
 uint64_t drain_oldest_ns(struct drain *d)
 {
 	uint64_t oldest_ns = UINT64_MAX;
@@ -486,22 +440,4 @@ uint64_t drain_held_ns(const struct drain *d)
 			oldest_ns = ns < oldest_ns ? ns : oldest_ns;
 		}
 	return oldest_ns;
-}
-
-uint64_t drain_lost(const struct drain *d)
-{
-	uint64_t lost = 0;
-
-	for (uint32_t i = 0; i < d->pool->n_slots; i++)
-		lost += load(&pool_slot(d->pool, i)->lost);
-	return lost + d->dropped;
-}
-
-uint64_t drain_too_large(const struct drain *d)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < d->pool->n_slots; i++)
-		n += load(&pool_slot(d->pool, i)->too_large);
-	return n;
 }

@@ -2,7 +2,7 @@
 /*
  * collect/drain/drain.h - move one channel's pool into stream files of the trace.
  *
- * Bytes go from the chunks to the file unchanged.  A chunk, or the part added to it since the last
+ * Bytes go from the chunks to the file unchanged, up to the first that are no event.  A chunk, or the part added to it since the last
  * pass, becomes one packet.  The chunks of one CPU form one stream, in the order of their sequence
  * numbers.  Chunks of the exclusive path have no order among each other: they are distributed over
  * exclusive-path streams, where a chunk begins after the one before has ended.
@@ -26,10 +26,11 @@
  *           write_cpu         drain.c              the chunks of one CPU, in order
  *           write_exclusive   drain.c              one chunk of the exclusive path
  *             write_chunk     drain.c                once, with marks for a successor
- *               drain_append_packet                  one packet, through ctf/write
+ *               drain_check_packet  packet.c           copied, bounded, cut to whole events
+ *               drain_put_packet    packet.c           one packet, through ctf/write
  *
  * overwrite.c replaces this for pools in overwrite mode: it copies chunks, and writes the copies
- * with drain_append_packet.
+ * with the same two.
  *
  * One thread.
  */
@@ -39,6 +40,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "collect/drain/bounds.h"
 #include "ctf/write/public.h"
 #include "ring/pool.h"
 
@@ -48,6 +50,7 @@ struct drain_chunk {
 	uint32_t cpu;
 	uint32_t path;
 	bool is_final;
+	bool has_no_begin; /* an impossible one: begin_ns is assumed, see drain_bound_begin */
 	uint64_t state;
 	uint64_t sequence;
 	uint64_t begin_ns;
@@ -63,16 +66,22 @@ struct drain_chunk {
  */
 bool drain_inspect(const struct pool *pool, uint32_t i, struct drain_chunk *s);
 
+/* The number of lost events of a CPU that closed traces report, and the incarnation (its lower 16
+ * bits) of the collector that closed the last of them.  One store writes both. */
+#define DRAIN_REPORTED(incarnation, n) ((uint64_t)(incarnation) << 48 | (n))
+#define DRAIN_REPORTED_LOST(word) ((word) & ((1ull << 48) - 1))
+#define DRAIN_REPORTED_INCARNATION(word) ((uint32_t)((word) >> 48))
+
 /*
- * Trace @number is closed and reports @n events as lost: adds them to *@reported (ABI_REPORTED),
- * once however often it is called.
+ * Trace @number is closed and reports @n events as lost: adds them to *@reported (DRAIN_REPORTED),
+ * once however often it is called.  *@reported lies in memory of the collectors alone.
  */
 static inline void drain_add_reported(uint64_t *reported, uint32_t number, uint64_t n)
 {
 	uint64_t before = load(reported);
 
-	if (ABI_REPORTED_INCARNATION(before) != (number & 0xffff))
-		store(reported, ABI_REPORTED(number, ABI_REPORTED_LOST(before) + n));
+	if (DRAIN_REPORTED_INCARNATION(before) != (number & 0xffff))
+		store(reported, DRAIN_REPORTED(number, DRAIN_REPORTED_LOST(before) + n));
 }
 
 struct drain;
@@ -83,6 +92,7 @@ struct drain_options {
 	uint32_t class_id;	 /* of the stream class */
 	const char *name;	 /* prefix of the file names; "": none */
 	uint64_t contexts;	 /* of the events: abi/context.h */
+	struct bounds *bounds;	 /* borrowed; NULL: counters and bytes are taken as they are */
 };
 
 /*
@@ -186,5 +196,7 @@ uint64_t drain_held_ns(const struct drain *d);
 uint64_t drain_lost(const struct drain *d);
 /* The part of them that was larger than a chunk. */
 uint64_t drain_too_large(const struct drain *d);
+/* Events that had to wait for a chunk. */
+uint64_t drain_waited(const struct drain *d);
 
 #endif

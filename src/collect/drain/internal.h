@@ -12,6 +12,7 @@
 
 #include "abi/session.h"
 #include "base/text.h"
+#include "collect/drain/bounds.h"
 #include "collect/drain/count.h"
 #include "collect/drain/drain.h"
 #include "collect/drain/procnames.h"
@@ -47,6 +48,9 @@ struct drain {
 	struct output *exclusive_streams;
 	uint32_t n_exclusive_streams;
 	struct counter *counter;
+	struct bounds *bounds; /* borrowed; NULL: nothing is bounded */
+	uint64_t begin_ns;     /* no event is older; 0 without bounds */
+	char *scratch;	       /* of a chunk's size, for packet.c; NULL: not needed yet */
 	struct mark *marks;
 	struct drain_chunk *seen;
 	struct drain_chunk *at, *end; /* the part of `seen` that this pass has yet to write */
@@ -73,6 +77,7 @@ struct streams {
 	struct ctf_writer sink;
 	struct procnames procnames;
 	const struct abi_clock *clock;
+	struct bounds *bounds; /* from streams_options */
 	struct drain *drains[ABI_CHANNELS];
 	uint32_t n;
 	uint64_t bytes_before, lost_before; /* from streams_options */
@@ -108,8 +113,41 @@ struct output *drain_exclusive_stream_of(struct drain *d, const struct drain_chu
 /* Opens the file KIND_NUMBER unless it is open. */
 int drain_open_stream(struct drain *d, struct output *o, const char *kind, uint32_t number,
 		      struct diag *diag);
-int drain_append_packet(struct drain *d, struct output *o, const struct drain_chunk *s,
-			uint64_t lost, struct diag *diag);
+
+/* A packet that may be written, and the rest of its chunk, which may not: packet.c. */
+struct drain_packet {
+	struct ctf_packet packet;
+	struct iovec body; /* empty: there is nothing to write */
+	uint32_t owner;	   /* of the chunk, as it says */
+	struct bounds_kinds found;
+};
+/* drain_bound_begin - replace an impossible begin; @now_ns was read after it. */
+void drain_bound_begin(const struct drain *d, struct drain_chunk *s, uint64_t now_ns);
+/*
+ * drain_check_packet - the packet @k of the unread bytes of @s, at the end of @o.
+ *
+ * @k points to memory of @d that the next call uses again.  Returns 0 or -ENOMEM.
+ *
+ * drain_put_packet - write it, and note `found`.  Returns 0 or -errno: nothing was written.
+ *
+ * drain_packet_begin - where it would begin, as its chunk says.
+ *
+ * drain_skip - chunks of a CPU before @s are missing: count them as lost packets, if they can have
+ * existed.
+ */
+int drain_check_packet(struct drain *d, const struct output *o, const struct drain_chunk *s,
+		       uint64_t lost, struct drain_packet *k, struct diag *diag);
+int drain_put_packet(struct drain *d, struct output *o, struct drain_packet *k, struct diag *diag);
+uint64_t drain_packet_begin(const struct drain *d, const struct drain_chunk *s);
+void drain_skip(struct drain *d, struct output *o, const struct drain_chunk *s);
+/*
+ * drain_output_of - the stream for the next packet of @s, a chunk of the CPU of @cpu.
+ *
+ * It is @cpu, unless that has a packet which ends later: then the chunk goes to an exclusive-path
+ * stream, so that a forged or late chunk costs no other chunk its place.
+ */
+struct output *drain_output_of(struct drain *d, struct output *cpu, const struct drain_chunk *s,
+			       struct diag *diag);
 /* Frees the memory of drain_copy. */
 void drain_forget_copy(struct drain *d);
 uint64_t drain_slot_lost(const struct drain *d, uint32_t slot);

@@ -47,15 +47,29 @@ static int compare_newest_first(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
+/* A forged time makes no chunk newer than others are. */
+static void bound_end(struct drain_chunk *s, uint64_t now_ns)
+{
+	uint64_t most_ns = now_ns > s->begin_ns ? now_ns - s->begin_ns : 0;
+
+	s->since_ns = s->since_ns < most_ns ? s->since_ns : most_ns;
+}
+
 /* Finds the wanted chunks, newest first; returns their number. */
 static uint32_t find_newest(struct drain *d, uint64_t cut_ns, const struct drain_limits *l)
 {
 	uint64_t from_ns = l->last_ns < cut_ns ? cut_ns - l->last_ns : 0, bytes = 0;
 	uint32_t n = 0, wanted;
 
-	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		n += drain_inspect(d->pool, i, &d->seen[n]) && d->seen[n].begin_ns < cut_ns &&
-		     end_ns(&d->seen[n]) >= from_ns;
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
+		struct drain_chunk *s = &d->seen[n];
+
+		if (!drain_inspect(d->pool, i, s) || s->begin_ns >= cut_ns ||
+		    s->begin_ns < d->begin_ns)
+			continue;
+		bound_end(s, cut_ns);
+		n += end_ns(s) >= from_ns;
+	}
 	qsort(d->seen, n, sizeof *d->seen, compare_newest_first);
 	for (wanted = 0; wanted < n; wanted++) {
 		bytes += size_in_file(&d->seen[wanted]);
@@ -93,6 +107,7 @@ static bool copy_chunk(struct drain *d, struct drain_chunk *s, char *to)
 static bool copy_all(struct drain *d, uint32_t n)
 {
 	bool is_complete = true;
+	uint64_t now_ns;
 
 	assert(d->copies && n <= d->pool->n_chunks);
 	d->n_copied = 0;
@@ -104,6 +119,9 @@ static bool copy_all(struct drain *d, uint32_t n)
 		else
 			is_complete &= d->seen[i].is_final;
 	}
+	now_ns = clock_now_ns(&d->pool->clock) + BOUNDS_AHEAD_NS;
+	for (uint32_t i = 0; i < d->n_copied; i++)
+		bound_end(&d->seen[i], now_ns);
 	return is_complete;
 }
 
@@ -161,10 +179,29 @@ void drain_each_copied(const struct drain *d,
 
 /* ---------------------------------------------------------------- writing */
 
+/* drain_finish reports refused events. */
+static int append(struct drain *d, struct output *o, const struct drain_chunk *s, struct diag *diag)
+{
+	struct drain_packet k;
+	int err = drain_check_packet(d, o, s, 0, &k, diag);
+
+	return err ? err : drain_put_packet(d, o, &k, diag);
+}
+
+static int append_exclusive(struct drain *d, const struct drain_chunk *s, struct output *o,
+			    struct diag *diag)
+{
+	int err = append(d, o, s, diag);
+
+	o->chunk = 0;
+	d->marks[s->index] = (struct mark){ 0 };
+	return err;
+}
+
 static int append_cpu(struct drain *d, const struct drain_chunk *s, struct diag *diag)
 {
-	struct output *o = &d->cpus[s->cpu];
-	int err = drain_open_stream(d, o, "cpu", s->cpu, diag);
+	struct output *cpu = &d->cpus[s->cpu], *o;
+	int err = drain_open_stream(d, cpu, "cpu", s->cpu, diag);
 
 	assert(s->cpu < d->pool->n_cpus);
 	if (err)
@@ -172,24 +209,20 @@ static int append_cpu(struct drain *d, const struct drain_chunk *s, struct diag 
 	/*
 	 * A gap in the sequence numbers is overwritten data; what lies before the first is no loss.
 	 */
-	if (o->stream.offset && s->sequence > o->next)
-		o->stream.sequence += s->sequence - o->next;
-	o->next = s->sequence + 1;
-	return drain_append_packet(d, o, s, 0, diag); /* drain_finish reports refused events */
+	if (cpu->stream.offset && s->sequence > cpu->next)
+		drain_skip(d, cpu, s);
+	cpu->next = s->sequence + 1;
+	o = drain_output_of(d, cpu, s, diag);
+	return o == cpu ? append(d, cpu, s, diag) : append_exclusive(d, s, o, diag);
 }
 
-static int append_exclusive(struct drain *d, const struct drain_chunk *s, struct diag *diag)
+static int append_lane(struct drain *d, const struct drain_chunk *s, struct diag *diag)
 {
 	struct output *o = drain_exclusive_stream_of(d, s);
 	int err =
 		o ? drain_open_stream(d, o, "lane", (uint32_t)(o - d->exclusive_streams), diag) : 0;
 
-	if (!o || err)
-		return err;
-	err = drain_append_packet(d, o, s, 0, diag);
-	o->chunk = 0;
-	d->marks[s->index] = (struct mark){ 0 };
-	return err;
+	return !o || err ? err : append_exclusive(d, s, o, diag);
 }
 
 /* Runs once; afterwards the copies are in the order of their streams. */
@@ -211,7 +244,7 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 
 		if (end_ns(s) >= from_ns)
 			err = s->path == ABI_PATH_RSEQ ? append_cpu(d, s, diag)
-						       : append_exclusive(d, s, diag);
+						       : append_lane(d, s, diag);
 	}
 	return err ? err : d->n_written < d->n_copied;
 }

@@ -20,7 +20,7 @@
 #include "abi/pool.h"
 #include "collect/drain/internal.h"
 
-enum { NAME_ID = 0, FIRING_ID = 1, FIRING_TEXT = 1024 };
+enum { NAME_ID = 0, FIRING_ID = 1, IMPOSSIBLE_ID = 2, FIRING_TEXT = 1024 };
 enum {
 	PROCNAME = 17,
 	NAMES_BYTES = 64 << 10,
@@ -43,6 +43,14 @@ struct firing_event {
 	char text[FIRING_TEXT]; /* only up to its NUL is stored */
 } __attribute__((packed));
 
+struct impossible_event {
+	struct abi_ctf_event_extended header;
+	uint32_t vpid, vtid;
+	uint32_t pid, uid; /* pid 0: not known */
+	uint64_t times, bytes, counters;
+	char program[ABI_NAME_BYTES]; /* only up to its NUL is stored */
+} __attribute__((packed));
+
 /* One event, read from the buffer. */
 struct stored_event {
 	size_t size;
@@ -50,6 +58,7 @@ struct stored_event {
 		struct abi_ctf_event_extended header;
 		struct name_event name;
 		struct firing_event firing;
+		struct impossible_event impossible;
 	};
 };
 
@@ -73,8 +82,17 @@ int procnames_describe(struct ctf_writer *sink, struct diag *d)
 		  "\t\tinteger { size = 64; align = 8; signed = false; } _fired;\n"
 		  "\t\tinteger { size = 64; align = 8; signed = false; } _value;\n"
 		  "\t\tstring { encoding = UTF8; } _trigger;\n"
+		  "\t};\n};\n\n"
+		  "event {\n\tname = \"duet:impossible\";\n\tid = %d;\n\tstream_id = %d;\n"
+		  "\tloglevel = 4;\n\tfields := struct {\n"
+		  "\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _pid;\n"
+		  "\t\tinteger { size = 32; align = 8; signed = false; } _uid;\n"
+		  "\t\tinteger { size = 64; align = 8; signed = false; } _times;\n"
+		  "\t\tinteger { size = 64; align = 8; signed = false; } _bytes;\n"
+		  "\t\tinteger { size = 64; align = 8; signed = false; } _counters;\n"
+		  "\t\tstring { encoding = UTF8; } _program;\n"
 		  "\t};\n};\n\n",
-		  NAME_ID, STREAM_ID, PROCNAME, FIRING_ID, STREAM_ID);
+		  NAME_ID, STREAM_ID, PROCNAME, FIRING_ID, STREAM_ID, IMPOSSIBLE_ID, STREAM_ID);
 	err = t.failed ? diag_fail(d, -ENOMEM, "no memory for the collector")
 		       : ctf_writer_describe(sink, t.bytes, t.size, d);
 	text_fini(&t);
@@ -109,9 +127,13 @@ static bool next_event(const struct text *t, size_t at, struct stored_event *e)
 	if (!left)
 		return false;
 	memcpy(&e->header, t->bytes + at, left < sizeof e->firing ? left : sizeof e->firing);
-	e->size = e->header.id == NAME_ID
-			  ? sizeof e->name
-			  : offsetof(struct firing_event, text) + strlen(e->firing.text) + 1;
+	if (e->header.id == NAME_ID)
+		e->size = sizeof e->name;
+	else if (e->header.id == FIRING_ID)
+		e->size = offsetof(struct firing_event, text) + strlen(e->firing.text) + 1;
+	else
+		e->size = offsetof(struct impossible_event, program) +
+			  strlen(e->impossible.program) + 1;
 	return true;
 }
 
@@ -144,6 +166,20 @@ void procnames_fired(struct procnames *n, uint64_t at_ns, const struct procnames
 
 	snprintf(e.text, sizeof e.text, "%s", f->text);
 	add_event(n, &e, offsetof(struct firing_event, text) + strlen(e.text) + 1);
+}
+
+void procnames_impossible(struct procnames *n, uint64_t at_ns, uid_t uid,
+			  const struct bounds_program *p, const struct bounds_kinds *found)
+{
+	struct impossible_event e = { .header = { ABI_CTF_EXTENDED, IMPOSSIBLE_ID, at_ns },
+				      .pid = p->pid,
+				      .uid = uid,
+				      .times = found->times,
+				      .bytes = found->bytes,
+				      .counters = found->counters };
+
+	snprintf(e.program, sizeof e.program, "%s", p->name);
+	add_event(n, &e, offsetof(struct impossible_event, program) + strlen(e.program) + 1);
 }
 
 void procnames_add_all(struct procnames *n, const struct procnames *other, uint64_t from_ns)

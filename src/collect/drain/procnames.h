@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collect/drain/procnames.h - one stream with an event for each program that joins (its pid and
- * name) and each trigger that fires.
+ * name), each trigger that fires, and each program that wrote impossible numbers.
  *
  * One thread.
  */
@@ -14,6 +14,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
+#include "collect/drain/bounds.h"
 #include "ctf/write/public.h"
 
 #define PROCNAMES_STREAM "state_0" /* its file */
@@ -48,6 +49,10 @@ struct procnames_firing {
 	const char *text;    /* the trigger's text; cut after 1023 bytes */
 };
 void procnames_fired(struct procnames *n, uint64_t at_ns, const struct procnames_firing *f);
+
+/* procnames_impossible - @p, of user @uid, wrote impossible numbers: event duet:impossible. */
+void procnames_impossible(struct procnames *n, uint64_t at_ns, uid_t uid,
+			  const struct bounds_program *p, const struct bounds_kinds *found);
 
 /*
  * procnames_add_all - copy the unwritten events of @other, none earlier than @from_ns.

@@ -209,7 +209,8 @@ static void succeed(struct snapshot_maker *s)
 
 static int copy_all(struct snapshot_maker *s, const struct drain_limits *limits, struct diag *d)
 {
-	const struct streams_options o = { .clock_offset_ns = s->clock_offset_ns };
+	const struct streams_options o = { .clock_offset_ns = s->clock_offset_ns,
+					   .bounds = s->bounds };
 	int err = files_open_application(&s->streams, s->session, s->path, 1, &o, d);
 
 	/* A directory that a client gives is at the client's expense. */

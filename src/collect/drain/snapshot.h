@@ -26,6 +26,7 @@ struct snapshot_maker {
 	struct maps *maps;	      /* or NULL */
 	struct kernel *kernel;	      /* or NULL */
 	const uint64_t *lost_outside; /* events that never reached a pool */
+	struct bounds *bounds;	      /* of the pools */
 	uint64_t clock_offset_ns;
 	/*
 	 * Called at the end of a snapshot without a client, with its path, or NULL and the reason.

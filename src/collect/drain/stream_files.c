@@ -70,6 +70,8 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	d->sink = o->sink;
 	d->class_id = o->class_id;
 	d->contexts = o->contexts;
+	d->bounds = o->bounds;
+	d->begin_ns = o->bounds ? o->bounds->begin_ns : 0;
 	snprintf(d->prefix, sizeof d->prefix, "%s%s", o->name, *o->name ? "_" : "");
 	d->cpus = calloc(pool->n_cpus, sizeof *d->cpus);
 	d->exclusive_streams = calloc(DRAIN_EXCLUSIVE_STREAMS, sizeof *d->exclusive_streams);
@@ -129,6 +131,7 @@ void drain_close(struct drain *d)
 	free(d->exclusive_streams);
 	counter_close(d->counter);
 	free(d->marks);
+	free(d->scratch);
 	free(d->seen);
 	free(d->is_described);
 	free(d);

@@ -31,7 +31,8 @@ static int open_drains(struct streams *s, const struct streams_options *o, struc
 					    .sink = &s->sink,
 					    .class_id = i,
 					    .name = o->channels[i].name,
-					    .contexts = o->channels[i].contexts };
+					    .contexts = o->channels[i].contexts,
+					    .bounds = o->bounds };
 
 		err = drain_open(&s->drains[i], &dr, d);
 		s->n += !err;
@@ -55,6 +56,7 @@ int streams_open(struct streams **out, const struct streams_options *o, struct d
 	if (!s)
 		return diag_fail(d, -ENOMEM, "no memory for the collector");
 	s->clock = so.clock;
+	s->bounds = o->bounds;
 	s->bytes_before = o->bytes_before;
 	s->lost_before = o->lost_before;
 	s->sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
@@ -88,6 +90,11 @@ void streams_limit(struct streams *s, struct quota *quota, struct disk_budget *d
 {
 	s->sink.quota = quota;
 	s->sink.disk = disk;
+}
+
+void streams_refuse(struct streams *s, const char *why)
+{
+	s->sink.refuses = why;
 }
 
 static bool is_flight_recorder(const struct streams *s, uint32_t i)
@@ -128,6 +135,15 @@ void streams_fired(struct streams *s, uint64_t at_ns, const struct procnames_fir
 {
 	forget(s);
 	procnames_fired(&s->procnames, at_ns, f);
+}
+
+void streams_impossible(struct streams *s, uint64_t at_ns)
+{
+	const struct bounds_program *p;
+	struct bounds_kinds found;
+
+	while ((p = bounds_next(s->bounds, &found)))
+		procnames_impossible(&s->procnames, at_ns, s->bounds->uid, p, &found);
 }
 
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns)
@@ -323,12 +339,12 @@ int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d)
 void streams_reported(struct streams *s, struct streams *next, uint32_t number, uint64_t *reported)
 {
 	assert(s != next && number > 0);
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n && s->bounds; i++)
 		for (uint32_t k = 0; k < s->drains[i]->pool->n_cpus; k++)
-			drain_add_reported(&pool_slot(s->drains[i]->pool, k)->reported, number,
+			drain_add_reported(&bounds_slot(s->bounds, i, k)->reported, number,
 					   s->drains[i]->cpus[k].lost);
 	drain_add_reported(reported, number, s->procnames.lost);
-	next->lost_before = ABI_REPORTED_LOST(*reported);
+	next->lost_before = DRAIN_REPORTED_LOST(*reported);
 	next->bytes_before = streams_bytes(s);
 }
 
@@ -362,4 +378,10 @@ uint64_t streams_too_large(const struct streams *s, uint32_t i)
 {
 	assert(i < s->n);
 	return drain_too_large(s->drains[i]);
+}
+
+uint64_t streams_waited(const struct streams *s, uint32_t i)
+{
+	assert(i < s->n);
+	return drain_waited(s->drains[i]);
 }

@@ -36,6 +36,7 @@ struct streams_options {
 	uint64_t bytes_before,
 		lost_before;	   /* of earlier traces: bytes; losses that they reported */
 	struct ctf_ledger *ledger; /* enters each packet; lent; NULL: none */
+	struct bounds *bounds;	   /* of the pools; borrowed; NULL: nothing is bounded */
 };
 
 /* streams_open - 0 or -errno. */
@@ -55,6 +56,8 @@ void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid
 		     const char *program);
 /* streams_fired - record a trigger's firing at @at_ns. */
 void streams_fired(struct streams *s, uint64_t at_ns, const struct procnames_firing *f);
+/* streams_impossible - record the findings of bounds_next(): event duet:impossible, at @at_ns. */
+void streams_impossible(struct streams *s, uint64_t at_ns);
 /* streams_names - copy the names that @other has not written, dated @from_ns or later. */
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns);
 
@@ -128,9 +131,11 @@ int streams_finish_cpus(struct streams *s, struct diag *d);
 /*
  * streams_reported - @s, trace @number, is finished and about to be closed.  The losses that it
  * reported are not reported again by its continuation @next: neither those of CPUs nor, by
- * *@reported (ABI_REPORTED), those outside of any stream.
+ * *@reported (DRAIN_REPORTED), those outside of any stream.
  */
 void streams_reported(struct streams *s, struct streams *next, uint32_t number, uint64_t *reported);
+/* streams_refuse - write nothing more: @why, a constant.  Events stay in the pools. */
+void streams_refuse(struct streams *s, const char *why);
 /* Whether a channel is in overwrite mode. */
 bool streams_any_overwrite(const struct streams *s);
 
@@ -144,5 +149,7 @@ void streams_drop_rest(struct streams *s);
 uint64_t streams_lost(const struct streams *s, uint32_t i);
 /* The part of them that was larger than a sub-buffer. */
 uint64_t streams_too_large(const struct streams *s, uint32_t i);
+/* Events that had to wait for a chunk of channel @i. */
+uint64_t streams_waited(const struct streams *s, uint32_t i);
 
 #endif

@@ -45,7 +45,7 @@ struct handover {
 	int error;
 	struct diag why;
 	uint64_t
-		reported; /* ABI_REPORTED: losses outside of any stream that closed traces report */
+		reported; /* DRAIN_REPORTED: losses outside of any stream that closed traces report */
 	uint32_t trace_chunk;	       /* the last number given to a trace chunk; 0: no trace
 			       * chunks */
 	uint32_t writing;	       /* the number of the one being written */

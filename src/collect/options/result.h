@@ -16,6 +16,7 @@
 #include "collect/options/disk_losses.h"
 #include "collect/options/losses.h"
 #include "collect/options/finding.h"
+#include "collect/options/impossible.h"
 
 /*
  * Results of the archiver (collect/chunks/archiver.h), in memory that the collectors and their
@@ -79,7 +80,9 @@ struct recorder_result {
 	struct recorder_kept kept;	 /* of them */
 	struct archiver_status archiver; /* work done on them */
 	struct disk_losses disk;	 /* part of app_lost and kernel_lost */
+	struct impossible impossible;	 /* numbers that programs wrote */
 	struct diag trouble;		 /* the first problem during the recording, or "" */
+	bool is_not_whole;		 /* its directory or disk failed while it was written */
 	struct stopping stopping;	 /* clients that requested the end: the caller answers
 					  * them */
 };

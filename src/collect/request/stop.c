@@ -147,14 +147,15 @@ static void add_result(struct text *t, const struct recorder_options *o,
 	json_line_add_number(t, "pieces_waiting", r->archiver.n_waiting);
 	json_line_add_number(t, "pieces_failures", r->archiver.n_failures);
 	add_text(t, "pieces_trouble", r->archiver.text);
-	text_addf(t, ",\"kernel\":%s,\"kernel_wanted\":%s,\"leaves\":%s",
+	text_addf(t, ",\"kernel\":%s,\"kernel_wanted\":%s,\"leaves\":%s,\"not_whole\":%s",
 		  r->kernel_recorded ? "true" : "false", o->wants_kernel ? "true" : "false",
-		  o->leaves ? "true" : "false");
+		  o->leaves ? "true" : "false", r->is_not_whole ? "true" : "false");
 	json_line_add_text(t, "path", files_whole(o->path, whole));
 	add_text(t, "kernel_reason", r->kernel_reason.text);
 	add_text(t, "kernel_recorder", r->kernel_recorder);
 	add_text(t, "kernel_no_bpf", r->kernel_no_bpf.text);
 	add_text(t, "trouble", r->trouble.text);
+	add_text(t, "impossible", r->impossible.text);
 	add_findings(t, &r->findings);
 	add_disk_losses(t, &r->disk);
 	add_kernel_patterns(t, &o->kernel);
@@ -264,7 +265,8 @@ void stopping_read(const struct json_line *l, struct stopped *s, struct recorder
 	*s = (struct stopped){ .wants_kernel = json_line_is_true(l, "kernel_wanted"),
 			       .leaves = json_line_is_true(l, "leaves") };
 	*r = (struct recorder_result){ .n_collectors = 1,
-				       .kernel_recorded = json_line_is_true(l, "kernel") };
+				       .kernel_recorded = json_line_is_true(l, "kernel"),
+				       .is_not_whole = json_line_is_true(l, "not_whole") };
 	for (int i = 0; i < N_COUNTS; i++)
 		json_line_number(l, counts[i].key, (uint64_t *)((char *)r + counts[i].offset));
 	if (json_line_number(l, "programs", &n))
@@ -288,6 +290,7 @@ void stopping_read(const struct json_line *l, struct stopped *s, struct recorder
 	read_text(l, "kernel_recorder", r->kernel_recorder, sizeof r->kernel_recorder);
 	read_text(l, "kernel_no_bpf", r->kernel_no_bpf.text, sizeof r->kernel_no_bpf.text);
 	read_text(l, "trouble", r->trouble.text, sizeof r->trouble.text);
+	read_text(l, "impossible", r->impossible.text, sizeof r->impossible.text);
 	read_findings(l, &r->findings);
 	read_disk_losses(l, &r->disk);
 	read_text(l, "kernel_patterns", s->kernel_patterns, sizeof s->kernel_patterns);

@@ -200,9 +200,7 @@ static uint64_t take_losses(const struct program *a, const struct abi_session *f
 	if (!program_is_of(a, f) || pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost ||
 	    !lost || pwrite(a->fd, &none, sizeof none, at) != (ssize_t)sizeof none)
 		return 0;
-	if (last)
-		last->lost(last->arg, a, lost);
-	return lost;
+	return last ? last->lost(last->arg, a, lost) : lost;
 }
 
 /*
@@ -303,6 +301,8 @@ void program_set_enabled(const struct program *a, uint32_t index, uint32_t sessi
 
 struct counting {
 	const struct abi_session *session;
+	programs_count *count;
+	void *arg;
 	uint64_t lost;
 };
 
@@ -310,14 +310,16 @@ static int count_program(void *arg, struct program *a)
 {
 	struct counting *c = arg;
 
-	if (program_is_of(a, c->session))
-		c->lost += a->page.session_slots[c->session->session_slot].lost;
+	uint64_t n = a->page.session_slots[c->session->session_slot].lost;
+
+	if (n && program_is_of(a, c->session))
+		c->lost += c->count(c->arg, a, n);
 	return 0;
 }
 
-uint64_t programs_lost(int dir, const struct abi_session *session)
+uint64_t programs_lost(int dir, const struct abi_session *session, programs_count *count, void *arg)
 {
-	struct counting c = { .session = session };
+	struct counting c = { .session = session, .count = count, .arg = arg };
 
 	programs_each(dir, 0, count_program, &c);
 	return c.lost;

@@ -114,14 +114,20 @@ void programs_switch_all(int dir, pid_t pid, struct enable_request *requests, ui
  */
 void programs_follow(int dir, pid_t pid, const struct abi_session *session, bool all);
 
-/* programs_lost - events that live programs of the session could not deliver so far. */
-uint64_t programs_lost(int dir, const struct abi_session *session);
+/*
+ * programs_lost - events that live programs of the session could not deliver so far.
+ *
+ * @count: returns the part that counts of the @n events that program @a says it lost.
+ */
+typedef uint64_t programs_count(void *arg, const struct program *a, uint64_t n);
+uint64_t programs_lost(int dir, const struct abi_session *session, programs_count *count,
+		       void *arg);
 
 /* A caller that reads a page for the last time: collect/findings/seen.h.  NULL: none does. */
 struct program_reader {
 	void (*read)(void *arg, const struct program *a);
-	/* It could not deliver @n events. */
-	void (*lost)(void *arg, const struct program *a, uint64_t n);
+	/* It says that it could not deliver @n events; the result is the part that counts. */
+	programs_count *lost;
 	void *arg;
 };
 

@@ -221,10 +221,12 @@ static size_t read_event(struct trigger_scan *s, struct triggers *t, const char 
 {
 	enum { THREAD_BYTES = 8 };
 	const struct trigger_class *c;
+	uint64_t last_ns = e->time_ns;
 	uint32_t id;
 	size_t at = read_header(p, size, &id, &e->time_ns);
 
-	if (!at || size - at < THREAD_BYTES + ABI_PROCNAME_BYTES)
+	if (!at || size - at < THREAD_BYTES + ABI_PROCNAME_BYTES || e->time_ns < last_ns ||
+	    e->time_ns > clock_now_ns(&s->pool->clock) + BOUNDS_AHEAD_NS)
 		return 0;
 	memcpy(&e->vpid, p + at, 4);
 	memcpy(&e->vtid, p + at + 4, 4);

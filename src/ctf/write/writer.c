@@ -186,6 +186,8 @@ int ctf_writer_describe(struct ctf_writer *s, const char *tsdl, size_t size, str
 	int err;
 
 	assert(!size || tsdl[size - 1] == '\n'); /* whole blocks: (3) */
+	if (s->refuses)
+		return diag_fail(d, -ENOENT, "%s: %s", s->path, s->refuses);
 	if (!disk_take(s->disk, s->dir, blocks, false))
 		return refuse(s, "metadata", d);
 	err = io_write(s->metadata, tsdl, size);
@@ -220,6 +222,8 @@ int ctf_stream_open(struct ctf_stream *st, struct ctf_writer *s, const char *nam
 	int err;
 
 	assert(s->dir >= 0 && s->index_dir >= 0 && s->metadata >= 0);
+	if (s->refuses)
+		return diag_fail(d, -ENOENT, "%s: %s", s->path, s->refuses);
 	*st = (struct ctf_stream){ .writer = s, .fd = -1, .index = -1, .instance = s->n_streams };
 	snprintf(st->name, sizeof st->name, "%s", name);
 	snprintf(index, sizeof index, "%s.idx", st->name);
@@ -295,6 +299,8 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 	int err;
 
 	assert(st->fd >= 0 && st->index >= 0 && p->n_body >= 0);
+	if (st->writer->refuses)
+		return diag_fail(d, -ENOENT, "%s: %s", st->writer->path, st->writer->refuses);
 	if (p->n_body > BODY_MAX)
 		return diag_fail(d, -E2BIG, "%s: a packet in %d pieces", st->name, p->n_body);
 	memcpy(h.uuid, s->uuid, sizeof h.uuid);

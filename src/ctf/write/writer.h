@@ -36,6 +36,7 @@ struct ctf_writer {
 	struct quota *quota;	   /* of packets; NULL: none */
 	struct disk_budget *disk;  /* of packets and descriptions; lent; NULL: no limit */
 	struct ctf_ledger *ledger; /* enters each packet; lent; NULL: none */
+	const char *refuses;	   /* why nothing more is written; lent; NULL: it is */
 	char path[512];
 };
 

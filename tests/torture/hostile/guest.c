@@ -15,6 +15,7 @@
 
 const char *guest_directory;
 uint64_t guest_seed;
+const char *guest_name;
 
 double guest_now(void)
 {
@@ -71,6 +72,8 @@ int guest_join(uint64_t *size)
 	int fd = guest_connection(), pool = -1;
 
 	guest_fill(q.program, sizeof q.program);
+	if (guest_name)
+		snprintf(q.program, sizeof q.program, "%s", guest_name);
 	if (fd < 0)
 		return -1;
 	fcntl(fd, F_SETFL, 0);

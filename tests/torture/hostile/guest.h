@@ -8,6 +8,7 @@
 
 extern const char *guest_directory; /* the runtime directory */
 extern uint64_t guest_seed;
+extern const char *guest_name; /* of the program, for guest_join; NULL: any bytes */
 
 /* Seconds, of the monotonic clock. */
 double guest_now(void);

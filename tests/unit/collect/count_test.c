@@ -76,7 +76,7 @@ static void events_of_all_types_are_counted(void)
 		begin_event(4);
 		begin_event(5);
 	}
-	is(counter_count(c, bytes, size), 15);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 15);
 	counter_close(c);
 }
 
@@ -93,7 +93,7 @@ static void contexts_have_their_place(void)
 		put_zeros((size_t)i * 8 + ABI_SLOT_BYTES + 4 * 8);
 		put_u32(1);
 	}
-	is(counter_count(c, bytes, size), 4);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 4);
 	counter_close(c);
 }
 
@@ -109,25 +109,75 @@ static void the_count_ends_where_the_bytes_do(void)
 	begin_event(1);
 	put_u32(1);
 	for (size_t n = 0; n < size; n++)
-		is(counter_count(c, bytes, n), 0);
-	is(counter_count(c, bytes, size), 1);
+		is(counter_count(c, bytes, n, 0, UINT64_MAX).events, 0);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
 	begin_event(2);
 	put("xyz", 3); /* no NUL */
-	is(counter_count(c, bytes, size), 1);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
 	size = 18;
 	begin_event(3);
 	put_u32(UINT32_MAX);
 	put_zeros(64);
-	is(counter_count(c, bytes, size), 1);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
 	size = 18;
 	begin_event(4);
-	is(counter_count(c, bytes, size), 1);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
 	size = 18;
 	begin_event(77); /* not described */
-	is(counter_count(c, bytes, size), 1);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
 	size = 18;
 	begin_long_event(UINT32_MAX);
-	is(counter_count(c, bytes, size), 1);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
+	counter_close(c);
+}
+
+static void begin_event_at(uint16_t id, uint32_t low)
+{
+	put(&id, sizeof id);
+	put_u32(low);
+	put_zeros(8);
+}
+
+static void begin_long_event_at(uint32_t id, uint64_t ns)
+{
+	uint16_t extended = 65535;
+
+	put(&extended, sizeof extended);
+	put_u32(id);
+	put(&ns, sizeof ns);
+	put_zeros(8);
+}
+
+static void the_count_ends_where_time_goes_back_or_ahead(void)
+{
+	const uint64_t begin = 5ull << 32 | 0xfffffff0;
+	struct counter *c = counter_open(0);
+	struct counted n;
+	size_t good;
+
+	size = 0;
+	describe(c, 1, "13 a:nothing");
+	begin_event_at(1, 0xfffffff8);
+	begin_event_at(1, 4); /* the low bits begin anew */
+	begin_long_event_at(1, 9ull << 32);
+	begin_event_at(1, 7);
+	good = size;
+	n = counter_count(c, bytes, size, begin, UINT64_MAX);
+	is(n.events, 4);
+	is(n.bytes, good);
+	is(n.last_ns, 9ull << 32 | 7);
+	is(counter_count(c, bytes, size, begin, 9ull << 32).events, 3);
+	is(counter_count(c, bytes, size, begin, 6ull << 32).events, 1);
+	begin_long_event_at(1, 8ull << 32);
+	n = counter_count(c, bytes, size, begin, UINT64_MAX);
+	is(n.events, 4);
+	is(n.bytes, good);
+	size = good;
+	begin_event_at(1, 6); /* stands for 2^32 ns later */
+	is(counter_count(c, bytes, size, begin, 9ull << 32 | 1000).events, 4);
+	size = good;
+	begin_long_event_at(1, UINT64_MAX);
+	is(counter_count(c, bytes, size, begin, 9ull << 32 | 1000).events, 4);
 	counter_close(c);
 }
 
@@ -197,6 +247,7 @@ int main(void)
 	run(events_of_all_types_are_counted);
 	run(contexts_have_their_place);
 	run(the_count_ends_where_the_bytes_do);
+	run(the_count_ends_where_time_goes_back_or_ahead);
 	run(a_packet_that_a_killed_writer_wrote_counts_once);
 	run(a_collector_without_packets_changes_no_sum);
 	run(each_trace_has_its_own_sum);
