@@ -252,7 +252,7 @@ def a_full_disk_makes_it_wait():
     os.mkdir("disk")
     relay = Relay("disk/out", before=["unshare", "-m", "sh", "-c",
                                       'mount -t tmpfs -o size=600k none disk && exec "$@"', "sh"],
-                  more=["--disk", "100%", "--disk-free", "0"])
+                  more=["--disk", "64M", "--disk-free", "0"])
     p = start_sending(relay.port, "-o", "waits", "--", program, 40000, 20000)
     time.sleep(3.5)
     ok(p.poll() is None, "it waits for room")
