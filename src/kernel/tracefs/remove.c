@@ -6,8 +6,9 @@
  * depends on the end of that, so a command need not wait for it. The child:
  *
  *   (1) holds the lock of the instance (flock belongs to the open file, which both share), so no
- *       other recorder removes it meanwhile; if the child is killed, the lock is released, and the
- *       next recorder removes the instance, as after the death of any recorder
+ *       other recorder removes it meanwhile; if the child is killed, the lock is released when its
+ *       system call has ended, and the next recorder removes the instance, as after the death of
+ *       any recorder: at its begin, or, if the lock was held then, after its own
  *   (2) has none of its parent's files when kernel_instance_remove_later() returns: pipes end,
  *       locks and sockets are free
  *   (3) is in a session of its own, so that no terminal's signal ends it early
@@ -94,8 +95,8 @@ static int keep_only(struct kernel_instance *in, int *pipe)
 
 static _Noreturn void remove_in_child(struct kernel_instance *in, int pipe)
 {
+	int root = in->root, err;
 	sigset_t all;
-	int err;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
@@ -104,8 +105,10 @@ static _Noreturn void remove_in_child(struct kernel_instance *in, int pipe)
 	if (!err)
 		err = io_write(pipe, "", 1);
 	close(pipe);
-	if (!err)
+	if (!err) {
 		kernel_instance_remove(in);
+		kernel_instance_reap(root, NULL);
+	}
 	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 

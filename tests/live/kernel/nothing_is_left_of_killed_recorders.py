@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from tracefs import TRACEFS, mount_tracefs  # noqa: E402
 
 mount_tracefs()
-from proc import descendants, kill_tree  # noqa: E402
+from proc import descendants, is_dead, kill_tree  # noqa: E402
 from trial import cmd, dice, duet, is_, ok, paths, remarks, run, run_cases, skip, start, until, work  # noqa: E402
 
 program = shutil.copy(paths(1, library=False)[0], work + "/program")  # every file with a probe in it is ours
@@ -99,12 +99,15 @@ def probes_of(pids):
     return [line for line in text.splitlines() for p in pids if ":duet_%d_" % p in line]
 
 
+def records_nothing(name):
+    at = "%s/instances/%s/" % (TRACEFS, name)
+    return read(at + "tracing_on") in ("0\n", "") or not read(at + "set_event").strip()
+
+
 def is_at_rest(name):
     """An instance that a dead recorder has left records nothing, and has no memory."""
-    at = "%s/instances/%s/" % (TRACEFS, name)
-    is_off = read(at + "tracing_on") in ("0\n", "") or not read(at + "set_event").strip()
-    size = re.match(r"\d+", read(at + "buffer_total_size_kb") or "0")
-    return is_off and int(size[0]) < EMPTY_KIB
+    size = re.match(r"\d+", read("%s/instances/%s/buffer_total_size_kb" % (TRACEFS, name)) or "0")
+    return records_nothing(name) and int(size[0]) < EMPTY_KIB
 
 
 # ---------------------------------------------------------------- kills
@@ -165,22 +168,25 @@ def remover_of(pid):
 
 
 def an_instance_is_removed_after_the_command_even_if_its_remover_is_killed():
-    pids, n_killed = [], 0
+    pids, killed = [], []
     for i in range(12):
         path = "%s/after%d" % (work, i)
         p = start(duet, "record", "-q", "-k", "sched,syscalls", "-o", path, "--", "true")
         is_(p.wait(), 0, "it records")  # the remover has none of its pipes
-        ok(all(map(is_at_rest, instances_of([p.pid]))), "nothing records any more")
+        # Its memory is given back by the remover, some grace periods later.
+        ok(all(map(records_nothing, instances_of([p.pid]))), "nothing records any more")
         remover = remover_of(p.pid)
         if remover and i % 2:
             os.kill(remover, signal.SIGKILL)
-            n_killed += 1
+            killed.append(remover)
         elif i % 2 == 0:
             until(lambda: not instances_of([p.pid]), lambda: "its remover ends: %s" % instances_of([p.pid]))
         pids.append(p.pid)
-        if n_killed == 2:
+        if len(killed) == 2:
             break
-    remarks.append("%d removers were killed" % n_killed)
+    remarks.append("%d removers were killed" % len(killed))
+    # A killed one holds the lock of its instance until its system call has ended, some grace periods later.
+    until(lambda: all(map(is_dead, killed)), "the removers are dead")
     is_(cmd("record", "-q", "-k", "sched_switch", "-o", work + "/after", "--", "true")[0], 0, "the next one records")
     until(lambda: not instances_of(pids), lambda: "and has removed all instances: %s" % instances_of(pids))
 
