@@ -62,7 +62,7 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
  * RDTSC comes as soon as the chunk is known, and few instructions between it and the commit depend
  * on it.  On Intel (Sapphire Rapids) it begins when all older instructions are complete and nothing
  * younger issues meanwhile, so the loads of the look-up are hidden before it, not behind it; on Zen
- * 4 its place matters little.  On both the next RDTSC waits for all that depends on this one, and
+ * 4 this place is unmeasured.  On both the next RDTSC waits for all that depends on this one, and
  * for the addresses of all stores.  ns = ticks * mult >> 32 is computed from the halves of the
  * ticks, which is exact as long as mult has 32 bits: ring_may_restart().
  *
