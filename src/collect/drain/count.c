@@ -6,6 +6,8 @@
  */
 #include "collect/drain/count.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,22 +42,25 @@ void counter_close(struct counter *c)
 	free(c);
 }
 
-void counter_describe(struct counter *c, uint32_t id, const char *schema, size_t size)
+int counter_describe(struct counter *c, uint32_t id, const char *schema, size_t size)
 {
 	struct sizes s = { .n_steps = 0 };
-	struct class_size *to = &c->classes[id <= ABI_SCHEMAS ? id : 0];
+	struct class_size *to;
+	struct sizes_step *steps = NULL;
+
+	assert(id && id <= ABI_SCHEMAS);
+	to = &c->classes[id];
 
 	sizes_add_fixed(&s, 2 * sizeof(uint32_t)); /* vpid, vtid */
 	context_to_sizes(&s, c->contexts);
 	schema_to_sizes(&s, schema, size);
-	free(to->steps);
-	*to = (struct class_size){ 0 };
-	if (s.n_steps && !(to->steps = malloc(s.n_steps * sizeof *s.steps)))
-		return;
+	if (s.n_steps && !(steps = malloc(s.n_steps * sizeof *steps)))
+		return -ENOMEM;
 	if (s.n_steps)
-		memcpy(to->steps, s.steps, s.n_steps * sizeof *s.steps);
-	to->n_steps = s.n_steps;
-	to->fixed = s.fixed;
+		memcpy(steps, s.steps, s.n_steps * sizeof *steps);
+	free(to->steps);
+	*to = (struct class_size){ .fixed = s.fixed, .n_steps = s.n_steps, .steps = steps };
+	return 0;
 }
 
 /* Where the part of variable size ends; NULL: beyond @end. */

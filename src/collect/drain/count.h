@@ -22,8 +22,13 @@ struct counter;
 /* counter_open - for a pool whose events have these contexts.  NULL without memory. */
 struct counter *counter_open(uint64_t contexts);
 void counter_close(struct counter *c);
-/* counter_describe - class @id, 1..ABI_SCHEMAS, is in the metadata with this schema. */
-void counter_describe(struct counter *c, uint32_t id, const char *schema, size_t size);
+/*
+ * counter_describe - class @id, 1..ABI_SCHEMAS, gets this schema.  0 or -ENOMEM.
+ *
+ * Events of a class that is not described are no events, so a packet with any is counted only after
+ * this has succeeded for all classes of the metadata.
+ */
+int counter_describe(struct counter *c, uint32_t id, const char *schema, size_t size);
 
 struct counted {
 	uint64_t events;  /* at the begin of the bytes, each whole, in the order of time */

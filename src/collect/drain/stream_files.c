@@ -175,10 +175,12 @@ int drain_describe(struct drain *d, struct diag *diag)
 		if (!t.size)
 			add_own_stream(d, &t);
 		schema_to_tsdl(&t, schema, size, d->class_id, i + 1);
-		counter_describe(d->counter, i + 1, schema, size);
+		err = counter_describe(d->counter, i + 1, schema, size);
+		if (err)
+			break;
 		d->is_described[i] = DESCRIBED_NOW;
 	}
-	if (t.failed)
+	if (t.failed || err)
 		err = diag_fail(diag, -ENOMEM, "no memory to describe events");
 	else if (t.size)
 		err = ctf_writer_describe(d->sink, t.bytes, t.size, diag);

@@ -3,6 +3,8 @@
 #include "collect/drain/count.h"
 #include "collect/handover/counts.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -11,6 +13,15 @@
 
 static uint8_t bytes[4096];
 static size_t size;
+static bool has_no_memory;
+
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+	return has_no_memory ? NULL : __real_malloc(n);
+}
 
 static void put(const void *p, size_t n)
 {
@@ -47,7 +58,7 @@ static void begin_long_event(uint32_t id)
 
 static void describe(struct counter *c, uint32_t id, const char *schema)
 {
-	counter_describe(c, id, schema, strlen(schema));
+	is(counter_describe(c, id, schema, strlen(schema)), 0);
 }
 
 static void events_of_all_types_are_counted(void)
@@ -181,6 +192,27 @@ static void the_count_ends_where_time_goes_back_or_ahead(void)
 	counter_close(c);
 }
 
+/* Else all its events would count as bytes that are no events. */
+static void a_class_without_memory_is_described_again(void)
+{
+	const char *texts = "13 a:texts str a u32 b str c";
+	struct counter *c = counter_open(0);
+
+	size = 0;
+	begin_event(1);
+	put_zeros(1 + 4 + 1);
+	has_no_memory = true;
+	is(counter_describe(c, 1, texts, strlen(texts)), -ENOMEM);
+	has_no_memory = false;
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 0);
+	describe(c, 1, texts);
+	has_no_memory = true;
+	is(counter_describe(c, 1, texts, strlen(texts)), -ENOMEM); /* it stays as it was */
+	has_no_memory = false;
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
+	counter_close(c);
+}
+
 static void write_packet(struct counts *c, uint64_t events, uint64_t n)
 {
 	ctf_ledger_begin(&c->ledger, events, n);
@@ -248,6 +280,7 @@ int main(void)
 	run(contexts_have_their_place);
 	run(the_count_ends_where_the_bytes_do);
 	run(the_count_ends_where_time_goes_back_or_ahead);
+	run(a_class_without_memory_is_described_again);
 	run(a_packet_that_a_killed_writer_wrote_counts_once);
 	run(a_collector_without_packets_changes_no_sum);
 	run(each_trace_has_its_own_sum);
