@@ -105,17 +105,29 @@ static bool is_complete(const char *path)
 	return is_so;
 }
 
-static bool has_trace_chunks(const char *path)
+/*
+ * The lowest number of a trace chunk that is being received, else UINT32_MAX.  The file that finishes
+ * it is created when it is announced, and is written last.
+ */
+static uint32_t first_unfinished(const char *path)
 {
+	uint32_t first = UINT32_MAX, n;
+	char file[PATH_MAX + 32];
 	DIR *dir = opendir(path);
 	struct dirent *e;
-	bool has = false;
+	struct stat st;
 
-	while (dir && !has && (e = readdir(dir)))
-		has = trace_chunks_number(e->d_name) != 0;
+	while (dir && (e = readdir(dir))) {
+		n = trace_chunks_number(e->d_name);
+		if (!n || n >= first)
+			continue;
+		snprintf(file, sizeof file, "%s/piece-%06u/.duet/finished", path, n);
+		if (stat(file, &st) || !st.st_size)
+			first = n;
+	}
 	if (dir)
 		closedir(dir);
-	return has;
+	return first;
 }
 
 /*
@@ -134,22 +146,29 @@ static void age_trace_chunks(const char *path, struct trace_chunk *p, int n)
 	}
 }
 
+/*
+ * While a recording is received, a trace chunk is a unit only once those with lower numbers are
+ * finished: after its removal the sender's next connection is told that none of them is wanted.
+ */
 static void add_recording(struct scan *l, const char *path)
 {
 	char file[PATH_MAX + 32];
 	struct trace_chunk *p;
+	bool has_ended = is_complete(path);
+	uint32_t end;
 	int n;
 
 	snprintf(file, sizeof file, "%s/.duet/relay", path);
 	if (access(file, F_OK))
-		return;		  /* not received by a relay */
-	trace_chunks_sweep(path); /* left by a killed predecessor */
+		return;					       /* not received by a relay */
+	trace_chunks_sweep(path);			       /* left by a killed predecessor */
+	end = has_ended ? UINT32_MAX : first_unfinished(path); /* before they are listed */
 	n = trace_chunks_list(path, &p);
 	age_trace_chunks(path, p, n);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && p[i].number < end; i++)
 		add(l, path, p[i]);
-	free(p);
-	if (n || has_trace_chunks(path) || !is_complete(path))
+	free(p); /* NULL if there are none */
+	if (n || !has_ended)
 		return;
 	bytes_below = 0;
 	nftw(path, add_bytes, 16, FTW_PHYS);
