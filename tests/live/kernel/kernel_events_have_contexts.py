@@ -164,8 +164,13 @@ def ends(p):
 
 def each_piece_has_them():
     path, p = session("pieces", "--rotate", "200ms")
-    want = marks()
-    until(lambda: len([n for n in os.listdir(path) if n.startswith("piece-")]) > 2, "there are pieces")
+    want = []
+
+    def there_are_more():
+        """A chunk follows only one that holds events."""
+        want.extend(marks())
+        return len([n for n in os.listdir(path) if n.startswith("piece-")]) > 2
+    until(there_are_more, "there are pieces")
     want += marks()
     ends(p)
     pids = {w["pid"] for w in want}

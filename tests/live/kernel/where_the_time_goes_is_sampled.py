@@ -22,7 +22,7 @@ HZ = 997
 
 
 def events(recording, name):
-    return [e for e in map(json.loads, cmd("view", "--json", recording)[1].splitlines()) if e["event"] == name]
+    return [e for e in map(json.loads, cmd("view", "--json", recording)[1].splitlines()) if e.get("event") == name]
 
 
 def samples(recording):
