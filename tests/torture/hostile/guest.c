@@ -3,6 +3,7 @@
 #include "guest.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -41,13 +42,19 @@ void guest_fill(void *p, size_t n)
 		((char *)p)[i] = (char)guest_any();
 }
 
-int guest_connection(void)
+static bool has_connected(int fd, const char *session)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	snprintf(a.sun_path, sizeof a.sun_path, "%s/sock-%s", guest_directory, session);
+	return !connect(fd, (struct sockaddr *)&a, sizeof a);
+}
+
+int guest_connection(void)
+{
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	snprintf(a.sun_path, sizeof a.sun_path, "%s/sock-default", guest_directory);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a)) {
+	if (fd >= 0 && !has_connected(fd, "default") && !has_connected(fd, "default.root")) {
 		close(fd);
 		return -1;
 	}

@@ -17,7 +17,7 @@ double guest_now(void);
 uint64_t guest_any(void);
 void guest_fill(void *p, size_t n);
 
-/* A connection to the collector, nonblocking, or -1. */
+/* A connection to the user's collector, or to root's for this user; nonblocking, or -1. */
 int guest_connection(void);
 
 /* The session memory, *size bytes, as any program of the user gets it; -1: refused. */

@@ -30,6 +30,7 @@ DUET_EVENT(honest, waits, (i32, i));
 DUET_EVENT(honest, large, (i32, i), (str, body));
 
 static double end;
+static int status = 3; /* of a process that attacks; 0: it reached the pools, or did not try */
 
 /* All over the pool; mostly over the small parts that steer the rest. */
 static void scribble(void)
@@ -43,6 +44,7 @@ static void scribble(void)
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, pool, 0);
 	if (p == MAP_FAILED)
 		exit(3);
+	status = 0;
 	steering = 4 << 20;
 	for (int i = 0; i < 20000; i++) {
 		uint64_t at = guest_any() % ((i % 4 ? steering : size) - 64), v = guest_any();
@@ -189,7 +191,7 @@ static void attack_by(void (*how)(void), uint64_t own_seed)
 	guest_seed = own_seed;
 	while (guest_now() < end)
 		how();
-	_exit(0);
+	_exit(how == scribble ? status : 0);
 }
 
 static int honest(void)
@@ -214,7 +216,7 @@ int main(int argc, char **argv)
 {
 	static void (*const ways[])(void) = { scribble,	   scribble,	  spoil_files,
 					      spoil_pages, talk_nonsense, say_nothing };
-	int status, bad = 0;
+	int bad = 0;
 
 	if (argc > 2 && !strcmp(argv[1], "honest")) {
 		end = guest_now() + atof(argv[2]);
