@@ -67,6 +67,8 @@ int disk_rule_begin(struct disk_rule *r, const char *path, const struct disk_siz
 	whole = (uint64_t)v.f_blocks * v.f_frsize;
 	free = (uint64_t)v.f_bavail * v.f_frsize;
 	r->limit = size_of(limit, whole);
+	r->limit_permyriad = limit->permyriad;
+	r->floor_permyriad = floor->permyriad;
 	r->floor = floor->is_given ? size_of(floor, whole) : default_floor(whole, free);
 	if (floor->is_given && r->floor && free <= r->floor)
 		return diag_fail(d, -ENOSPC,
@@ -84,12 +86,21 @@ uint64_t disk_margin(uint64_t limit)
 	return limit / MARGIN_SHARE < MARGIN_MOST ? limit / MARGIN_SHARE : MARGIN_MOST;
 }
 
+/* A file system may grow, or shrink, while it is used. */
+static void follow_size(struct disk_rule *r, uint64_t whole)
+{
+	if (r->limit_permyriad)
+		store(&r->limit, part_of(whole, r->limit_permyriad));
+	if (r->floor_permyriad)
+		store(&r->floor, part_of(whole, r->floor_permyriad));
+}
+
 static void look(struct disk_budget *b, int fd)
 {
 	uint64_t now_ns, free;
 	struct statvfs v;
 
-	if (!b->rule.floor && !b->rule.shares) {
+	if (!b->rule.floor && !b->rule.shares && !b->rule.limit_permyriad) {
 		store(&b->room, UINT64_MAX);
 		return;
 	}
@@ -100,6 +111,7 @@ static void look(struct disk_budget *b, int fd)
 		store(&b->room, UINT64_MAX);
 		return;
 	}
+	follow_size(&b->rule, (uint64_t)v.f_blocks * v.f_frsize);
 	free = (uint64_t)v.f_bavail * v.f_frsize;
 	store(&b->room, free > b->rule.floor ? free - b->rule.floor : 0);
 	b->look_again_at = b->room - b->room / LOOK_SHARE;
@@ -154,7 +166,8 @@ uint64_t disk_limit_now(const struct disk_budget *b)
 
 	if (!disk_is_limited(b))
 		return UINT64_MAX;
-	limit = b->rule.limit ? b->rule.limit : UINT64_MAX;
+	limit = load(&b->rule.limit);
+	limit = limit ? limit : UINT64_MAX;
 	used = load(&b->used);
 	room = load(&b->room);
 	if (!b->rule.shares || !b->looked_ns || room == UINT64_MAX)

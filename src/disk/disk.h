@@ -46,6 +46,8 @@ struct disk_rule {
 	uint64_t limit; /* 0: none */
 	uint64_t floor; /* 0: none */
 	bool shares;	/* it has neighbours */
+	/* Not 0: the limit, or the floor, is this part of the file system, as large as it is now. */
+	uint32_t limit_permyriad, floor_permyriad;
 };
 
 struct disk_archived {

@@ -204,9 +204,26 @@ def a_foreign_file_does_not_end_a_recording():
     disk.end()
 
 
+def a_part_of_the_disk_follows_its_size():
+    disk = Disk("resized", 24)
+    c = world.collect(disk.trace, "-e", "tenants:*", "--all-users", "--disk", "50%")
+    alice = world.user(ALICE)
+    are_served(ALICE)
+
+    def limit_is(mib):
+        alice.record(100)
+        return status("default@%d" % ALICE)["disk_limit"] == mib * MIB // 2
+    until(lambda: limit_is(24), "the limit is half of the file system")
+    for mib in 48, 12:
+        subprocess.run(["mount", "-o", "remount,size=%dm" % mib, disk.path], check=True)
+        until(lambda: limit_is(mib), "it is half of %d MiB" % mib)
+    end(c, alice)
+    disk.end()
+
+
 if not enter():
     skip("no right to make namespaces: nothing is tried")
 world = World(program, library, (ALICE, MALLORY))
 trial.duet = world.copy(trial.duet, "duet")
 run_cases(a_greedy_user_ends_at_its_share, a_limit_is_each_users_own, with_retention_the_oldest_goes_whoever_is_killed,
-          a_foreign_file_does_not_end_a_recording)
+          a_foreign_file_does_not_end_a_recording, a_part_of_the_disk_follows_its_size)

@@ -134,6 +134,29 @@ static void rules_are_of_the_file_system(void)
 	ok(disk_rule_begin(&r, work, &none, &all, &d) == -ENOSPC && strstr(d.text, "--disk-free"));
 }
 
+static void a_part_follows_the_size_of_the_file_system(void)
+{
+	const struct disk_size half = { .permyriad = 5000, .is_given = true };
+	const struct disk_size little = { .permyriad = 1, .is_given = true };
+	struct disk_budget b = { .used = 0 };
+	struct disk_rule now;
+	struct diag d = { "" };
+
+	ok(!disk_rule_begin(&now, work, &half, &little, &d) && now.limit > MIB && now.floor);
+	b.rule = now;
+	b.rule.limit = 1; /* it was small when the recording began */
+	ok(disk_take(&b, dir, 2, false) && b.rule.limit == now.limit);
+	ok(disk_limit_now(&b) == now.limit);
+	b = (struct disk_budget){ .rule = now };
+	b.rule.floor = UINT64_MAX; /* it was larger */
+	ok(disk_take(&b, dir, 2, false) && b.rule.floor == now.floor);
+	b = (struct disk_budget){ .rule.limit_permyriad = 5000, .used = 1ull << 62 };
+	b.rule.limit = UINT64_MAX;
+	ok(!disk_take(&b, dir, 1, false) && b.reason == DISK_LIMIT);
+	b = (struct disk_budget){ .rule.limit = 1 };
+	ok(!disk_take(&b, dir, 2, false) && b.rule.limit == 1); /* a size stays */
+}
+
 static void blocks_are_those_of_a_file(void)
 {
 	ok(disk_blocks(0, 1) == 4096 && disk_blocks(1, 4095) == 0 && disk_blocks(4096, 1) == 4096);
@@ -153,6 +176,7 @@ int main(void)
 	run(a_count_replaces_what_a_kill_left);
 	run(losses_count_for_their_reason);
 	run(rules_are_of_the_file_system);
+	run(a_part_follows_the_size_of_the_file_system);
 	run(blocks_are_those_of_a_file);
 	close(dir);
 	snprintf(command, sizeof command, "rm -r %s", work);
