@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "collect/child/child.h"
 #include "collect/collector.h"
 #include "collect/command.h"
 #include "collect/drain/files.h"
@@ -322,8 +323,10 @@ int recorder_run(struct recorder *r, struct diag *d)
 {
 	int err;
 
-	block_signals(r);
-	err = start(r, d);
+	block_signals(r); /* from here on a signal waits for the loop */
+	err = recorder_ends_early()
+		      ? diag_fail(d, -EINTR, "a signal ended it before it recorded anything")
+		      : start(r, d);
 	if (!err && r->tenant_supervisor)
 		tenant_supervisor_start(r->tenant_supervisor);
 	if (!err && r->o.kernel_records)

@@ -34,7 +34,8 @@ bool recorder_may_write_anew(const struct recorder_options *o);
 int recorder_open(struct recorder **r, const struct recorder_options *o, struct diag *d);
 
 /*
- * recorder_run - record until the command ends, or SIGINT, SIGTERM or SIGHUP arrives.
+ * recorder_run - record until the command ends, or SIGINT, SIGTERM or SIGHUP arrives.  It does not
+ * begin, and returns -EINTR, after recorder_end_early() (collect/child/child.h).
  *
  * With the option `keep` it returns in a child: the caller's process waits for it and exits with
  * its status.  Blocks these signals and SIGCHLD in the calling thread and receives them through a

@@ -20,6 +20,7 @@
 #include "cmd/record/options.h"
 #include "cmd/record/summary.h"
 #include "cmd/doctor/unseen.h"
+#include "collect/child/child.h"
 
 static bool is_session_name(const char *name)
 {
@@ -280,20 +281,16 @@ int recording_run(struct recording *a)
 	return status;
 }
 
-static void ignore_signal(int signal)
-{
-	(void)signal;
-}
-
 /*
  * Ctrl-C reaches the keeper, which passes it on, and the worker: it comes twice.  And a recording may
  * end by itself just when the user ends it.  The signal that comes too late does nothing, another one
- * ends the summary.  The recorder reads signals by itself, and an ignored one stays ignored.
+ * ends the summary; one that comes too early ends the recording before it begins.  In between the
+ * recorder reads signals by itself, and an ignored one stays ignored.
  */
-static void take_late_signals(void)
+static void take_early_and_late_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM };
-	const struct sigaction once = { .sa_handler = ignore_signal,
+	const struct sigaction once = { .sa_handler = recorder_end_early,
 					.sa_flags = (int)SA_RESETHAND | SA_RESTART };
 	struct sigaction now;
 
@@ -325,7 +322,7 @@ static int run_privately(struct recording *a)
 	sending = (struct recorder_sending){ &a->send.o, a->send.spool_bytes };
 	a->o.sends_tenants = a->send.to ? &sending : NULL;
 	a->o.leaves = a->send.to && !a->send.keeps;
-	take_late_signals();
+	take_early_and_late_signals();
 	a->o.kernel.ends_soon = !a->o.keep;
 	a->o.kernel_records = &a->kernel_records;
 	err = recorder_open(&r, &a->o, &d);

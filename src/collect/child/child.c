@@ -45,8 +45,22 @@ int recorder_child_report(void *arg, struct diag *d)
 	return 0;
 }
 
+static volatile sig_atomic_t ends_early;
+
+void recorder_end_early(int signal)
+{
+	(void)signal;
+	ends_early = 1;
+}
+
+bool recorder_ends_early(void)
+{
+	return ends_early;
+}
+
 /* The recorder reads its signals from a descriptor.  This handler is for a signal that arrives
- * after that is closed. */
+ * before that is open or after it is closed; SIGTERM has another, because it may be our parent's
+ * death. */
 static void ignore_signal(int signal)
 {
 	(void)signal;
@@ -63,7 +77,7 @@ static void report_failure(struct recorder_child_ready *ready, const struct diag
 static _Noreturn void run_recorder(const struct recorder_child *c, recorder_child_run *run,
 				   void *arg, int pipe, pid_t parent)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	static const int signals[] = { SIGINT, SIGHUP, SIGPIPE };
 	struct recorder_child_ready ready = { .program = -1, .pipe = pipe };
 	struct diag d = { "" };
 	int status = FAILED;
@@ -72,6 +86,7 @@ static _Noreturn void run_recorder(const struct recorder_child *c, recorder_chil
 	/* A handler, not SIG_IGN: exec resets handlers, so the command gets the defaults. */
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		sigaction(signals[i], &(struct sigaction){ .sa_handler = ignore_signal }, NULL);
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = recorder_end_early }, NULL);
 	if (getppid() == parent)
 		status = run(arg, c->path, &ready, &d);
 	report_failure(&ready, &d);

@@ -16,6 +16,11 @@
 #include "base/diag.h"
 #include "collect/options/options.h"
 
+/* recorder_end_early - a signal handler, in a process that records, for a signal that arrives before the
+ * recorder reads them: it then does not begin.  recorder_ends_early - whether one has arrived. */
+void recorder_end_early(int signal);
+bool recorder_ends_early(void);
+
 struct recorder_child {
 	/* set by the caller: */
 	const char *keep;   /* the recording stays in this directory; NULL: it is removed */
