@@ -178,6 +178,20 @@ static void check_runtime_room(struct collector *c)
 	collector_note(c, &d);
 }
 
+/* Programs that one walk does not find are not recorded, or not enabled. */
+static void check_names(struct collector *c)
+{
+	struct diag d = { "" };
+
+	if (!c->reaping.is_crowded)
+		return;
+	diag_fail(&d, -E2BIG,
+		  "the runtime directory has more than %d names: programs behind them are not "
+		  "found; remove files there",
+		  PROGRAMS_NAMES);
+	collector_note(c, &d);
+}
+
 /*
  * Files in a removed directory accept bytes that are gone later.  So nothing is written any more:
  * events stay in the pools, and those that find no room there are counted as lost.
@@ -217,6 +231,7 @@ static void run_periodic_work(struct collector *c, uint64_t now_ns)
 	archiver_poll(c->rotation.archiver);
 	check_session_slots(c);
 	check_runtime_room(c);
+	check_names(c);
 	streams_impossible(c->streams, collector_now_ns(c));
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program and no `duet stop` can find it any more */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collect/session/liveness.h"
+#include "collect/session/programs.h"
 #include "collect/session/tenant.h"
 
 #define MOST_BYTES (ABI_CALLS_THREADS_AT + (uint64_t)ABI_CALLS_THREADS * ABI_CALLS_THREAD_BYTES)
@@ -68,11 +69,12 @@ int calls_files_each(int dir, uint64_t epoch, void (*visit)(void *arg, const str
 		     void *arg)
 {
 	DIR *list = epoch == UINT64_MAX ? NULL : calls_list_directory(dir);
+	uint32_t n_names = 0;
 	struct calls_file f;
 	struct dirent *e;
 	int n = 0;
 
-	while (list && (e = readdir(list))) {
+	while (list && n_names++ < PROGRAMS_NAMES && (e = readdir(list))) {
 		if (!is_calls_name(e->d_name) || !calls_file_open(dir, e->d_name, &f))
 			continue;
 		if (!epoch || f.head.epoch == epoch) {

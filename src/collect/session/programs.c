@@ -21,7 +21,10 @@
 #include "collect/session/slots.h"
 #include "collect/session/session.h"
 
-enum { MAKING_S = 10 }; /* seconds until an incomplete page counts as abandoned */
+enum {
+	MAKING_S = 10,	       /* seconds until an incomplete page counts as abandoned */
+	NAMES_OF_STEP = 16384, /* names that one call of programs_reap reads */
+};
 
 static int open_page(int dir, const char *name)
 {
@@ -151,15 +154,18 @@ static DIR *list_directory(int dir)
 	return list;
 }
 
-/* The next page in @list; NULL at the end. */
-static const char *next_page(DIR *list)
+/* The next page in @list; NULL at the end, or when *n_names, the number of names read, reaches
+ * @most. */
+static const char *next_page(DIR *list, uint32_t *n_names, uint32_t most)
 {
 	struct page_name n;
 	struct dirent *e;
 
-	while (list && (e = readdir(list)))
+	while (list && *n_names < most && (e = readdir(list))) {
+		++*n_names;
 		if (page_name_parse(e->d_name, &n))
 			return e->d_name;
+	}
 	return NULL;
 }
 
@@ -167,6 +173,7 @@ int programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct program *a)
 {
 	char page[ABI_PAGE_NAME_BYTES];
 	struct liveness l;
+	uint32_t n_names = 0;
 	int result = 0;
 	const char *name;
 	DIR *list;
@@ -180,7 +187,7 @@ int programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct program *a)
 		return result;
 	}
 	list = list_directory(dir);
-	while (!result && (name = next_page(list)))
+	while (!result && (name = next_page(list, &n_names, PROGRAMS_NAMES)))
 		result = visit_page(dir, &l, name, visit, arg);
 	if (list)
 		closedir(list);
@@ -233,19 +240,21 @@ uint64_t programs_reap(int dir, const struct abi_session *session, struct reapin
 		       const struct program_reader *last)
 {
 	DIR *list = list_directory(dir);
-	uint32_t first = b->n_in_use;
+	uint32_t first = b->n_in_use, n_names = 0;
 	const char *name = NULL;
 	uint64_t lost = 0;
 
 	if (list && b->at)
 		seekdir(list, b->at); /* if pages came and went meanwhile some are missed until
 				       * the next walk */
-	while (b->n_in_use - first < most && (name = next_page(list)))
+	while (b->n_in_use - first < most && (name = next_page(list, &n_names, NAMES_OF_STEP)))
 		lost += reap_page(dir, name, session, b, last);
-	if (name)
+	b->n_names += n_names;
+	if (name || n_names == NAMES_OF_STEP)
 		b->at = telldir(list);
 	else
-		*b = (struct reaping){ .no_program_lives = list && !b->n_in_use };
+		*b = (struct reaping){ .no_program_lives = list && !b->n_in_use,
+				       .is_crowded = b->n_names > PROGRAMS_NAMES };
 	if (list)
 		closedir(list);
 	return lost;
@@ -343,11 +352,12 @@ uint64_t programs_release(int dir, const struct abi_session *session,
 	DIR *list = list_directory(dir);
 	struct program a;
 	struct reaping all = { 0 };
+	uint32_t n_names = 0;
 	uint64_t lost = 0;
 	const char *name;
 
 	/* Writing to dead programs' pages is cheaper than checking which are alive. */
-	while ((name = next_page(list))) {
+	while ((name = next_page(list, &n_names, PROGRAMS_NAMES))) {
 		int fd = open_page(dir, name);
 
 		if (fd >= 0 && read_page(dir, fd, &a)) {
@@ -361,7 +371,10 @@ uint64_t programs_release(int dir, const struct abi_session *session,
 	}
 	if (list)
 		closedir(list);
-	return lost + programs_reap(dir, session, &all, UINT32_MAX, NULL);
+	do
+		lost += programs_reap(dir, session, &all, UINT32_MAX, NULL);
+	while (all.at && all.n_names < PROGRAMS_NAMES);
+	return lost;
 }
 
 static int visit_nothing(void *arg, struct program *a)

@@ -36,6 +36,13 @@ struct program_event {
 };
 
 /*
+ * The names of a runtime directory that one walk reads.  A program can make any number of names in its
+ * user's directory; without a limit each request to the user's collector would take as long as the
+ * walk over them.  Programs beyond are not found.
+ */
+enum { PROGRAMS_NAMES = 65536 };
+
+/*
  * programs_each - visit the live programs of runtime directory @dir; with a @pid that is not 0,
  * only the one that uses that process's page.
  *
@@ -143,6 +150,8 @@ uint64_t programs_release(int dir, const struct abi_session *session,
 /* A walk over all pages, some in each call, repeated forever.  Initially zero. */
 struct reaping {
 	long at;	       /* position in the directory; 0: its beginning */
+	uint32_t n_names;      /* read since then */
+	bool is_crowded;       /* the last complete walk read more than PROGRAMS_NAMES */
 	uint32_t n_in_use;     /* pages in use seen since then */
 	bool no_program_lives; /* the last complete walk found none in use, and no program joined
 				* since */
@@ -153,7 +162,7 @@ struct reaping {
  * next call.
  *
  * @last: reads each page of a dead program before it is removed.  Cheap enough for once a second: a
- * used page costs one system call.  Returns the events that dead programs could not deliver to
+ * used page costs one system call, and of other names it reads a limited number.  Returns the events that dead programs could not deliver to
  * @session.
  */
 uint64_t programs_reap(int dir, const struct abi_session *session, struct reaping *b, uint32_t most,

@@ -93,6 +93,27 @@ def many_names_hide_no_user():
     are_recorded_through(lambda: Crowd("names", "70000", **mallory()))
 
 
+def names_in_ones_own_directory_delay_no_answer():
+    """Each request to mallory's collector walks over her directory: over 65 536 names, and status says so."""
+    home = "/dev/shm/duet-%d" % MALLORY
+    os.mkdir(home, 0o700)
+    os.chown(home, MALLORY, MALLORY)
+    alice = world.user(ALICE)
+    c = world.collect("trace-names", "-e", "tenants:*", "--all-users")
+    until(lambda: {str(ALICE), str(MALLORY)} <= set(served()), "both are served")
+    for i in range(90000):
+        os.mknod("%s/app-%d" % (home, i))
+    until(lambda: "%d: the runtime directory has more than 65536 names" % MALLORY in duet("status")[1], "status names her")
+    ok("%d: the runtime" % ALICE not in duet("status")[1], "and nobody else")
+    is_(alice.record(10), 10, "alice records")
+    alice.end()
+    is_(c.end(signal.SIGTERM)[0], 0, "the collector ends")
+    shutil.rmtree(home)
+    n = [e for e in view(os.path.join(world.work, "trace-names"), "-e", "tenants:tick") if "event" in e]
+    is_(len(n), 10, "all of alice's events are there")
+    shutil.rmtree("/dev/shm/duet-%d" % ALICE, ignore_errors=True)
+
+
 def directories_of_no_program_have_one_share():
     are_recorded_through(lambda: Crowd("directories", str(SUBORDINATE), "40"), most=LIMIT,
                          payer="directories without a running program")
@@ -155,5 +176,6 @@ if not enter():
 world = World(program, library, (ALICE, BOB))
 trial.duet = world.copy(trial.duet, "duet")
 crowd_copy = world.copy(crowd_program, "crowd")
-run_cases(many_names_hide_no_user, directories_of_no_program_have_one_share, subordinate_uids_are_at_their_users_expense,
+run_cases(many_names_hide_no_user, names_in_ones_own_directory_delay_no_answer,
+          directories_of_no_program_have_one_share, subordinate_uids_are_at_their_users_expense,
           a_container_has_one_share, many_mount_namespaces_hide_no_container)

@@ -33,7 +33,7 @@ seconds = float(sys.argv[11])
 ROUND = str(min(10, seconds / 4))  # seconds
 HOSTILE, HONEST, CONTAINERS = list(range(65500, 65510)), list(range(65510, 65520)), list(range(65520, 65522))
 DISK = "256M"  # what each user's part of the recording may have, in trace chunks
-worst = {"memory": 0, "descriptors": 0, "tenants": 0, "lateness": 0}
+worst = dict.fromkeys(("memory", "descriptors", "tenants", "lateness", "all", "seconds", "processes"), 0)
 slowest, met, seeds = {}, set(), map(str, itertools.count(1))
 
 
@@ -221,12 +221,17 @@ def timed(*args, may_fail=True):
 
 
 def look_at_collectors(keeper):
+    memory = ticks = n = 0
     for pid in [keeper.pid] + list(proc.descendants(keeper.pid)):
         try:
-            worst["memory"] = max(worst["memory"], proc.field(pid, "RssAnon") or 0)
+            own = proc.field(pid, "RssAnon") or 0
+            memory, ticks, n = memory + own, ticks + proc.cpu_ticks(pid), n + 1
+            worst["memory"] = max(worst["memory"], own)
             worst["descriptors"] = max(worst["descriptors"], len(os.listdir("/proc/%d/fd" % pid)))
-        except OSError:
+        except (OSError, TypeError):
             pass  # it has ended
+    worst["all"], worst["seconds"] = max(worst["all"], memory), max(worst["seconds"], ticks / os.sysconf("SC_CLK_TCK"))
+    worst["processes"] = max(worst["processes"], n)
     worst["tenants"] = max(worst["tenants"], len([n for n in os.listdir(ROOTS) if n.startswith("session-default@")]))
 
 
@@ -383,8 +388,9 @@ def report(total, honest, sense, load, used, took, err):
           (seconds, processor(), load, used, total, len(HONEST), len(CONTAINERS), len(honest) + sum(h.n_late for h in honest) // 7))
     print("  slowest answers: %s; on the socket: status %s ms, attaching %s ms, of %s asked %s and %s failed" %
           (", ".join("%s %.2f s" % (a, t) for a, t in slowest.items()), sense[3], sense[4], sense[0], sense[1], sense[2]))
-    print("  collectors, the most of one process: %d KiB of its own, %d descriptors; %d tenants; the end took %.1f s; "
-          "a turn of the honest took %.2f s at most" % (worst["memory"], worst["descriptors"], worst["tenants"], took, worst["lateness"]))
+    print("  collectors, the most of one process: %d KiB of its own, %d descriptors; all %d processes: %d KiB, %.1f s of "
+          "the processor; %d tenants" % tuple(worst[k] for k in ("memory", "descriptors", "processes", "all", "seconds", "tenants")))
+    print("  the end took %.1f s; a turn of the honest took %.2f s at most" % (took, worst["lateness"]))
     print("  " + "\n  ".join(err.splitlines()[-30:])[:4000])
 
 
