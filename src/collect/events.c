@@ -178,6 +178,20 @@ static void check_runtime_room(struct collector *c)
 	collector_note(c, &d);
 }
 
+/* What is read then was recorded before. */
+static void check_lender(struct collector *c)
+{
+	struct diag d = { "" };
+
+	if (!c->kernel || !kernel_has_lost_its_lender(c->kernel))
+		return;
+	diag_fail(
+		&d, -ECONNRESET,
+		"the lender of kernel tracing (duet lend) ended, and the loan with it: the kernel "
+		"is recorded up to then, but for events not yet read; begin another recording");
+	collector_note(c, &d);
+}
+
 /* Programs that one walk does not find are not recorded, or not enabled. */
 static void check_names(struct collector *c)
 {
@@ -232,6 +246,7 @@ static void run_periodic_work(struct collector *c, uint64_t now_ns)
 	check_session_slots(c);
 	check_runtime_room(c);
 	check_names(c);
+	check_lender(c);
 	streams_impossible(c->streams, collector_now_ns(c));
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program and no `duet stop` can find it any more */

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,6 +257,14 @@ static void report_missed_runs(struct kernel *k, struct diag *d)
 			  "counted as lost\n"
 			  "  (--kernel-backend=ftrace misses none)",
 			  missed);
+}
+
+bool kernel_has_lost_its_lender(const struct kernel *k)
+{
+	struct pollfd connection = { .fd = k->instance.dir, .events = POLLRDHUP };
+
+	return k->instance.lock >= 0 && poll(&connection, 1, 0) > 0 &&
+	       connection.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
 static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag *d)

@@ -107,6 +107,10 @@ struct kernel_options {
  * "with:NAME+NAME:PATTERN": events with counters (kernel/perf/profile.h). "function:PATTERN": calls
  * of functions of the kernel (kernel/probe/functions.h). */
 
+/* kernel_has_lost_its_lender - whether the instance was borrowed and its lender has ended: nothing is
+ * recorded any more. */
+bool kernel_has_lost_its_lender(const struct kernel *k);
+
 /*
  * kernel_open - prepare recording; nothing is recorded yet.
  *

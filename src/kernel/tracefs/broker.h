@@ -11,8 +11,8 @@
  * to tracefs: group tracing.
  *
  * The connection is the lease. When its last descriptor is closed, for whatever reason, the lender
- * makes the instance worthless and removes it (lent.h). If the lender dies first, the recording
- * goes on and can be stopped: the borrower has tracing_on open, and the lock of the directory.
+ * makes the instance worthless and removes it (lent.h). It does the same when the lender ends, and if
+ * the lender is killed, another process does (broker_server.c).
  *
  *   request    'i': an instance and the list of events; 'l': the list alone. One byte each.
  *              struct broker_message, after 'i': open, write or empty a file of the instance
@@ -92,8 +92,8 @@ int broker_server_open(struct broker_server **l, int listener, const struct brok
  * be removed before. 0 or -errno. */
 int broker_server_step(struct broker_server *l, int timeout_ms, struct broker_state *s,
 		       struct diag *d);
-/* broker_server_close - end the lender but not its leases. The next lender, or a recorder of root,
- * removes their instances once they are stale. */
+/* broker_server_close - end the lender and its leases. An instance with an open file is left, worthless;
+ * the next lender, or a recorder of root, removes it. */
 void broker_server_close(struct broker_server *l);
 
 #endif

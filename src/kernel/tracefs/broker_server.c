@@ -13,11 +13,14 @@
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +36,7 @@ enum { UNLISTED = 65534 };
 
 struct lease {
 	int connection; /* -1: free */
+	int alive;	/* kernel_lent_mark_alive() of the instance; -1: there is none */
 	uid_t uid, payer;
 	struct kernel_instance instance; /* root is -1 until the client requests an instance */
 	size_t n_received;
@@ -43,6 +47,7 @@ struct broker_server {
 	int root; /* of tracefs */
 	int listener;
 	int spare; /* io_turn_away() */
+	int guard; /* open while this process lives: start_guard() */
 	struct broker_policy policy;
 	uint64_t buffer_kib_max;
 	uint64_t reaped_ms;
@@ -61,7 +66,7 @@ static uint64_t now_ms(void)
 
 static void free_lease(struct lease *l)
 {
-	l->connection = -1;
+	l->connection = l->alive = -1;
 	l->instance = KERNEL_NO_INSTANCE;
 	l->n_received = 0;
 }
@@ -80,18 +85,84 @@ static void reap(struct broker_server *l)
 	l->n_kept = c.kept_of_all;
 }
 
+/* ---------------------------------------------------------------- the guard */
+
+/*
+ * A process that ends this lender's loans if it is killed: a member keeps files of its instance open, so
+ * nothing in the kernel does. It is a child that holds the root of tracefs and the reading end of a
+ * pipe, and no other descriptor; the lender alone holds the other end. If both are killed at once, the
+ * next lender or recorder of root ends the loans (kernel_instance_reap).
+ */
+enum { PIPE, ROOT, N_KEPT }; /* the guard's descriptors */
+
+/* 0 or -errno. */
+static int keep_descriptors(int pipe, int root)
+{
+	/* First out of the way of each other. */
+	pipe = fcntl(pipe, F_DUPFD_CLOEXEC, N_KEPT);
+	root = fcntl(root, F_DUPFD_CLOEXEC, N_KEPT);
+	if (pipe < 0 || root < 0 || dup2(pipe, PIPE) < 0 || dup2(root, ROOT) < 0)
+		return -errno;
+	return syscall(SYS_close_range, (unsigned)N_KEPT, ~0u, 0) ? -errno : 0; /* Linux 5.9 */
+}
+
+/* Signals that end a service or come from a terminal are for the lender. */
+static _Noreturn void run_guard(int pipe, int root, pid_t lender, unsigned long long start)
+{
+	sigset_t all;
+	char byte;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	prctl(PR_SET_NAME, "duet-guard");
+	if (keep_descriptors(pipe, root) || chdir("/"))
+		_exit(EXIT_FAILURE);
+	while (io_read(PIPE, &byte, 1) > 0)
+		;
+	kernel_lent_end_loans_of(ROOT, lender, start);
+	_exit(EXIT_SUCCESS);
+}
+
+/* Returns the descriptor to close at the end, or a negative errno. */
+static int start_guard(int root, struct diag *d)
+{
+	unsigned long long start = kernel_process_start(getpid());
+	pid_t lender = getpid(), child;
+	int pipe[2], err = 0;
+
+	if (pipe2(pipe, O_CLOEXEC))
+		return diag_errno(d, "cannot make a pipe");
+	child = fork();
+	if (!child) {
+		close(pipe[1]);
+		run_guard(pipe[0], root, lender, start);
+	}
+	if (child < 0) {
+		err = diag_errno(d, "cannot fork");
+		close(pipe[1]);
+	}
+	close(pipe[0]);
+	return err ? err : pipe[1];
+}
+
+/* ---------------------------------------------------------------- leases */
+
 int broker_server_open(struct broker_server **out, int listener, const struct broker_policy *p,
 		       struct diag *d)
 {
 	struct broker_server *l = calloc(1, sizeof *l);
-	int root = l ? kernel_tracefs_open(d) : diag_fail(d, -ENOMEM, "no memory");
+	int root = l ? kernel_tracefs_open(d) : diag_fail(d, -ENOMEM, "no memory"), guard;
 
 	*out = NULL;
-	if (root < 0) {
+	guard = root < 0 ? root : start_guard(root, d);
+	if (guard < 0) {
+		if (root >= 0)
+			close(root);
 		free(l);
-		return root;
+		return guard;
 	}
 	l->root = root;
+	l->guard = guard;
 	l->listener = listener;
 	l->spare = io_spare();
 	l->policy = *p;
@@ -99,14 +170,10 @@ int broker_server_open(struct broker_server **out, int listener, const struct br
 	io_refuse_descriptors(listener);
 	for (int i = 0; i < LEASES_MAX; i++)
 		free_lease(&l->leases[i]);
-	if (p->own_only)
-		kernel_lent_end_unrestricted(root);
-	reap(l);
+	reap(l); /* also what lenders and their guards left when both were killed */
 	*out = l;
 	return 0;
 }
-
-/* ---------------------------------------------------------------- leases */
 
 /* Connections without an instance; all instances are counted by their names. */
 static int count_waiting(const struct broker_server *l, uid_t payer)
@@ -137,6 +204,8 @@ static void take_back(struct broker_server *l, struct lease *one)
 {
 	if (one->instance.root >= 0 && kernel_lent_return(&one->instance))
 		l->reaped_ms = 0; /* a moment later its last file may be closed */
+	if (one->alive >= 0)
+		close(one->alive);
 	close(one->connection);
 	free_lease(one);
 }
@@ -229,6 +298,10 @@ static int make(struct broker_server *l, struct lease *one, struct diag *d)
 			       count_waiting(l, one->payer) - 1, d);
 	if (err)
 		return err;
+	one->alive = kernel_lent_mark_alive(&one->instance);
+	if (one->alive < 0)
+		return diag_fail(d, one->alive, "cannot lock tracefs/%s: %s", one->instance.path,
+				 strerror(-one->alive));
 	rules = rules_of(l, one);
 	err = broker_rules_begin(&rules);
 	return err ? diag_fail(d, err, "cannot restrict tracefs/%s to own processes: %s",
@@ -341,11 +414,9 @@ void broker_server_close(struct broker_server *l)
 	if (!l)
 		return;
 	for (int i = 0; i < LEASES_MAX; i++)
-		if (l->leases[i].connection >= 0) {
-			close(l->leases[i].connection);
-			if (l->leases[i].instance.dir >= 0)
-				close(l->leases[i].instance.dir);
-		}
+		if (l->leases[i].connection >= 0)
+			take_back(l, &l->leases[i]);
+	close(l->guard);
 	close(l->root);
 	if (l->spare >= 0)
 		close(l->spare);

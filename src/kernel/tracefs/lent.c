@@ -25,7 +25,7 @@ static mode_t mode_of(int at, const char *name)
 	return mode == MODE_OVER || mode == MODE_SPOILED ? mode : MODE_LENT;
 }
 
-bool kernel_lent_parse(const char *name, uid_t *uid, bool *own_only)
+bool kernel_lent_parse(const char *name, uid_t *uid)
 {
 	int pid, n, end = 0;
 	unsigned long long start;
@@ -37,14 +37,7 @@ bool kernel_lent_parse(const char *name, uid_t *uid, bool *own_only)
 		return false;
 	if (uid)
 		*uid = number;
-	if (own_only)
-		*own_only = kind == 'o';
 	return true;
-}
-
-bool kernel_lent_is_returned(int dir)
-{
-	return mode_of(dir, "") != MODE_LENT;
 }
 
 static DIR *list_instances(int root)
@@ -67,7 +60,7 @@ int kernel_lent_count(int root, uid_t uid, struct kernel_lent_counts *c)
 	if (!dir)
 		return -errno;
 	while ((e = readdir(dir))) {
-		if (!kernel_lent_parse(e->d_name, &of, NULL))
+		if (!kernel_lent_parse(e->d_name, &of))
 			continue;
 		c->lent += of == uid;
 		if (mode_of(dirfd(dir), e->d_name) == MODE_LENT)
@@ -94,7 +87,7 @@ static int refuse(uid_t uid, const struct kernel_lent_counts *c, struct diag *d)
 			 (unsigned)uid, c->lent, BROKER_LOANS_OF_ONE, kept);
 }
 
-/* Lenders may run at the same time: (4) holds because they count and make under one lock. */
+/* Lenders may run at the same time: (5) holds because they count and make under one lock. */
 int kernel_lent_make(struct kernel_instance *in, int root, uid_t uid, bool own_only, int others,
 		     struct diag *d)
 {
@@ -172,16 +165,43 @@ int kernel_lent_return(struct kernel_instance *in)
 	return err;
 }
 
-void kernel_lent_end_unrestricted(int root)
+/* A lock of one open file: it is never passed on, so only the lender's end releases it. */
+int kernel_lent_mark_alive(const struct kernel_instance *in)
+{
+	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	int fd = openat(in->root, in->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+
+	if (fd < 0 || !fcntl(fd, F_OFD_SETLK, &whole))
+		return fd < 0 ? -errno : fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static bool has_lender(int dir)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !fcntl(dir, F_OFD_GETLK, &whole) && whole.l_type != F_UNLCK;
+}
+
+bool kernel_lent_is_over(const char *name, int dir)
+{
+	return mode_of(dir, "") != MODE_LENT ||
+	       (kernel_instance_is_stale(name) && !has_lender(dir));
+}
+
+void kernel_lent_end_loans_of(int root, pid_t lender, unsigned long long start)
 {
 	DIR *dir = list_instances(root);
+	char prefix[64];
 	struct dirent *e;
-	bool own_only;
 	int fd;
 
+	snprintf(prefix, sizeof prefix, "duet-%d-%llu-", (int)lender, start);
 	while (dir && (e = readdir(dir))) {
-		if (!kernel_lent_parse(e->d_name, NULL, &own_only) || own_only ||
-		    !kernel_instance_is_stale(e->d_name))
+		if (strncmp(e->d_name, prefix, strlen(prefix)) != 0 ||
+		    !kernel_lent_parse(e->d_name, NULL))
 			continue;
 		fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0) {

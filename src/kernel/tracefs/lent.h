@@ -12,7 +12,9 @@
  *   (3) an instance that is over has no event and no tracer, has the smallest buffers, and nobody but
  *       root can change that: a borrower never had a file open to write but tracing_on, which
  *       without events and a tracer records nothing (broker.h)
- *   (4) at most BROKER_LOANS_OF_ONE names of one uid exist, those that are over included; lenders
+ *   (4) a loan ends with its lender, which holds a lock that it does not pass on: its guard (broker_server.c)
+ *       ends it, or the next lender or recorder of root that finds no such lock and no such process
+ *   (5) at most BROKER_LOANS_OF_ONE names of one uid exist, those that are over included; lenders
  *       count and make an instance under one lock
  *
  * A buffer that the borrower still maps keeps its size. The lender limits sizes (broker_rules.h), so
@@ -27,11 +29,16 @@
 #include "base/diag.h"
 #include "kernel/tracefs/broker.h"
 
-/* kernel_lent_parse - whether @name is that of an instance on loan. @uid and @own_only may be NULL. */
-bool kernel_lent_parse(const char *name, uid_t *uid, bool *own_only);
+/* kernel_lent_parse - whether @name is that of an instance on loan. @uid may be NULL. */
+bool kernel_lent_parse(const char *name, uid_t *uid);
 
-/* kernel_lent_is_returned - whether the loan of the instance @dir is over. */
-bool kernel_lent_is_returned(int dir);
+/* kernel_lent_mark_alive - a descriptor that shows that the lender of @in lives while it is open, or
+ * -errno. Nobody else may get it. */
+int kernel_lent_mark_alive(const struct kernel_instance *in);
+
+/* kernel_lent_is_over - whether the loan of the instance @name, open as @dir, is over: it was
+ * returned, or its lender is dead. */
+bool kernel_lent_is_over(const char *name, int dir);
 
 struct kernel_lent_counts {
 	int lent; /* by any lender, to this user */
@@ -55,7 +62,8 @@ int kernel_lent_return(struct kernel_instance *in);
 /* kernel_lent_remove - the same for the instance @name of a dead lender, open as @dir. */
 int kernel_lent_remove(int instances, const char *name, int dir);
 
-/* kernel_lent_end_unrestricted - end loans of dead lenders that are not for own processes alone. */
-void kernel_lent_end_unrestricted(int root);
+/* kernel_lent_end_loans_of - end all loans of the lender @lender, which began at @start
+ * (kernel_process_start). */
+void kernel_lent_end_loans_of(int root, pid_t lender, unsigned long long start);
 
 #endif

@@ -265,7 +265,7 @@ bool kernel_instance_is_stale(const char *name)
 
 	if (sscanf(name, "duet-%d-%llu-%d%n", &pid, &start, &n, &end) != 3 || pid <= 0)
 		return false;
-	if (name[end] && !kernel_lent_parse(name, NULL, NULL))
+	if (name[end] && !kernel_lent_parse(name, NULL))
 		return false;
 	return kernel_process_start(pid) != start;
 }
@@ -283,15 +283,16 @@ static bool is_unlocked(int root, int dir)
 /* Returns whether it was removed. */
 static bool reap_one(int root, int instances, const char *name)
 {
-	bool is_lent = kernel_lent_parse(name, NULL, NULL), is_over, is_gone = false;
 	int dir = openat(instances, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is_gone = false;
 
 	if (dir < 0)
 		return false;
-	is_over = is_lent && kernel_lent_is_returned(dir);
-	if (is_over || (kernel_instance_is_stale(name) && is_unlocked(root, dir)))
-		is_gone = is_lent ? !kernel_lent_remove(instances, name, dir)
-				  : !kernel_instance_rmdir(instances, name);
+	if (kernel_lent_parse(name, NULL))
+		is_gone =
+			kernel_lent_is_over(name, dir) && !kernel_lent_remove(instances, name, dir);
+	else if (kernel_instance_is_stale(name) && is_unlocked(root, dir))
+		is_gone = !kernel_instance_rmdir(instances, name);
 	close(dir);
 	return is_gone;
 }

@@ -5,6 +5,7 @@ lender of own processes shows no others.
 
 arguments: DUET LIBDUET
 """
+import glob
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 import tracefs  # noqa: E402
 tracefs.mount_tracefs()
 import members  # noqa: E402
+import proc  # noqa: E402
 import trial  # noqa: E402
 from recorder import stop  # noqa: E402
 from trial import duet, is_, ok, paths, run_cases, start, until, work  # noqa: E402
@@ -133,19 +135,54 @@ def four_are_four():
     stop(lender)
 
 
-def a_loan_that_outlives_its_lender_counts():
-    lender = members.lend()
-    hostile = borrower(members.uids[HOSTILE])
-    for _ in range(MOST):
-        is_(hostile.ask("borrow"), "0", "it borrows")
-    left = of_lender(lender)
+def kill_with_guard(lender):
+    guards = proc.children(lender.pid)
+    is_([proc.comm(g) for g in guards], ["duet-guard"], "the lender has a guard")
+    proc.kill(guards[0])
+    until(lambda: proc.is_dead(guards[0]), "the guard is dead")
     lender.end(signal.SIGKILL)
+
+
+def a_loan_ends_with_its_lender():
+    """The lender ends, is killed, or is killed with its guard: then the next lender does it."""
+    for how in stop, lambda p: p.end(signal.SIGKILL), kill_with_guard:
+        lender = members.lend()
+        hostile = borrower(members.uids[HOSTILE])
+        for _ in range(MOST):
+            is_(hostile.ask("borrow"), "0", "it borrows")
+            is_(hostile.ask("ask", "w", "events/sched/sched_switch/enable", "1"), "0", "an event is enabled")
+            is_(hostile.ask("ask", "w", "tracing_on", "1"), "0", "and tracing")
+        hostile.ask("take")
+        until(lambda: hostile.ask("read") != "0", "it records")
+        left = of_lender(lender)
+        how(lender)
+        if how != kill_with_guard:
+            until(lambda: all(is_worthless(n) for n in left), "its loans are over")
+        lender = members.lend()
+        until(lambda: all(is_worthless(n) for n in left), "they are when the next lender has begun")
+        hostile.ask("misuse")
+        hostile.ask("read")
+        is_(hostile.ask("read"), "0", "nothing more is recorded, whatever is written")
+        ok(hostile.ask("borrow").startswith("%d " % EDQUOT), "four of the dead lender are four")
+        can_record(HONEST)
+        hostile.end(signal.SIGKILL)
+        until(lambda: not set(left) & set(instances()), "they are removed")
+        stop(lender)
+
+
+def a_recorder_reports_that_its_lender_ended():
     lender = members.lend()
-    ok(hostile.ask("borrow").startswith("%d " % EDQUOT), "four of the dead lender are four")
-    can_record(HONEST)
-    hostile.end(signal.SIGKILL)
-    until(lambda: not set(left) & set(instances()), "they are taken over and removed")
+    directory = work + "/u/ended"
+    c = start(*members.as_user(HONEST, duet, "collect", "ended", "-k", "sched", "-o", directory))
+    until(lambda: any(os.path.getsize(path) for path in glob.glob(directory + "/kernel/kernel_*")), "the kernel is recorded")
     stop(lender)
+    until(lambda: "the lender of kernel tracing (duet lend) ended" in trial.run(*members.as_user(HONEST, duet, "status", "ended"))[1],
+          "status says so")
+    status, _, err = c.end(signal.SIGTERM)
+    is_(status, 0, "it ends well: " + err)
+    ok("the lender of kernel tracing (duet lend) ended" in err, "so does the summary", err)
+    status, out, err = trial.cmd("view", "-e", "sched_switch", directory)
+    ok(status == 0 and "sched_switch" in out, "what was recorded before is there", err)
 
 
 def only_what_is_needed_is_opened_and_written():
@@ -236,7 +273,7 @@ if not members.can_be_made():
     trial.skip("no root, no setpriv or no tracefs")
 try:
     run_cases(the_group_is_made, files_kept_open_are_of_no_use, mapped_rings_stop_nothing, four_are_four,
-              a_loan_that_outlives_its_lender_counts, only_what_is_needed_is_opened_and_written,
+              a_loan_ends_with_its_lender, a_recorder_reports_that_its_lender_ended, only_what_is_needed_is_opened_and_written,
               own_processes_are_shown_and_no_others, loans_of_a_lender_without_the_limit_end)
 finally:
     trial.close()
