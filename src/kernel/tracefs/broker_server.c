@@ -202,11 +202,12 @@ static bool is_listed(uid_t uid, gid_t group)
 
 static void take_back(struct broker_server *l, struct lease *one)
 {
-	if (one->instance.root >= 0 && kernel_lent_return(&one->instance))
-		l->reaped_ms = 0; /* a moment later its last file may be closed */
+	/* First: to end the loan needs a descriptor. */
 	if (one->alive >= 0)
 		close(one->alive);
 	close(one->connection);
+	if (one->instance.root >= 0 && kernel_lent_return(&one->instance))
+		l->reaped_ms = 0; /* a moment later its last file may be closed */
 	free_lease(one);
 }
 
@@ -384,19 +385,23 @@ int broker_server_step(struct broker_server *l, int timeout_ms, struct broker_st
 		       struct diag *d)
 {
 	struct pollfd p[LEASES_MAX + 1] = { { .fd = l->listener, .events = POLLIN } };
+	struct lease *of[LEASES_MAX + 1] = { NULL };
 	bool has_kept = l->n_kept || !l->reaped_ms;
+	nfds_t n = 1;
 
+	/* No more than there are: poll refuses more entries than the process may have descriptors. */
 	for (int i = 0; i < LEASES_MAX; i++)
-		p[i + 1] = (struct pollfd){ .fd = l->leases[i].connection, .events = POLLIN };
-	if (poll(p, LEASES_MAX + 1, has_kept && timeout_ms > REAP_MS ? REAP_MS : timeout_ms) < 0 &&
+		if (l->leases[i].connection >= 0) {
+			of[n] = &l->leases[i];
+			p[n] = (struct pollfd){ .fd = of[n]->connection, .events = POLLIN };
+			n++;
+		}
+	if (poll(p, n, has_kept && timeout_ms > REAP_MS ? REAP_MS : timeout_ms) < 0 &&
 	    errno != EINTR)
 		return diag_errno(d, "poll");
-	for (int i = 0; i < LEASES_MAX; i++) {
-		struct lease *one = &l->leases[i];
-
-		if (one->connection >= 0 && p[i + 1].revents && !serve(l, one))
-			take_back(l, one);
-	}
+	for (nfds_t i = 1; i < n; i++)
+		if (p[i].revents && !serve(l, of[i]))
+			take_back(l, of[i]);
 	if (p[0].revents & POLLIN)
 		accept_client(l);
 	/* Also those of a recorder that outlived the lender before this one. */

@@ -129,37 +129,33 @@ static void spoil(int dir)
 	kernel_tracefs_write(dir, "buffer_size_kb", SMALLEST);
 }
 
-int kernel_lent_remove(int instances, const char *name, int dir)
+int kernel_lent_remove(int at, const char *path, int dir)
 {
-	bool is_spoiled = mode_of(dir, "") == MODE_SPOILED;
+	bool is_spoiled = mode_of(dir, "") == MODE_SPOILED, is_off = is_spoiled;
 
 	kernel_tracefs_write(dir, "tracing_on", "0");
 	if (!is_spoiled) {
-		kernel_tracefs_write(dir, "events/enable", "0");
+		is_off = !kernel_tracefs_write(dir, "events/enable", "0");
 		fchmod(dir, MODE_OVER);
 	}
 	/* Once, without a wait: a lender has others to serve. */
-	if (!unlinkat(instances, name, AT_REMOVEDIR))
+	if (!unlinkat(at, path, AT_REMOVEDIR))
 		return 0;
 	if (is_spoiled) /* perhaps the buffer is no longer mapped */
 		kernel_tracefs_write(dir, "buffer_size_kb", SMALLEST);
 	else
 		spoil(dir);
-	fchmod(dir, MODE_SPOILED);
+	if (is_off) /* else the lender has no descriptor left: the next look goes on here */
+		fchmod(dir, MODE_SPOILED);
 	return -EBUSY;
 }
 
 int kernel_lent_return(struct kernel_instance *in)
 {
-	static const char prefix[] = "instances/";
-	int instances, err = -EBUSY;
+	int err;
 
 	assert(in->root >= 0 && in->dir >= 0);
-	instances = openat(in->root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (instances >= 0) {
-		err = kernel_lent_remove(instances, in->path + strlen(prefix), in->dir);
-		close(instances);
-	}
+	err = kernel_lent_remove(in->root, in->path, in->dir);
 	close(in->dir);
 	*in = KERNEL_NO_INSTANCE;
 	return err;

@@ -59,8 +59,8 @@ int kernel_lent_make(struct kernel_instance *in, int root, uid_t uid, bool own_o
  * -EBUSY: somebody has a file of it open; kernel_instance_reap() tries again. */
 int kernel_lent_return(struct kernel_instance *in);
 
-/* kernel_lent_remove - the same for the instance @name of a dead lender, open as @dir. */
-int kernel_lent_remove(int instances, const char *name, int dir);
+/* kernel_lent_remove - the same for any instance on loan, at @path below @at, open as @dir. */
+int kernel_lent_remove(int at, const char *path, int dir);
 
 /* kernel_lent_end_loans_of - end all loans of the lender @lender, which began at @start
  * (kernel_process_start). */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ struct live_server {
 	int n_listeners;
 	int spare; /* io_turn_away() */
 	struct viewer viewers[VIEWERS];
+	int most_viewers; /* of them */
 	uint64_t n_late, n_refused;
 };
 
@@ -43,12 +45,22 @@ static void drop(struct live_server *s, struct viewer *v)
 	v->fd = -1;
 }
 
+/* Half of the descriptors of a process with few: the files of recordings need the other half. */
+static int most_viewers(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 2 >= VIEWERS)
+		return VIEWERS;
+	return files.rlim_cur > 2 ? (int)files.rlim_cur / 2 : 1;
+}
+
 /* A free slot; else that of the viewer that has not sent CONNECT, or has been silent longest. */
 static struct viewer *find_slot(struct live_server *s)
 {
 	struct viewer *oldest = NULL;
 
-	for (int i = 0; i < VIEWERS; i++) {
+	for (int i = 0; i < s->most_viewers; i++) {
 		struct viewer *v = &s->viewers[i];
 
 		if (v->fd < 0)
@@ -183,6 +195,7 @@ int live_open(struct live_server **out, const struct live_options *o, struct dia
 		return diag_fail(d, -ENOMEM, "no memory");
 	s->epoll = -1;
 	s->spare = io_spare();
+	s->most_viewers = most_viewers();
 	s->from_begin = o->from_begin;
 	for (int i = 0; i < VIEWERS; i++)
 		s->viewers[i].fd = -1;

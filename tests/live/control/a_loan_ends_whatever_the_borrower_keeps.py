@@ -18,7 +18,7 @@ import members  # noqa: E402
 import proc  # noqa: E402
 import trial  # noqa: E402
 from recorder import stop  # noqa: E402
-from trial import duet, is_, ok, paths, run_cases, start, until, work  # noqa: E402
+from trial import duet, go_on, is_, ok, paths, run_cases, start, until, work  # noqa: E402
 
 paths(1)
 BORROWER = os.path.dirname(os.path.abspath(__file__)) + "/programs/borrower.py"
@@ -215,6 +215,34 @@ def record_own(*args, privileges="--no-new-privs"):
     return trial.run(*argv)
 
 
+def a_lender_without_descriptors_ends_loans_and_goes_on():
+    lender = members.lend()
+    hostile = borrower(members.uids[HOSTILE])
+    for _ in range(MOST):
+        is_(hostile.ask("borrow"), "0", "it borrows")
+    hostile.ask("take")
+    hostile.ask("crowd", "200")
+    go_on(lender.pid, times=3)
+    n = len(proc.fds(lender.pid))
+    ok(n < 40, "one member takes few descriptors, whatever it does", n)
+    can_record(HONEST)
+    until(lambda: len(proc.fds(lender.pid)) <= n, "the honest loan is over")
+    left = of_lender(lender)
+    members.must("prlimit", "--pid", str(lender.pid), "--nofile=%d:%d" % (n + 1, n + 1))
+    status, _, err = trial.run(*members.as_user(HONEST, duet, "record", "-q", "-k", "sched", "-o", work + "/u/few", "--", "true"))
+    ok(status == 2 and "Too many open files" in err, "without a descriptor left it says why", err)
+    go_on(lender.pid, times=3)
+    hostile.ask("return")
+    until(lambda: all(is_worthless(i) for i in left), "loans end without a descriptor left")
+    hostile.ask("misuse")
+    hostile.ask("read")
+    is_(hostile.ask("read"), "0", "nothing more is recorded")
+    hostile.end(signal.SIGKILL)
+    until(lambda: not set(left) & set(instances()), "and are removed")
+    can_record(HONEST)
+    stop(lender)
+
+
 def own_processes_are_shown_and_no_others():
     lender = members.lend("--own-processes")
     other = start("sh", "-c", "while :; do sleep 0.01; done")
@@ -274,7 +302,7 @@ if not members.can_be_made():
 try:
     run_cases(the_group_is_made, files_kept_open_are_of_no_use, mapped_rings_stop_nothing, four_are_four,
               a_loan_ends_with_its_lender, a_recorder_reports_that_its_lender_ended, only_what_is_needed_is_opened_and_written,
-              own_processes_are_shown_and_no_others, loans_of_a_lender_without_the_limit_end)
+              a_lender_without_descriptors_ends_loans_and_goes_on, own_processes_are_shown_and_no_others, loans_of_a_lender_without_the_limit_end)
 finally:
     trial.close()
     members.remove()

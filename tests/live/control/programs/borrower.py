@@ -10,12 +10,14 @@ standard input.  It is started as root and becomes that user: a user need not be
     misuse        write what makes an instance record into each file that can be written: how many accepted it
     read          what can be read of the rings of CPUs within a moment: bytes
     map           map the rings: how many could be mapped
+    crowd N       make N connections without a request, and keep them
 
 It also tries the directory of an instance as the borrowers of earlier lenders did.  It ends with its input, or is
 killed.  One line is the answer to one.
 """
 import array
 import ctypes
+import errno
 import mmap
 import os
 import select
@@ -24,7 +26,7 @@ import struct
 import sys
 
 ANSWER, MESSAGE = struct.Struct("=iIQ240s"), struct.Struct("=c119sQ4096s")
-loans, writable, pipes, others, maps = [], {}, [], [], []
+loans, writable, pipes, others, maps, connections = [], {}, [], [], [], []
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
@@ -85,6 +87,17 @@ def ask(connection, operation, path, text=""):
     connection.send(MESSAGE.pack(operation.encode(), path.encode(), 7, text.encode()))
     error, _, fds = receive(connection)
     return error, fds
+
+
+def crowd(n):
+    """That many connections without a request; those that the lender closes count too."""
+    for _ in range(n):
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.setblocking(False)
+        while connection.connect_ex(sys.argv[1]) == errno.EAGAIN:
+            select.select([], [], [], 0.001)
+        connections.append(connection)
+    return str(len(connections))
 
 
 def is_new(connection):
@@ -172,6 +185,8 @@ for line in sys.stdin:
         said = misuse()
     elif word == "read":
         said = read()
+    elif word == "crowd":
+        said = crowd(int(rest[0]))
     elif word == "map":
         said = map_rings()
     elif word == "ask":
