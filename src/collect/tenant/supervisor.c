@@ -106,6 +106,20 @@ void tenant_supervisor_start(struct tenant_supervisor *w)
 	order(w, TENANT_WATCH_GO);
 }
 
+/* Behind those of root's own programs, as far as there is room. */
+static void add_impossible(struct impossible *to, const struct tenant_supervisor_results *from)
+{
+	size_t used = strlen(to->text), left = sizeof to->text - used;
+
+	if (from->more_impossible)
+		snprintf(to->text + used, left,
+			 "%s%u more users or containers: the events duet:impossible in their "
+			 "parts name programs\n",
+			 from->impossible.text, from->more_impossible);
+	else
+		snprintf(to->text + used, left, "%s", from->impossible.text);
+}
+
 static void add_results(const struct tenant_supervisor *w, struct recorder_result *r)
 {
 	const struct tenant_supervisor_results *from = w->results;
@@ -124,6 +138,7 @@ static void add_results(const struct tenant_supervisor *w, struct recorder_resul
 	for (uint32_t i = 0; i < from->disk.n && i < DISK_LOSSES_MAX; i++)
 		disk_losses_add(&r->disk, from->disk.at[i].of, &from->disk.at[i]);
 	r->disk.more += from->disk.more;
+	add_impossible(&r->impossible, from);
 	if (r->trouble.text[0])
 		return;
 	if (load_acquire(&from->has_trouble))

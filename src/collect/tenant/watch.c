@@ -95,6 +95,25 @@ static void take_disk_losses(struct watch *all, const struct tenant *t,
 	all->w->results->disk.more += from->more;
 }
 
+/* The first line, which names one program of the tenant. */
+static void take_impossible(struct watch *all, const struct tenant *t, struct impossible *from)
+{
+	struct tenant_supervisor_results *r = all->w->results;
+	size_t used = strlen(r->impossible.text);
+	size_t left = sizeof r->impossible.text - IMPOSSIBLE_MORE_BYTES - used;
+	char label[TENANT_LABEL_BYTES];
+
+	from->text[sizeof from->text - 1] = 0; /* its collector may have written anything */
+	if (!*from->text)
+		return;
+	tenant_label(t, label);
+	if ((size_t)snprintf(r->impossible.text + used, left, "%s: %.*s\n", label,
+			     (int)strcspn(from->text, "\n"), from->text) < left)
+		return;
+	r->impossible.text[used] = 0;
+	r->more_impossible++;
+}
+
 /* Adds the results of a collector after all its processes have ended. */
 static void take_results(struct watch *all, struct tenant_collector *w)
 {
@@ -112,6 +131,7 @@ static void take_results(struct watch *all, struct tenant_collector *w)
 	fetch_add(&to->app_lost, load(&from->app_lost));
 	fetch_add(&to->app_unwritten, load(&from->app_unwritten));
 	take_disk_losses(all, &w->tenant, &from->disk);
+	take_impossible(all, &w->tenant, &from->impossible);
 	to->programs += programs;
 	to->tenants += programs > 0;
 	from->trouble.text[sizeof from->trouble.text - 1] = 0;

@@ -22,6 +22,8 @@ enum { TENANTS_OF_PAYER = 32, TENANTS_GUARANTEED = 2, TENANTS_RESERVED = TENANTS
 enum { TENANT_WATCH_GO = 'g', TENANT_WATCH_STOP = 's' }; /* orders, one byte each */
 
 /* Totals of all tenant collectors.  The tenant supervisor writes them, the recorder reads them. */
+enum { IMPOSSIBLE_MORE_BYTES = 120 };
+
 struct tenant_supervisor_results {
 	uint64_t app_events, app_bytes, app_lost, app_unwritten;
 	struct recorder_kept kept;
@@ -30,6 +32,9 @@ struct tenant_supervisor_results {
 	uint32_t has_ended;   /* the tenant supervisor ended normally */
 	uint32_t has_trouble; /* `trouble` holds the first problem */
 	struct diag trouble;
+	/* A line for each tenant, with IMPOSSIBLE_MORE_BYTES left; complete when has_ended. */
+	struct impossible impossible;
+	uint32_t more_impossible; /* tenants without a line */
 	struct tenants_refused refused;
 };
 

@@ -139,9 +139,7 @@ int tenant_worker_record(struct tenant_worker *p)
 	p->results->app_lost = result.app_lost;
 	p->results->app_unwritten = result.app_unwritten;
 	p->results->programs = result.programs;
-	if (!err && !*result.trouble.text && *result.impossible.text)
-		diag_fail(&result.trouble, 0, "%.*s", (int)strcspn(result.impossible.text, "\n"),
-			  result.impossible.text);
+	p->results->impossible = result.impossible;
 	p->results->trouble = err ? d : result.trouble;
 	store_release(&p->results->has_ended, 1);
 	return err ? 1 : 0;

@@ -28,6 +28,7 @@ struct tenant_worker_results {
 	uint32_t programs, trace_chunks;
 	uint32_t has_ended; /* ended normally */
 	struct diag trouble;
+	struct impossible impossible;
 };
 
 struct handover;

@@ -254,9 +254,10 @@ def check_names_of_forgers(status, summary):
         ok(label.isdigit() and int(label) in HOSTILE, "a hostile user's part", label + ": " + text)
         ok("uid %s)" % label in text, "and that user", label + ": " + text)
     is_("IMPOSSIBLE" in status, len(lines) > 0, "each line has a label")
-    for line in summary.splitlines():
-        if "impossible" in line:
-            ok(re.search(r"(\d+): .*uid \1\)", line) and any("uid %d)" % uid in line for uid in HOSTILE), "the summary too", line)
+    told = re.findall(r"(\S+): (?:program|a program|several).*uid (\d+)\) wrote", summary)
+    ok(all(label == uid for label, uid in told), "in the summary each has its user", summary[-2000:])
+    named = {int(uid) for _, uid in told}
+    ok(set(FORGERS) <= named <= set(HOSTILE), "it names those that forge, and no honest one", summary[-2000:])
     for number in re.findall(r"\d{15,}", status + summary):
         fail("a number that cannot be true is shown: " + number)
 
