@@ -58,7 +58,24 @@ def live_they_print_what_they_print_on_what_they_saw():
         ok("\n%s " % name in "\n" + live, "%s happens" % name, live[-1000:])
 
 
+def the_kernel_itself_gives_the_values_of_a_recording():
+    text = 'probe kprocess.exec { printf("%s of %s\\n", name, filename) } '
+    status, live, err = cmd("script", "-c", "/bin/true", "-e", text)
+    is_((status, err), (0, ""), "it runs")
+    ok("exec of /bin/true\n" in live, "the name of the file, not its address", live)
+
+
+def what_enters_the_block_layer_ends():
+    if not os.major(os.stat(work).st_dev):
+        return  # a file system in memory
+    text = 'global n; probe ioblock.request { n["request"]++ } probe ioblock.end { n["end"] += error == 0 } ' \
+           'probe end { println(n["request"] > 0, n["end"] > 0) }'
+    status, out, err = cmd("script", "-e", text, "-c", "dd if=/dev/zero of=block bs=64k count=4 oflag=sync status=none")
+    is_((status, out, err), (0, "11\n", ""), "both happen")
+
+
 if os.geteuid():
     skip("needs root: the kernel is observed")
 os.chdir(work)
-run_cases(each_resolves_where_the_kernel_has_its_event, live_they_print_what_they_print_on_what_they_saw)
+run_cases(each_resolves_where_the_kernel_has_its_event, live_they_print_what_they_print_on_what_they_saw,
+          the_kernel_itself_gives_the_values_of_a_recording, what_enters_the_block_layer_ends)
