@@ -234,6 +234,37 @@ int bpf_program_usage(int program, struct bpf_usage *u)
 	return err;
 }
 
+/* struct bpf_link_info of a perf event, as of Linux 6.7. */
+struct kprobe_info {
+	uint32_t type, id, program, hole;
+	uint32_t event, hole_of_union;
+	uint64_t name;
+	uint32_t name_size, offset;
+	uint64_t address, missed;
+};
+
+int bpf_kprobe_missed(int link, uint64_t *n)
+{
+	enum { EVENT_KPROBE = 3, EVENT_KRETPROBE = 4 };
+	struct kprobe_info info;
+	union bpf_attr a;
+	int err;
+
+	memset(&info, 0, sizeof info);
+	memset(&a, 0, sizeof a);
+	a.info.bpf_fd = (uint32_t)link;
+	a.info.info_len = sizeof info;
+	a.info.info = (uintptr_t)&info;
+	err = bpf(BPF_OBJ_GET_INFO_BY_FD, &a);
+	*n = info.missed;
+	if (err)
+		return err;
+	return a.info.info_len >= sizeof info &&
+			       (info.event == EVENT_KPROBE || info.event == EVENT_KRETPROBE)
+		       ? 0
+		       : -EOPNOTSUPP;
+}
+
 int bpf_statistics_on(void)
 {
 	union bpf_attr a;

@@ -76,6 +76,9 @@ struct bpf_usage {
 	uint64_t misses;       /* runs skipped because the program already ran on that CPU */
 };
 int bpf_program_usage(int program, struct bpf_usage *u);
+/* bpf_kprobe_missed - calls that a kprobe, attached by @link, has not seen.  -EOPNOTSUPP: the kernel
+ * does not count them (before Linux 6.7). */
+int bpf_kprobe_missed(int link, uint64_t *n);
 /* bpf_statistics_on - a descriptor: statistics are kept until it is closed; or -errno. */
 int bpf_statistics_on(void);
 

@@ -160,6 +160,8 @@ static void leave_if_other(struct kernel_emit *e, const struct kernel_source *so
 	if (!p->program)
 		return;
 	memcpy(comm, p->program, strnlen(p->program, COMM_BYTES - 1));
+	for (int i = 0; i < COMM_BYTES; i += 8) /* older kernels leave the bytes behind the NUL */
+		bpf_store_imm(c, BPF_DW, FP, STACK_CELLS - COMM_BYTES + i, 0);
 	bpf_alu(c, BPF_MOV, R1, FP);
 	bpf_alu_imm(c, BPF_ADD, R1, STACK_CELLS - COMM_BYTES);
 	bpf_alu_imm(c, BPF_MOV, R2, COMM_BYTES);
@@ -256,6 +258,7 @@ int kernel_build(struct kernel_source *s, const struct kernel_site *site, bool i
 				 .ring_bytes = s->ring_bytes,
 				 .is_trusted = is_trusted,
 				 .is_sleepable = is_sleepable,
+				 .is_exit = site->is_exit,
 				 .loss_rooms = s->loss_rooms,
 				 .own = s->own };
 	int leave;

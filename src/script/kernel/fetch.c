@@ -64,6 +64,9 @@ static void load_base(struct kernel_emit *e, const struct kernel_fetch *f)
 	case FETCH_REGISTER:
 		bpf_load(c, BPF_DW, R1, R6, f->at);
 		break;
+	case FETCH_RESULT:
+		bpf_load(c, BPF_DW, R1, R6, e->is_exit ? 8 * f->at : (int)f->number);
+		break;
 	case FETCH_RECORD:
 		bpf_load(c, size_code(f->bytes), R1, R6, f->at);
 		break;
@@ -248,11 +251,11 @@ void emit_key_text(struct kernel_emit *e, const struct kernel_fetch *f, int at)
 	struct bpf_code *c = e->c;
 	int failed;
 
-	if (f->what == FETCH_COMM) {
+	clear(c, FP, at, COMM_BYTES / 8); /* keys are compared by all bytes, also behind the NUL */
+	if (f->what == FETCH_COMM) {	  /* older kernels leave those as they are */
 		emit_bytes(e, f, 0, FP, at);
 		return;
 	}
-	clear(c, FP, at, COMM_BYTES / 8);
 	failed = bpf_label(c);
 	follow(e, f, failed);
 	bpf_alu(c, BPF_MOV, R3, R1);

@@ -120,7 +120,7 @@ static union script_cell standard(struct taken *t, enum script_standard which,
 	case STANDARD_IS_RETURN:
 		return cell_number(p->point.is_return);
 	case STANDARD_IS_USER:
-		return cell_number(i ? (number_of(t, i - 1) & 3) != 0 : p->point.is_user);
+		return cell_number(i ? number_of(t, i - 1) : p->point.is_user);
 	case STANDARD_ADDRESS:
 		return cell_number(i ? number_of(t, i - 1)
 				     : (int64_t)kernel_point_of(&p->point)->address);

@@ -18,10 +18,26 @@ int kernel_wait_programs(const struct kernel_source *s);
 
 /* site.c */
 int kernel_site_attach(struct kernel_source *s, uint32_t i, struct diag *d);
+/* The parts of it: the program is loaded; a link is kept until the detach, or closed if that fails;
+ * a perf event is opened; a program is attached to one, which is kept.  0 (a descriptor) or -errno. */
+int kernel_site_load(struct kernel_source *s, struct kernel_site *site, uint32_t attach,
+		     struct diag *d);
+int kernel_site_keep(struct kernel_site *site, int fd);
+struct perf_event_attr;
+int kernel_site_event(struct perf_event_attr *a, pid_t pid, int cpu);
+int kernel_site_event_attach(struct kernel_site *site, int event, uint64_t cookie);
 void kernel_site_detach(struct kernel_site *site); /* its program stays, for its statistics */
 void kernel_site_free(struct kernel_site *site);   /* accepts NULL */
 /* kernel_site_calls - fills the tables of a site of system calls. */
 void kernel_site_calls(struct kernel_source *s, const struct kernel_site *site);
+
+/* site_function.c: the program of a function of the kernel is loaded and attached.
+ * kernel_function_missed - returns that its probe has not seen so far. */
+int kernel_site_function(struct kernel_source *s, struct kernel_site *site, struct diag *d);
+uint64_t kernel_function_missed(const struct kernel_site *site);
+/* kernel_functions_note - a message about functions of patterns that were left out; -ENOENT if that are
+ * all of one. */
+int kernel_functions_note(struct kernel_source *s, struct diag *d);
 
 /* reader.c */
 void kernel_readers_begin(struct kernel_source *s);

@@ -156,8 +156,8 @@ static int capture_slots(struct script_kernel *k, struct kernel_capture *c,
 	return 0;
 }
 
-/* A sample has the registers of what it interrupted: its address, and in the code segment whether that
- * is a program's. */
+/* A sample has the registers of what it interrupted: its address, and in the lowest bit of the code
+ * segment (its privilege: 0 or 3) whether that is a program's. */
 static bool sample_cell(const struct script_probe *p, enum script_standard which,
 			struct kernel_fetch *f)
 {
@@ -170,6 +170,7 @@ static bool sample_cell(const struct script_probe *p, enum script_standard which
 	*f = (struct kernel_fetch){ .base = FETCH_REGISTER,
 				    .at = (typeof(f->at))at,
 				    .bytes = 8,
+				    .bits = which == STANDARD_IS_USER,
 				    .user_from = FETCH_NEVER_USER };
 	return true;
 }

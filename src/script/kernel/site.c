@@ -44,6 +44,11 @@ static int describe(struct kernel_source *s, const struct kernel_site *site, boo
 		return 0;
 	case KIND_FUNCTION:
 		spec->type = BPF_PROG_TYPE_KPROBE;
+		if (!site->is_exit)
+			return 0;
+		spec->type = BPF_PROG_TYPE_TRACING;
+		spec->attach = BPF_TRACE_FEXIT;
+		spec->btf_id = site->point->btf_id;
 		return 0;
 	default:
 		break;
@@ -78,7 +83,8 @@ static bool may_sleep(const struct kernel_site *site)
 	return false;
 }
 
-static int load(struct kernel_source *s, struct kernel_site *site, uint32_t attach, struct diag *d)
+int kernel_site_load(struct kernel_source *s, struct kernel_site *site, uint32_t attach,
+		     struct diag *d)
 {
 	struct bpf_code *c = malloc(sizeof *c);
 	int err = c ? -EINVAL : -ENOMEM;
@@ -111,7 +117,7 @@ static int load(struct kernel_source *s, struct kernel_site *site, uint32_t atta
 	return err;
 }
 
-static int keep_link(struct kernel_site *site, int fd)
+int kernel_site_keep(struct kernel_site *site, int fd)
 {
 	int *more;
 
@@ -131,7 +137,7 @@ static int keep_link(struct kernel_site *site, int fd)
 
 /* ---------------------------------------------------------------- perf events */
 
-static int perf_open(struct perf_event_attr *a, pid_t pid, int cpu)
+int kernel_site_event(struct perf_event_attr *a, pid_t pid, int cpu)
 {
 	int fd = (int)syscall(SYS_perf_event_open, a, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -139,10 +145,10 @@ static int perf_open(struct perf_event_attr *a, pid_t pid, int cpu)
 }
 
 /* Attaches the program to an event, and switches that on. */
-static int perf_attach(struct kernel_site *site, int event, uint64_t cookie)
+int kernel_site_event_attach(struct kernel_site *site, int event, uint64_t cookie)
 {
 	int link = bpf_attach_perf(event, site->program, cookie);
-	int err = link < 0 ? link : keep_link(site, link);
+	int err = link < 0 ? link : kernel_site_keep(site, link);
 
 	if (link < 0 && link != -ENOMEM && !cookie) /* before Linux 5.15 */
 		err = ioctl(event, PERF_EVENT_IOC_SET_BPF, site->program) ? -errno : 0;
@@ -152,7 +158,7 @@ static int perf_attach(struct kernel_site *site, int event, uint64_t cookie)
 		close(event);
 		return err;
 	}
-	return keep_link(site, event);
+	return kernel_site_keep(site, event);
 }
 
 static int classic_id(struct kernel_source *s, const struct kernel_point *p)
@@ -182,8 +188,8 @@ static int attach_classic(struct kernel_source *s, struct kernel_site *site, str
 	if (id < 0)
 		return diag_fail(d, id, "tracepoint %s has no id", site->point->name);
 	a.config = (uint64_t)id;
-	event = perf_open(&a, -1, 0); /* with a program it is for all CPUs */
-	return event < 0 ? event : perf_attach(site, event, 0);
+	event = kernel_site_event(&a, -1, 0); /* with a program it is for all CPUs */
+	return event < 0 ? event : kernel_site_event_attach(site, event, 0);
 }
 
 static int attach_perf(struct kernel_source *s, struct kernel_site *site)
@@ -207,11 +213,11 @@ static int attach_perf(struct kernel_source *s, struct kernel_site *site)
 		a.bp_len = p->length;
 	}
 	for (int cpu = 0; cpu < s->n_cpus; cpu++) {
-		int event = perf_open(&a, pid ? pid : -1, pid ? -1 : cpu);
+		int event = kernel_site_event(&a, pid ? pid : -1, pid ? -1 : cpu);
 
 		if (event == -ENODEV && !pid) /* a CPU that is off */
 			continue;
-		err = event < 0 ? event : perf_attach(site, event, 0);
+		err = event < 0 ? event : kernel_site_event_attach(site, event, 0);
 		if (err)
 			return err;
 		n_attached++;
@@ -250,8 +256,8 @@ static int attach_each(struct kernel_source *s, struct kernel_site *site)
 		a.config |= p->semaphore << 32;
 		a.uprobe_path = (uintptr_t)p->path;
 		a.probe_offset = p->offset;
-		event = perf_open(&a, pid ? pid : -1, pid ? -1 : 0);
-		err = event < 0 ? event : perf_attach(site, event, section->probes[i]);
+		event = kernel_site_event(&a, pid ? pid : -1, pid ? -1 : 0);
+		err = event < 0 ? event : kernel_site_event_attach(site, event, section->probes[i]);
 	}
 	return err;
 }
@@ -282,54 +288,25 @@ static int attach_all(struct kernel_source *s, struct kernel_site *site)
 	}
 	link = bpf_attach_uprobes(&u, site->program);
 	free(words);
-	return link < 0 ? link : keep_link(site, link);
+	return link < 0 ? link : kernel_site_keep(site, link);
 }
 
 /* All functions by one link where the kernel can, else one by one. */
 static int load_and_attach_user(struct kernel_source *s, struct kernel_site *site, struct diag *d)
 {
-	int err = load(s, site, ATTACH_UPROBE_MULTI, d);
+	int err = kernel_site_load(s, site, ATTACH_UPROBE_MULTI, d);
 
 	if (!err)
 		err = attach_all(s, site);
 	if (!err || err == -ENOMEM)
 		return err;
 	kernel_site_free(site);
-	err = load(s, site, 0, d);
+	err = kernel_site_load(s, site, 0, d);
 	if (err)
 		return err;
 	err = attach_each(s, site);
 	return err ? diag_fail(d, err, "cannot attach to %s: %s", site->point->path, strerror(-err))
 		   : 0;
-}
-
-/* ---------------------------------------------------------------- functions of the kernel */
-
-static int kprobe_type(void)
-{
-	char text[32];
-
-	return io_read_file("/sys/bus/event_source/devices/kprobe/type", text, sizeof text) <= 0
-		       ? -ENOENT
-		       : atoi(text);
-}
-
-static int attach_function(struct kernel_site *site, struct diag *d)
-{
-	int type = kprobe_type(), event;
-	struct perf_event_attr a = { .size = sizeof a,
-				     .config = site->point->is_return ? RETURN_BIT : 0 };
-
-	if (type < 0)
-		return diag_fail(
-			d, -ENOTSUP,
-			"kernel.function(\"%s\") needs kprobes, which this kernel was built "
-			"without (CONFIG_KPROBES)",
-			site->point->name);
-	a.type = (uint32_t)type;
-	a.kprobe_func = (uintptr_t)site->point->name;
-	event = perf_open(&a, -1, 0);
-	return event < 0 ? event : perf_attach(site, event, 0);
 }
 
 /* ---------------------------------------------------------------- system calls */
@@ -387,18 +364,12 @@ static int attach(struct kernel_source *s, struct kernel_site *site, struct diag
 {
 	int fd;
 
-	switch (site->point->kind) {
-	case KIND_PERF:
+	if (site->point->kind == KIND_PERF)
 		return attach_perf(s, site);
-	case KIND_FUNCTION:
-		return attach_function(site, d);
-	default:
-		break;
-	}
 	if (site->is_classic)
 		return attach_classic(s, site, d);
 	fd = bpf_attach_raw(site->is_trusted ? NULL : tracepoint_of(site), site->program);
-	return fd < 0 ? fd : keep_link(site, fd);
+	return fd < 0 ? fd : kernel_site_keep(site, fd);
 }
 
 int kernel_site_attach(struct kernel_source *s, uint32_t i, struct diag *d)
@@ -409,7 +380,9 @@ int kernel_site_attach(struct kernel_source *s, uint32_t i, struct diag *d)
 
 	if (site->point->kind == KIND_USER)
 		return load_and_attach_user(s, site, d);
-	err = load(s, site, 0, d);
+	if (site->point->kind == KIND_FUNCTION)
+		return kernel_site_function(s, site, d);
+	err = kernel_site_load(s, site, 0, d);
 	if (err == -E2BIG && site->n > 1) {
 		err = split(s, site);
 		return err ? err : kernel_site_attach(s, i, d);

@@ -75,6 +75,7 @@ static int start(struct script_source_of *source, struct diag *d)
 			kernel_site_calls(s, s->sites[i]);
 	for (uint32_t i = 0; !err && i < s->n_sites; i++)
 		err = kernel_site_attach(s, i, d);
+	err = err ? err : kernel_functions_note(s, d);
 	s->is_started = !err;
 	return err;
 }
@@ -184,14 +185,17 @@ static int losses(struct script_source_of *source, struct script_losses *l)
 	}
 	for (; s->next_loss < s->n_probes + s->n_sites; s->next_loss++) {
 		struct kernel_site *site = s->sites[s->next_loss - s->n_probes];
+		uint64_t missed = kernel_function_missed(site);
 		struct bpf_usage u;
 
 		if (site->program < 0 || bpf_program_usage(site->program, &u) ||
-		    u.misses == site->misses)
+		    (u.misses == site->misses && missed == site->missed))
 			continue;
 		*l = (struct script_losses){ .skipped = u.misses - site->misses,
+					     .lost = missed - site->missed,
 					     .probe = s->probes[site->sections[0]->probes[0]] };
 		site->misses = u.misses;
+		site->missed = missed;
 		s->next_loss++;
 		return 1;
 	}

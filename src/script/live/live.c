@@ -170,6 +170,8 @@ int script_live_open(struct script_live **live, struct script_arena *arena,
 			.target = o->target,
 			.command = o->command,
 			.is_verbose = o->is_verbose,
+			.warn = o->warn,
+			.context = o->context,
 			.overload_percent = o->checks_no_overload ? 100 : 0
 		};
 

@@ -79,6 +79,22 @@ static void every_call_is_counted_folded_and_streamed(void)
 	live_close(&streamed);
 }
 
+/* A key as it is compared in the kernel is the value that the stream has. */
+static void user_mode_is_0_or_1_folded_and_streamed(void)
+{
+	for (int i = 0; i < 2; i++) {
+		struct live l = { .o.folds_nothing = i };
+
+		live_run(&l,
+			 "global n, other; probe timer.profile.freq.hz(1000) { n[user_mode()]++ }\n"
+			 "probe end { foreach (m in n) if (m != 0 && m != 1) other++\n"
+			 "	printf(\"%d %d\", n[1] > 0, other) }\n",
+			 workload(1000000, 2));
+		is_text(l.out.bytes, "1 0");
+		live_close(&l);
+	}
+}
+
 static void no_count_is_lost_by_a_snapshot_every_millisecond(void)
 {
 	struct live l = { 0 };
@@ -179,6 +195,29 @@ static void values_of_the_kernel_are_right(void)
 	snprintf(want, sizeof want, "1 1 true %s 0 0",
 		 l.out.bytes && strstr(l.out.bytes, "/usr") ? "/usr/bin/true" : "/bin/true");
 	is_text(l.out.bytes, want);
+	live_close(&l);
+}
+
+/* $x$: also at the end of a path, through the last pointer, with structures inside for $$. */
+static void structures_are_shown_as_text(void)
+{
+	struct live l = { 0 };
+
+	live_run(&l,
+		 "global seen\n"
+		 "probe kernel.trace(\"sched_process_exec\") {\n"
+		 "	if (pid() != target() || seen++) next\n"
+		 "	shallow = $p->se$\n"
+		 "	if (shallow !~ \"^\\\\{.load=\\\\{...\\\\}, \") println(shallow)\n"
+		 "	deep = $p->se$$\n"
+		 "	if (deep !~ \"^\\\\{.load=\\\\{.weight=[0-9]+, .inv_weight=\") println(deep)\n"
+		 "	if ($p->cred$ !~ \"^\\\\{.usage=\") println($p->cred$)\n"
+		 "	if ($p->pid$ != sprint($p->pid)) println($p->pid$)\n"
+		 "	if ($p->comm$ != \"\\\"true\\\"\") println($p->comm$)\n"
+		 "	print(\"shown\")\n"
+		 "}\n",
+		 "true");
+	is_text(l.out.bytes, "shown");
 	live_close(&l);
 }
 
@@ -302,11 +341,13 @@ int main(int argc, char **argv)
 	if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !can_probe())
 		skip("needs root: programs are loaded into the kernel");
 	run(every_call_is_counted_folded_and_streamed);
+	run(user_mode_is_0_or_1_folded_and_streamed);
 	run(no_count_is_lost_by_a_snapshot_every_millisecond);
 	run(elements_made_by_programs_that_interrupt_each_other_are_counted);
 	run(a_full_array_is_an_error_as_in_the_stream);
 	run(a_full_ring_counts_what_it_loses);
 	run(values_of_the_kernel_are_right);
+	run(structures_are_shown_as_text);
 	run(forty_calls_are_probed_and_released_within_100_ms);
 	run(a_killed_process_leaves_nothing_in_the_kernel);
 	run(too_many_events_end_the_session);

@@ -180,7 +180,7 @@ static int finish(struct walk *w, struct diag *d)
 		return take_array(w, d);
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		return diag_fail(d, -EINVAL, "%s is a structure: name one of its members",
+		return diag_fail(d, -EINVAL, "%s is a structure: name one of its members, with ->",
 				 w->shown);
 	default:
 		if (!btf_number(&w->k->types, w->type, &bytes, &is_signed))
@@ -220,8 +220,7 @@ static int follow(struct walk *w, const struct script_expr *e, struct diag *d)
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < e->n_path; i++)
-		if (e->path[i].kind != PATH_PRETTY && e->path[i].kind != PATH_PRETTY_DEEP)
-			err = follow_step(w, &e->path[i], d);
+		err = follow_step(w, &e->path[i], d);
 	if (err)
 		return err;
 	if (e->is_address) {
@@ -236,15 +235,39 @@ static int follow(struct walk *w, const struct script_expr *e, struct diag *d)
 	return err;
 }
 
-int kernel_follow(struct script_kernel *k, struct kernel_fetch *f, uint32_t type,
-		  const struct script_expr *e, const char *shown, struct diag *d)
+/* $x->y$: all steps but the last, then through a pointer to a structure. */
+static int follow_pretty(struct walk *w, const struct script_expr *e, struct script_world_value *v,
+			 struct diag *d)
+{
+	bool is_deep = e->path[e->n_path - 1].kind == PATH_PRETTY_DEEP;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i + 1 < e->n_path; i++)
+		err = follow_step(w, &e->path[i], d);
+	if (!err && btf_kind(&w->k->types, w->type) == BTF_KIND_PTR &&
+	    is_structure(w, btf_pointed(&w->k->types, w->type)))
+		err = go_through(w, d);
+	if (!err && !is_structure(w, w->type))
+		err = finish(w, d);
+	if (err)
+		return err;
+	set_fault(w->f);
+	return kernel_pretty(w->k, w->f, w->type, is_deep, v, d);
+}
+
+int kernel_path_value(struct script_kernel *k, struct kernel_fetch *f, uint32_t type,
+		      const struct script_expr *e, struct script_world_value *v, struct diag *d)
 {
 	/* A structure stands for a pointer to it, as of @cast. */
 	uint32_t kind = btf_kind(&k->types, type);
 	bool is_place = kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION;
-	struct walk w = { k, f, type, is_place, 0, 0, shown };
+	struct walk w = { k, f, type, is_place, 0, 0, kernel_shown(k, e) };
+	int err;
 
-	return follow(&w, e, d);
+	if (script_is_pretty(e))
+		return follow_pretty(&w, e, v, d);
+	err = follow(&w, e, d);
+	return err ? err : kernel_give_fetch(k, f, v, d);
 }
 
 int kernel_follow_text(struct script_kernel *k, struct kernel_fetch *f, uint32_t type,
@@ -276,82 +299,4 @@ int kernel_follow_text(struct script_kernel *k, struct kernel_fetch *f, uint32_t
 		err = finish(&w, d);
 	set_fault(f);
 	return err;
-}
-
-/* ---------------------------------------------------------------- $x$ */
-
-enum { PRETTY_MAX = 24 };
-
-struct pretty {
-	struct script_kernel *k;
-	struct kernel_fetch base;
-	struct kernel_fetch *fetches;
-	struct kernel_piece *pieces;
-	uint32_t n, n_fetches, structure;
-	bool failed;
-};
-
-static int pretty_member(void *context, const char *name, const struct btf_place *place)
-{
-	struct pretty *p = context;
-	struct kernel_piece *piece = &p->pieces[p->n];
-	struct kernel_fetch f = p->base;
-	uint32_t kind = btf_kind(&p->k->types, place->type);
-
-	if (p->n == PRETTY_MAX)
-		return 1;
-	piece->before = kernel_textf(p->k, "%s.%s=", p->n ? ", " : "{", name);
-	piece->how = PIECE_NOTHING;
-	if (!piece->before) {
-		p->failed = true;
-		return 1;
-	}
-	if (kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION)
-		piece->before = kernel_textf(p->k, "%s{...}", piece->before);
-	else if (!kernel_follow_text(p->k, &f, p->structure, name, NULL)) {
-		piece->how = fetch_is_text(&f)				      ? PIECE_TEXT
-			     : kind == BTF_KIND_PTR || kind == BTF_KIND_ARRAY ? PIECE_HEX
-									      : PIECE_DECIMAL;
-		piece->fetch = p->n_fetches;
-		p->fetches[p->n_fetches++] = f;
-	}
-	p->n++;
-	return 0;
-}
-
-int kernel_pretty(struct script_kernel *k, const struct kernel_fetch *f, uint32_t type,
-		  struct script_world_value *v, struct diag *d)
-{
-	struct pretty p = { .k = k, .base = *f };
-	struct kernel_value *value;
-	bool is_pointer = btf_kind(&k->types, type) == BTF_KIND_PTR;
-	uint32_t kind;
-
-	p.structure = is_pointer ? btf_pointed(&k->types, type) : type;
-	kind = btf_kind(&k->types, p.structure);
-	if (kind != BTF_KIND_STRUCT && kind != BTF_KIND_UNION)
-		return -ENOENT;
-	if (f->what == FETCH_LOAD && is_pointer) { /* a pointer in a structure: one hop more */
-		if (p.base.n_hops == FETCH_HOPS_MAX)
-			return diag_fail(d, -EINVAL, "too many pointers");
-		p.base.hops[p.base.n_hops++] = p.base.offset;
-	}
-	p.base.offset = is_pointer ? 0 : f->offset;
-	p.fetches = script_allocate(k->arena, (PRETTY_MAX + 1) * sizeof *p.fetches);
-	p.pieces = script_allocate(k->arena, (PRETTY_MAX + 1) * sizeof *p.pieces);
-	value = script_allocate(k->arena, sizeof *value);
-	if (!p.fetches || !p.pieces || !value)
-		return -ENOMEM;
-	btf_each_member(&k->types, p.structure, pretty_member, &p);
-	if (p.failed)
-		return -ENOMEM;
-	p.pieces[p.n++] =
-		(struct kernel_piece){ p.n == PRETTY_MAX ? ", ...}" : "}", 0, PIECE_NOTHING };
-	*value = (struct kernel_value){ .form = FORM_PIECES,
-					.n_fetches = p.n_fetches,
-					.n_pieces = p.n,
-					.fetches = p.fetches,
-					.pieces = p.pieces };
-	*v = (struct script_world_value){ .type = SCRIPT_STRING, .data = value };
-	return 0;
 }

@@ -4,7 +4,7 @@
  * them.
  *
  *	world.c trace.c calls.c user.c function.c perf.c	which points there are
- *	values.c user_values.c path.c fields.c			the values there
+ *	values.c user_values.c path.c pretty.c fields.c		the values there
  *
  * A *fetch* is one number, text or block of bytes that a BPF program takes at the probe.  A value is
  * one fetch, or a text made of several in this process.
@@ -27,6 +27,8 @@ enum fetch_base {
 	FETCH_UID_GID,
 	FETCH_CGROUP,
 	FETCH_CPU,
+	FETCH_RESULT, /* of a function of the kernel that has `at` arguments; `number`: the byte of the
+		       * context, if that is a struct pt_regs */
 	FETCH_COOKIE, /* given when the program was attached: the probed address */
 };
 enum fetch_what {
@@ -97,6 +99,7 @@ struct kernel_point {
 	const char *system, *name;    /* system: NULL if not given */
 	int number;		      /* KIND_CALL */
 	uint32_t btf_id, prototype;   /* KIND_TRACE, KIND_FUNCTION; 0: not known */
+	const char *pattern;	      /* KIND_FUNCTION: of many functions; NULL: this one is named */
 	const char *const *arguments; /* names; KIND_CALL */
 	uint32_t n_arguments;
 	struct kernel_fetch
@@ -203,6 +206,9 @@ int kernel_function_points(struct script_kernel *k, const struct script_point *p
 int kernel_function_value(struct script_kernel *k, const struct kernel_point *p,
 			  const struct script_expr *e, struct script_world_value *v,
 			  struct diag *d);
+/* What a function returns, as 8 bytes. */
+struct kernel_fetch kernel_function_result(const struct script_kernel *k,
+					   const struct kernel_point *p);
 void kernel_function_names(struct script_kernel *k, const struct kernel_point *p,
 			   void (*visit)(void *context, const char *name), void *context);
 
@@ -231,16 +237,24 @@ void kernel_each_value(struct script_world *w, const struct script_world_point *
 		       void *context);
 
 /* path.c */
-/* kernel_follow - @f, which fetches a value of BTF type @type, is taken along @e's path.  0; or
- * -ENOENT, -EINVAL with the reason in @d. */
-int kernel_follow(struct script_kernel *k, struct kernel_fetch *f, uint32_t type,
-		  const struct script_expr *e, const char *shown, struct diag *d);
-/* kernel_follow_text - the same for a path given as "real_parent->tgid". */
+/* kernel_path_value - @f, which fetches a value of BTF type @type, is taken along @e's path; *@v is
+ * the value there.  0; or -ENOENT, -EINVAL with the reason in @d. */
+int kernel_path_value(struct script_kernel *k, struct kernel_fetch *f, uint32_t type,
+		      const struct script_expr *e, struct script_world_value *v, struct diag *d);
+/* kernel_follow_text - @f is taken along a path given as "real_parent->tgid". */
 int kernel_follow_text(struct script_kernel *k, struct kernel_fetch *f, uint32_t type,
 		       const char *path, struct diag *d);
-/* kernel_pretty - $x$: members of the structure that @f fetches, as text. */
+/* pretty.c */
+/* Whether @e ends with $ or $$. */
+static inline bool script_is_pretty(const struct script_expr *e)
+{
+	return e->n_path && (e->path[e->n_path - 1].kind == PATH_PRETTY ||
+			     e->path[e->n_path - 1].kind == PATH_PRETTY_DEEP);
+}
+/* kernel_pretty - the value of @type that @f fetches as text; of a structure, to which @f leads, its
+ * members, and with @is_deep those of structures in it. */
 int kernel_pretty(struct script_kernel *k, const struct kernel_fetch *f, uint32_t type,
-		  struct script_world_value *v, struct diag *d);
+		  bool is_deep, struct script_world_value *v, struct diag *d);
 /* fields.c: the path from BTF arguments that gives a field of a format, or NULL. */
 const char *kernel_field_path(const char *event, const char *field);
 

@@ -378,14 +378,8 @@ int kernel_trace_value(struct script_kernel *k, const struct kernel_point *point
 	if (!describe(k, p, NULL)) {
 		number = argument_of(k, p, name, strlen(name), &type);
 		if (number >= 0) {
-			bool is_pretty = e->n_path && e->path[e->n_path - 1].kind != PATH_MEMBER &&
-					 e->path[e->n_path - 1].kind != PATH_INDEX;
-
 			f = argument(number);
-			if (is_pretty && e->n_path == 1)
-				return kernel_pretty(k, &f, type, v, d);
-			err = kernel_follow(k, &f, type, e, kernel_shown(k, e), d);
-			err = err ? err : kernel_give_fetch(k, &f, v, d);
+			err = kernel_path_value(k, &f, type, e, v, d);
 			if (!err && !e->n_path && !e->is_address)
 				((struct kernel_value *)v->data)->name = name;
 			return err;

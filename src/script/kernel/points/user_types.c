@@ -178,7 +178,7 @@ static int finish(struct walk *w, struct diag *d)
 	Dwarf_Die element;
 
 	if (is_structure(&w->type))
-		return diag_fail(d, -EINVAL, "%s is a structure: name one of its members",
+		return diag_fail(d, -EINVAL, "%s is a structure: name one of its members, with ->",
 				 w->shown);
 	dwarf_aggregate_size(&w->type, &size);
 	w->f->may_fault = true;

@@ -202,12 +202,6 @@ const char *kernel_shown(struct script_kernel *k, const struct script_expr *e)
 	return shown ? shown : "this";
 }
 
-static bool is_pretty(const struct script_expr *e)
-{
-	return e->n_path && (e->path[e->n_path - 1].kind == PATH_PRETTY ||
-			     e->path[e->n_path - 1].kind == PATH_PRETTY_DEEP);
-}
-
 static int cast(struct lookup *l, const struct script_expr *e, struct script_world_value *v)
 {
 	struct kernel_fetch f;
@@ -223,10 +217,7 @@ static int cast(struct lookup *l, const struct script_expr *e, struct script_wor
 	f.is_trusted = f.is_trusted && f.base == FETCH_TASK && !f.n_hops &&
 		       strstr(e->type_name, "task_struct");
 	f.what = FETCH_LOAD;
-	if (is_pretty(e) && e->n_path == 1)
-		return kernel_pretty(l->k, &f, type, v, l->d);
-	err = kernel_follow(l->k, &f, type, e, kernel_shown(l->k, e), l->d);
-	return err ? err : kernel_give_fetch(l->k, &f, v, l->d);
+	return kernel_path_value(l->k, &f, type, e, v, l->d);
 }
 
 /* ---------------------------------------------------------------- functions */
@@ -447,6 +438,12 @@ static int register_function(struct lookup *l, const struct script_expr *e,
 	if (p->kind != KIND_USER && p->kind != KIND_PERF && p->kind != KIND_FUNCTION)
 		return diag_fail(l->d, -ENOENT, "%s() needs registers, which this point has not",
 				 e->text);
+	if (!strcmp(e->text, "returnval") && p->kind == KIND_FUNCTION && p->is_return) {
+		struct kernel_fetch f = kernel_function_result(l->k, p);
+
+		f.is_signed = true;
+		return kernel_give_fetch(l->k, &f, v, l->d);
+	}
 	if (!strcmp(e->text, "returnval"))
 		return give_register(l, RESULT_REGISTER, 8, true, v);
 	if (strstr(e->text, "register")) {
