@@ -167,6 +167,41 @@ do_COPY:
 	op += 2;
 	GO;
 
+	/* imm: the number, and how far it jumps, forward. */
+#define LOAD_COMPARE(name, type, operator)                                                         \
+	do_LOAD_##name:                                                                            \
+	{                                                                                          \
+		type to = *(const type *)(uintptr_t)(r[op->from] + (uint64_t)(int64_t)op->off);    \
+		r[op->to] = (uint64_t)to;                                                          \
+		op += to operator(type)(int64_t)(int32_t) op->imm ? op->imm >> 32 : 2;             \
+		GO;                                                                                \
+	}
+	LOAD_COMPARE(JEQ, uint64_t, ==)
+	LOAD_COMPARE(JNE, uint64_t, !=)
+	LOAD_COMPARE(JGT, uint64_t, >)
+	LOAD_COMPARE(JGE, uint64_t, >=)
+	LOAD_COMPARE(JLT, uint64_t, <)
+	LOAD_COMPARE(JLE, uint64_t, <=)
+	LOAD_COMPARE(JSGT, int64_t, >)
+	LOAD_COMPARE(JSGE, int64_t, >=)
+	LOAD_COMPARE(JSLT, int64_t, <)
+	LOAD_COMPARE(JSLE, int64_t, <=)
+	/* R1 to R3 are not kept by the call, so they need not be written before it. */
+#define DIRECT(r3)                                                                                 \
+	const struct vm_direct *direct = &vm->direct[op->off];                                     \
+	r[0] = direct->help(vm, direct->r1, r[op->from] + (uint64_t)(op->imm >> 32), r3, r[4],     \
+			    r[5]);                                                                 \
+	op += 4; /* the call itself: an error happens there */                                     \
+	if (__builtin_expect(vm->error, 0))                                                        \
+		goto unwind;                                                                       \
+	NEXT
+do_DIRECT_NUMBER : {
+	DIRECT((uint64_t)(int64_t)(int32_t)op->imm);
+}
+do_DIRECT_CELL : {
+	DIRECT(*(const uint64_t *)(uintptr_t)(r[op->to] + (uint64_t)(int64_t)(int32_t)op->imm));
+}
+
 do_CALL:
 	if (--vm->actions < 0)
 		goto no_actions;
