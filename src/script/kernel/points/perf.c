@@ -129,20 +129,46 @@ static int event_points(struct script_kernel *k, const struct script_point *p,
 
 /* ---------------------------------------------------------------- watched addresses */
 
-/* The address of a symbol of the kernel, 0 if it is not known. */
-static uint64_t address_of(const char *symbol)
+/* Variables among the kinds of symbols (nm(1)). */
+static bool is_variable(char kind)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
-	char line[512], name[256], kind;
-	unsigned long long address, found = 0;
+	return strchr("aAbBdDgGrRsSvV", kind) != NULL;
+}
 
-	while (f && !found && fgets(line, sizeof line, f))
-		if (sscanf(line, "%llx %c %255s", &address, &kind, name) == 3 &&
-		    !strcmp(name, symbol))
-			found = address;
+/* Finds the address of a symbol of the kernel; 0, or -ENOENT with the reason. */
+static int find_address(const char *symbol, uint64_t *found, struct diag *d)
+{
+	struct script_nearest nearest = { .wanted = symbol, .wanted_size = strlen(symbol) };
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512], name[256], kind, text[160];
+	unsigned long long address;
+	bool has_variables = false, is_named = false;
+
+	*found = 0;
+	while (f && !*found && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "%llx %c %255s", &address, &kind, name) != 3)
+			continue;
+		has_variables |= is_variable(kind);
+		if (strcmp(name, symbol) != 0) {
+			if (is_variable(kind))
+				script_nearest_try(&nearest, name);
+			continue;
+		}
+		is_named = true;
+		*found = address;
+	}
 	if (f)
 		fclose(f);
-	return found;
+	if (*found)
+		return 0;
+	if (is_named)
+		return diag_fail(d, -ENOENT,
+				 "kernel.data(\"%s\"): addresses of the kernel are only shown to root "
+				 "(/proc/kallsyms)",
+				 symbol);
+	return diag_fail(d, -ENOENT, "kernel.data(\"%s\"): the kernel names no such variable%s%s",
+			 symbol, script_nearest_text(&nearest, text),
+			 has_variables ? "" : "; it names functions alone (CONFIG_KALLSYMS_ALL)");
 }
 
 static int data_points(struct script_kernel *k, const struct script_point *p,
@@ -160,12 +186,16 @@ static int data_points(struct script_kernel *k, const struct script_point *p,
 		point.pid = (pid_t)p->at[0].number;
 		point.is_target = false;
 	}
-	point.address = c->kind == COMPONENT_NUMBER		   ? (uint64_t)c->number
-			: c->kind == COMPONENT_TEXT && !is_process ? address_of(c->text)
-								   : 0;
+	point.address = c->kind == COMPONENT_NUMBER ? (uint64_t)c->number : 0;
+	if (c->kind == COMPONENT_TEXT && !is_process) {
+		int err = find_address(c->text, &point.address, d);
+
+		if (err)
+			return err;
+	}
 	if (!point.address)
-		return diag_fail(d, -ENOENT, "%s.data(%s): the address is not known", p->at[0].name,
-				 c->kind == COMPONENT_TEXT ? c->text : "");
+		return diag_fail(d, -ENOENT, "it is %s.data(ADDRESS).write or .rw: a number%s",
+				 p->at[0].name, is_process ? "" : ", or the name of a variable");
 	if (is(p, i, "length"))
 		point.length = (uint64_t)p->at[i++].number;
 	point.breakpoint = is(p, i, "rw") ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
