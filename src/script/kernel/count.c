@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "script/kernel/emit.h"
 
@@ -36,11 +37,11 @@ static void needed(struct kernel_emit *e, const struct kernel_section *s,
 
 /* ---------------------------------------------------------------- the element */
 
-/* A name as a key: the number it follows from, and the slot. */
-static void build_name(struct body *b, int32_t slot, int to)
+/* A name as a key: the number it follows from, and the slot, or KEY_STANDARD(). */
+static void build_name(struct body *b, uint32_t slot, int to)
 {
 	struct bpf_code *c = b->e->c;
-	bool is_call = b->section->slot_name[slot] == SLOT_OF_CALL;
+	bool is_call = slot < SCRIPT_SLOTS_MAX && b->section->slot_name[slot] == SLOT_OF_CALL;
 
 	if (is_call)
 		emit_number(
@@ -55,6 +56,36 @@ static void build_name(struct body *b, int32_t slot, int to)
 	bpf_store(c, BPF_DW, FP, to, R1);
 	bpf_mov64(c, R1, (is_call ? KEY_NAME_OF_CALL : KEY_NAME_OF_PROBE) | (uint8_t)slot);
 	bpf_store(c, BPF_DW, FP, to + 8, R1);
+}
+
+static void build_constant(struct bpf_code *c, const char *text, int to)
+{
+	uint64_t words[COMM_BYTES / 8] = { 0 };
+
+	memcpy(words, text, strlen(text)); /* shorter than a key */
+	for (int i = 0; i < COMM_BYTES / 8; i++) {
+		bpf_mov64(c, R1, words[i]);
+		bpf_store(c, BPF_DW, FP, to + 8 * i, R1);
+	}
+}
+
+static void build_text(struct body *b, const struct script_expr *key, int to)
+{
+	enum script_standard which = kernel_probe_name(key);
+	struct bpf_code *c = b->e->c;
+	int from;
+
+	if (key->kind == EXPR_TEXT)
+		return build_constant(c, key->text, to);
+	if (which != STANDARD_N)
+		return build_name(b, KEY_STANDARD(which), to);
+	if (key->slot >= 0 && b->section->slot_name[key->slot] != SLOT_NO_NAME)
+		return build_name(b, (uint32_t)key->slot, to);
+	from = b->e->at[kernel_leaf(b->section, key)];
+	for (int j = 0; j < COMM_BYTES; j += 8) {
+		bpf_load(c, BPF_DW, R1, FP, from + j);
+		bpf_store(c, BPF_DW, FP, to + j, R1);
+	}
 }
 
 /* The key on the stack; its offset. */
@@ -72,16 +103,8 @@ static int build_key(struct body *b, const struct kernel_count *count,
 		const struct script_expr *key = target->kids[i];
 		int to = at + count->key_at[i];
 
-		if (key->type == SCRIPT_STRING && key->slot >= 0 &&
-		    b->section->slot_name[key->slot] != SLOT_NO_NAME) {
-			build_name(b, key->slot, to);
-		} else if (key->type == SCRIPT_STRING) {
-			int from = b->e->at[kernel_leaf(b->section, key)];
-
-			for (int j = 0; j < COMM_BYTES; j += 8) {
-				bpf_load(c, BPF_DW, R1, FP, from + j);
-				bpf_store(c, BPF_DW, FP, to + j, R1);
-			}
+		if (key->type == SCRIPT_STRING) {
+			build_text(b, key, to);
 		} else {
 			emit_expression(b->e, b->section, key);
 			bpf_store(c, BPF_DW, FP, to, R0);

@@ -108,11 +108,26 @@ const struct script_expr *kernel_counted(const struct script_expr *x, const stru
 	return x->kids[0];
 }
 
+enum script_standard kernel_probe_name(const struct script_expr *x)
+{
+	int which = x->kind == EXPR_CALL && x->builtin && !x->function && !x->builtin->is_site
+			    ? x->builtin->standard
+			    : -1;
+
+	return which == STANDARD_POINT || which == STANDARD_FUNCTION || which == STANDARD_MODULE
+		       ? (enum script_standard)which
+		       : STANDARD_N;
+}
+
 static bool is_key_text(const struct kernel_section *s, const struct script_expr *x)
 {
 	int leaf = kernel_leaf(s, x);
 	const struct kernel_fetch *f = leaf < 0 ? NULL : &s->capture.fetches[leaf];
 
+	if (x->kind == EXPR_TEXT)
+		return x->size < KEY_TEXT && x->size == strlen(x->text);
+	if (kernel_probe_name(x) != STANDARD_N)
+		return true;
 	if (x->slot >= 0 && (uint32_t)x->slot < s->handler->n_slots &&
 	    s->slot_name[x->slot] != SLOT_NO_NAME)
 		return true;
@@ -127,7 +142,8 @@ static const char *why_not_keys(const struct kernel_section *s, const struct scr
 
 		if (key->type == SCRIPT_STRING ? !is_key_text(s, key)
 					       : !kernel_can_express(s, key, 0))
-			return "has a key that is not a number or a thread's name at the event";
+			return "has a key that is not a number, a short constant, or a name "
+			       "known at the event";
 	}
 	return NULL;
 }

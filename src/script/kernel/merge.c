@@ -45,8 +45,18 @@ static const struct script_string *name_of(struct merge *m, const uint8_t *key)
 		name = name ? name : "unknown";
 		return script_vm_string(m->s->source.vm, name, strlen(name));
 	}
-	if (mark >> 8 != KEY_NAME_OF_PROBE >> 8 || number >= m->s->n_probes ||
-	    slot >= m->s->probes[number]->handler->n_slots)
+	if (mark >> 8 != KEY_NAME_OF_PROBE >> 8 || number >= m->s->n_probes)
+		return NULL;
+	if (slot >= KEY_STANDARD(0)) {
+		const struct script_world_point *p = &m->s->probes[number]->point;
+
+		name = slot == KEY_STANDARD(STANDARD_POINT)    ? p->text
+		       : slot == KEY_STANDARD(STANDARD_MODULE) ? p->module
+							       : p->name;
+		name = name ? name : "";
+		return script_vm_string(m->s->source.vm, name, strlen(name));
+	}
+	if (slot >= m->s->probes[number]->handler->n_slots)
 		return NULL;
 	return ((const struct kernel_value *)m->s->probes[number]->slots[slot].data)->constant;
 }

@@ -45,6 +45,9 @@ struct kernel_count {
  * call.  Such a key has the slot in its last byte, and bytes that no text has before it. */
 enum { SLOT_NO_NAME, SLOT_OF_PROBE, SLOT_OF_CALL };
 #define KEY_NAME_OF_PROBE 0xfffffffffffffe00ull
+/* In place of the slot: standard cell @which of the probe. */
+#define KEY_STANDARD(which) (0xc0u | (which))
+_Static_assert(STANDARD_N <= 0x40 && SCRIPT_SLOTS_MAX <= 0xc0, "a byte names a slot or a cell");
 #define KEY_NAME_OF_CALL 0xffffffffffffff00ull
 
 struct kernel_section {
@@ -153,6 +156,8 @@ int kernel_leaf(const struct kernel_section *s, const struct script_expr *x);
 /* fold.c */
 /* kernel_fold - decides which sections are folded, and their tests. */
 int kernel_fold(struct kernel_source *s);
+/* kernel_probe_name - which text of the probe @x is, as pp() or probefunc(); STANDARD_N: none. */
+enum script_standard kernel_probe_name(const struct script_expr *x);
 bool kernel_can_express(const struct kernel_section *s, const struct script_expr *x, int depth);
 /* The elements that the map of @v has room for. */
 uint32_t kernel_count_entries(const struct kernel_source *s, const struct script_variable *v);

@@ -79,6 +79,26 @@ static void every_call_is_counted_folded_and_streamed(void)
 	live_close(&streamed);
 }
 
+static void names_of_probes_and_constants_are_keys(void)
+{
+	struct live l[2] = { [1] = { .o.folds_nothing = true } };
+
+	for (int i = 0; i < 2; i++)
+		live_run(&l[i],
+			 "global n; probe syscall.getppid, syscall.getppid.return {\n"
+			 "	if (execname() == \"kernel_probes_c\")\n"
+			 "		n[pp(), probefunc(), probemod(), \"fifteen letters\", pid() > 0]++\n"
+			 "}\n"
+			 "probe end { foreach ([a+, b, c, d, e] in n) println(a, b, c, d, e, n[a, b, c, d, e]) }\n",
+			 workload(1000, 1));
+	ok(!strstr(l[0].words.bytes, "stream"));
+	is_text(l[0].out.bytes, "syscall.getppidgetppidkernelfifteen letters11000\n"
+				"syscall.getppid.returngetppidkernelfifteen letters11000\n");
+	is_text(l[1].out.bytes, l[0].out.bytes);
+	live_close(&l[0]);
+	live_close(&l[1]);
+}
+
 /* A key as it is compared in the kernel is the value that the stream has. */
 static void user_mode_is_0_or_1_folded_and_streamed(void)
 {
@@ -341,6 +361,7 @@ int main(int argc, char **argv)
 	if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !can_probe())
 		skip("needs root: programs are loaded into the kernel");
 	run(every_call_is_counted_folded_and_streamed);
+	run(names_of_probes_and_constants_are_keys);
 	run(user_mode_is_0_or_1_folded_and_streamed);
 	run(no_count_is_lost_by_a_snapshot_every_millisecond);
 	run(elements_made_by_programs_that_interrupt_each_other_are_counted);
