@@ -55,13 +55,14 @@ struct vm_activation {	/* of a caller, in the interpreter */
 	uint64_t kept[4];
 };
 
-struct vm_code { /* native code */
+/* A handler in native code; @stack: the end of the machine's own. */
+typedef void vm_native(struct script_vm *vm, const struct script_frame *frame, uint8_t *stack);
+
+struct vm_code { /* native code; memory NULL: none */
 	uint8_t *memory;
 	size_t size;
 	uint32_t *at;		 /* of each instruction: its place in the code */
 	uint32_t *start, *leave; /* of each function: its first byte, and where it returns */
-	void (*enter)(struct script_vm *vm, const struct script_frame *frame, uint8_t *stack,
-		      const void *function);
 };
 
 struct script_vm {

@@ -10,7 +10,8 @@
  *
  * R1 to R5 are where C expects the second to the sixth argument, so a call of a helper only adds the
  * machine as the first.  rbp points into the machine's own stack; the program's stack holds return
- * addresses and what functions keep of R6 to R9.  It is aligned to 16 everywhere in a function.
+ * addresses and what functions keep of R6 to R9, and handlers of rbp and r12, as C calls them.  It
+ * is aligned to 16 everywhere in a function.
  *
  * What happens rarely stands behind each function: an error after a call, or a limit reached, names
  * its instruction and goes to one of three common pieces, which ask where to go on.
@@ -37,7 +38,7 @@ struct translation {
 	uint32_t *at;		 /* labels: KINDS for each instruction */
 	uint8_t *is_cold;	 /* bit: enum label_kind, of each instruction */
 	uint32_t *start, *leave; /* of each function */
-	uint32_t common[KINDS], enter;
+	uint32_t common[KINDS];
 	uint32_t kept; /* bit: R6 + i is kept by the function */
 	bool only_far;
 };
@@ -447,14 +448,13 @@ static uint32_t kept_registers(const struct translation *t)
 {
 	uint32_t i, kept = 0;
 
-	if (t->f->is_handler) /* `enter` keeps them */
-		return 0;
 	for (i = t->f->entry; i < t->f->end; i++)
 		if (t->u->insns[i].dst_reg >= 6 && t->u->insns[i].dst_reg <= 9)
 			kept |= 1u << (t->u->insns[i].dst_reg - 6);
 	return kept;
 }
 
+/* The address of return is there already, and a handler keeps two registers more. */
 static bool needs_padding(const struct translation *t)
 {
 	return __builtin_popcount(t->kept) % 2 == 0;
@@ -465,11 +465,19 @@ static void begin_function(struct translation *t)
 	struct x86 *x = &t->x;
 	uint32_t i;
 
+	if (t->f->is_handler) {
+		x86_push(x, RBP);
+		x86_push(x, VM);
+	}
 	for (i = 0; i < 4; i++)
 		if (t->kept & 1u << i)
 			x86_push(x, native[6 + i]);
 	if (needs_padding(t))
 		x86_ri(x, X86_SUB, RSP, 8);
+	if (t->f->is_handler) { /* (machine, frame, stack) */
+		x86_mov(x, VM, RDI);
+		x86_mov(x, RBP, RDX);
+	}
 	for (i = VM_IN_REGISTERS; i < t->f->n_parameters && !t->f->is_handler; i++) {
 		x86_load(x, R11, VM, FIELD(pass) + 8 * (int32_t)(i - VM_IN_REGISTERS));
 		x86_store(x, RBP, vm_parameter_at(t->f, i), R11);
@@ -486,6 +494,10 @@ static void end_function(struct translation *t)
 	for (i = 3; i >= 0; i--)
 		if (t->kept & 1u << i)
 			x86_pop(x, native[6 + i]);
+	if (t->f->is_handler) {
+		x86_pop(x, VM);
+		x86_pop(x, RBP);
+	}
 	x86_byte(x, 0xc3);
 }
 
@@ -544,7 +556,6 @@ static const uint8_t *no_nesting(struct script_vm *vm, uint32_t insn)
 
 static void translate_common(struct translation *t)
 {
-	static const uint8_t kept[] = { RBP, RBX, R12, R13, R14, R15 };
 	const void *functions[KINDS] = { NULL, (const void *)go_on, (const void *)no_actions,
 					 (const void *)no_nesting };
 	struct x86 *x = &t->x;
@@ -556,17 +567,6 @@ static void translate_common(struct translation *t)
 		call_c(x, functions[i]);
 		x86_jump_register(x, RAX);
 	}
-	t->enter = x->n;
-	for (i = 0; i < 6; i++)
-		x86_push(x, kept[i]);
-	x86_ri(x, X86_SUB, RSP, 8);
-	x86_mov(x, VM, RDI);
-	x86_mov(x, RBP, RDX);
-	x86_call_register(x, RCX);
-	x86_ri(x, X86_ADD, RSP, 8);
-	for (i = 5; i >= 0; i--)
-		x86_pop(x, kept[i]);
-	x86_byte(x, 0xc3);
 }
 
 static void translate_all(struct translation *t)
@@ -643,7 +643,6 @@ static int translate(struct translation *t, struct vm_code *code)
 		return err;
 	for (i = 0; i < t->u->n_insns; i++)
 		code->at[i] = *label(t, AT, i);
-	memcpy(&code->enter, &(void *){ code->memory + t->enter }, sizeof code->enter);
 	return 0;
 }
 

@@ -112,7 +112,7 @@ void script_vm_close(struct script_vm *vm)
 
 bool script_vm_is_jit(const struct script_vm *vm)
 {
-	return vm->code.enter != NULL;
+	return vm->code.memory != NULL;
 }
 
 enum script_ended script_vm_run(struct script_vm *vm, uint32_t function,
@@ -124,8 +124,9 @@ enum script_ended script_vm_run(struct script_vm *vm, uint32_t function,
 	vm->error = VM_NO_ERROR;
 	vm->actions = (int32_t)vm->limits.actions;
 	vm->nesting = (int32_t)vm->limits.nesting;
-	if (c->enter)
-		c->enter(vm, frame, vm->stack_end, c->memory + c->start[function]);
+	if (c->memory)
+		((vm_native *)(uintptr_t)(c->memory + c->start[function]))(vm, frame,
+									   vm->stack_end);
 	else
 		vm_interpret(vm, function, frame);
 	vm->frame = NULL;
