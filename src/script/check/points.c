@@ -176,6 +176,18 @@ static int use_points(struct check *c, const struct collector *k, const struct c
 	return n;
 }
 
+/* Whether aliases begin with the first component of @wanted, which has @size bytes. */
+static bool is_family_of_aliases(struct check *c, const char *wanted, size_t size)
+{
+	for (uint32_t i = 0; i < c->n_aliases; i++) {
+		const char *name = dotted(c, c->aliases[i]->name, c->aliases[i]->name->n);
+
+		if (!strncmp(name, wanted, size) && name[size] == '.')
+			return true;
+	}
+	return false;
+}
+
 static const char *nearest_alias(struct check *c, const char *wanted, char text[160])
 {
 	struct script_nearest near = { .wanted = wanted, .wanted_size = strlen(wanted) };
@@ -185,7 +197,7 @@ static const char *nearest_alias(struct check *c, const char *wanted, char text[
 	static const char *const families[] = { "kernel", "syscall", "nd_syscall", "syscall_any",
 						"app",	  "process", "timer",	   "event" };
 	size_t family = strcspn(wanted, ".(");
-	bool knows_family = false;
+	bool has_aliases = is_family_of_aliases(c, wanted, family), knows_family = has_aliases;
 	char other[256];
 
 	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
@@ -202,7 +214,11 @@ static const char *nearest_alias(struct check *c, const char *wanted, char text[
 	for (uint32_t i = 0; i < c->n_aliases; i++)
 		script_nearest_try(&near, dotted(c, c->aliases[i]->name, c->aliases[i]->name->n));
 	check_try_others(c, &near);
-	return script_nearest_text(&near, text);
+	script_nearest_text(&near, text);
+	if (!text[0] && has_aliases && family < 100)
+		snprintf(text, 160, "\n  duet script -l '%.*s.*' lists those that there are",
+			 (int)family, wanted);
+	return text;
 }
 
 /* @err: of the world.  Without a right, for example, another name would not help. */

@@ -65,6 +65,11 @@ def the_kernel_itself_gives_the_values_of_a_recording():
     ok("exec of /bin/true\n" in live, "the name of the file, not its address", live)
 
 
+def words_of_calls_are_listed():
+    is_(cmd("script", "-L", "syscall.close.return")[1],
+        "syscall.close.return $return:long $fd:long name:string argstr:string retstr:string\n", "with their types")
+
+
 def what_enters_the_block_layer_ends():
     if not os.major(os.stat(work).st_dev):
         return  # a file system in memory
@@ -78,4 +83,5 @@ if os.geteuid():
     skip("needs root: the kernel is observed")
 os.chdir(work)
 run_cases(each_resolves_where_the_kernel_has_its_event, live_they_print_what_they_print_on_what_they_saw,
-          the_kernel_itself_gives_the_values_of_a_recording, what_enters_the_block_layer_ends)
+          the_kernel_itself_gives_the_values_of_a_recording, words_of_calls_are_listed,
+          what_enters_the_block_layer_ends)

@@ -632,8 +632,18 @@ void kernel_each_value(struct script_world *w, const struct script_world_point *
 				      const char *name),
 		       void *context)
 {
+	static const char *const words[][2] = { { "name", "name:string" },
+						{ "argstr", "argstr:string" },
+						{ "retstr", "retstr:string" } };
 	struct listing a = { { (struct script_kernel *)w, p, NULL }, report, context };
+	const struct kernel_point *point = kernel_point_of(p);
 
-	if (p->family == FAMILY_WORLD && p->data)
-		visit_names(&a.l, list_one, &a);
+	if (p->family != FAMILY_WORLD || !point)
+		return;
+	visit_names(&a.l, list_one, &a);
+	for (int i = 0; point->kind == KIND_CALL && i < (point->is_return ? 3 : 2); i++) {
+		const struct script_world_value v = { .type = SCRIPT_STRING, .text = words[i][1] };
+
+		report(context, &v, words[i][0]);
+	}
 }
