@@ -70,6 +70,13 @@ def words_of_calls_are_listed():
         "syscall.close.return $return:long $fd:long name:string argstr:string retstr:string\n", "with their types")
 
 
+def a_point_that_systemtap_has_is_answered_with_ours():
+    for point, answer in {'process("cat").syscall': "syscall_any", "tcp.recvmsg": "-l 'tcp.*'",
+                          'kernel.data("no_such_thing").write': "names no such variable"}.items():
+        status, _, err = cmd("script", "-e", "probe %s { println(1) }" % point)
+        ok(status == 2 and answer in err, point, err)
+
+
 def what_enters_the_block_layer_ends():
     if not os.major(os.stat(work).st_dev):
         return  # a file system in memory
@@ -84,4 +91,4 @@ if os.geteuid():
 os.chdir(work)
 run_cases(each_resolves_where_the_kernel_has_its_event, live_they_print_what_they_print_on_what_they_saw,
           the_kernel_itself_gives_the_values_of_a_recording, words_of_calls_are_listed,
-          what_enters_the_block_layer_ends)
+          a_point_that_systemtap_has_is_answered_with_ours, what_enters_the_block_layer_ends)
