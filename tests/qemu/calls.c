@@ -4,8 +4,10 @@
  *
  * usage: calls getppid|open|sleep N [FILE | MILLISECONDS]
  *        calls crowd N MILLISECONDS: N processes sleep so long, most of it at the same time
+ *        calls loaded 1: prints how many programs and maps of BPF the kernel has instead
  */
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +44,23 @@ static void crowd(long n, const char *how)
 		;
 }
 
+static int count(enum bpf_cmd next)
+{
+	union bpf_attr a;
+	int n = 0;
+
+	memset(&a, 0, sizeof a);
+	for (; !syscall(SYS_bpf, next, &a, sizeof a); n++)
+		a.start_id = a.next_id;
+	return n;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 2;
+	if (!strcmp(argv[1], "loaded"))
+		return printf("%d %d\n", count(BPF_PROG_GET_NEXT_ID), count(BPF_MAP_GET_NEXT_ID)) < 0;
 	if (!strcmp(argv[1], "crowd"))
 		crowd(atol(argv[2]), argv[3]);
 	for (long n = strcmp(argv[1], "crowd") ? atol(argv[2]) : 0; n > 0; n--)

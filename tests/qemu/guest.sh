@@ -9,6 +9,10 @@ mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
 mount -t tracefs tracefs /sys/kernel/tracing
+mkdir -p /dev/shm
+mount -t tmpfs shm /dev/shm
+ip link set lo up
+for module in /modules/*; do insmod $module; done
 exec >/dev/ttyS1 2>&1
 cd /tmp
 T=/sys/kernel/tracing
@@ -52,6 +56,7 @@ clean() { # nothing of ours is left, and the kernel's global settings are as bef
 }
 
 note "$(uname -r)"
+. /scripts.sh
 
 functions() {
 	rec a -k 'function:*do_sys_getppid,function:do_sys_openat2' -- calls getppid 500
@@ -333,42 +338,12 @@ bpf() {
 	clean bpf
 }
 
-# Scripts: handlers in the kernel, in the stream, and at functions of the kernel.
-script() { # WHAT WANTED TEXT COMMAND
-	got=$(duet script -e "$3" -c "$4" 2>/tmp/err | tail -1) # the program prints its pid
-	is "script: $1" "$got" "$2"
-}
-scripts() {
-	script "counts in the kernel" 500 'global n; probe syscall.getppid { if (pid() == target()) n++ }
-		probe end { println(n) }' 'calls getppid 500'
-	script "counts by key" "calls 500" 'global n; probe syscall.getppid { n[execname()]++ }
-		probe end { foreach (name in n- limit 1) println(name, " ", n[name]) }' 'calls getppid 500'
-	script "a histogram" 20 'global s; probe syscall.openat.return { if (pid() == target()) s <<< $return }
-		probe end { println(@count(s)) }' 'calls open 20 /init'
-	script "strings in the stream" 20 'global n; probe syscall.openat { if (user_string($filename) == "/init") n++ }
-		probe end { println(n) }' 'calls open 20 /init'
-	script "members of structures" 1 'global n
-		probe kernel.trace("sched:sched_switch") { if ($next->comm == "calls" && $next->pid == target()) n = 1 }
-		probe end { println(n) }' 'calls open 20 /init'
-	script "functions of the kernel" 20 'global n
-		probe kernel.function("do_sys_openat2") { if (pid() == target() && user_string($filename) == "/init") n++ }
-		probe end { println(n) }' 'calls open 20 /init'
-	script "their results" "20 3" 'global n, last
-		probe kernel.function("do_sys_openat2").return { if (pid() == target()) { n++; last = $return } }
-		probe end { println(n, " ", last) }' 'calls open 20 /init'
-	script "samples" 1 'global n; probe timer.profile { n++ } probe end { println(n > 0) }' 'calls getppid 300000'
-	duet script -e 'probe kernel.function("no_such_function") {}' >/dev/null 2>/tmp/err
-	ok "script: no such function" grep 'no_such_function' /tmp/err
-	clean script
-}
-
 # The memory that arguments point to, as strace shows it in the same run: run.py compares.
 same() {
 	if ! [ -e /bin/strace ]; then
 		note "no strace here"
 		return
 	fi
-	ip link set lo up
 	mkdir -p there
 	duet strace -s 4096 -o ours -- strace -f -s 4096 -o theirs known calls there 2>err
 	is "strace: it runs" $? 7
@@ -376,7 +351,7 @@ same() {
 	sed 's/^/@theirs /' theirs
 }
 
-for what in ${*:-functions arguments paused kprobes fprobes graph killed dying later modules smoke bpf scripts same}; do
+for what in ${*:-functions arguments paused kprobes fprobes graph killed dying later modules smoke bpf scripts script_functions same}; do
 	$what
 done
 echo done

@@ -4,12 +4,14 @@
 its results on a second serial port.
 
 usage: run.py BUILD [--kernel VMLINUZ [--modules DIRECTORY]] [--package NAME]... [--timeout SECONDS] [--append WORDS]
+              [--scripts]
 
 BUILD      a build directory of duet
 --kernel   the kernel to boot; its modules: /lib/modules/VERSION of it
 --package  Debian's packages of kernels, fetched with apt-get and unpacked beside (not installed); without either:
            linux-image-cloud-amd64 and linux-image-6.12-cloud-amd64, whichever apt knows
 --append   to the kernel's command line; behind "-- ", which functions of guest.sh are to be run
+--scripts  scripts alone, all about them: also the project's own tests of scripts, for which the guest gets Python
 """
 import argparse
 import glob
@@ -28,6 +30,10 @@ from strace_lines import compared, of_duet, of_strace  # noqa: E402
 
 PACKAGES = ["linux-image-cloud-amd64", "linux-image-6.12-cloud-amd64"]
 MODULE = "drivers/net/dummy.ko"
+DISK = ["virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_blk"]  # in this order
+SCRIPTS = "scripts script_functions script_modules script_aliases script_kills live_scripts"
+PYTHON = "/usr/bin/python3"
+UNUSED = ("test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter", "config-*", "pydoc_data", "unittest", "asyncio")
 
 
 def kernel_package(name):
@@ -88,7 +94,7 @@ def make_base(root, build, init):
     busybox = shutil.which("busybox")
     if not busybox or libraries(busybox):
         sys.exit("busybox-static is needed")
-    for directory in ["bin", "dev", "proc", "sys", "tmp"]:
+    for directory in ["bin", "dev", "proc", "sys", "tmp", "modules"]:
         os.makedirs(os.path.join(root, directory))
     add(root, "/bin/busybox", busybox)
     add_program(root, os.path.join(build, "src/cmd/duet"), "duet")
@@ -104,9 +110,41 @@ def make_system(root, build, modules):
     if shutil.which("strace"):
         add_program(root, shutil.which("strace"), "strace")
     add(root, "/bin/die.so", os.path.join(build, "tests/qemu/libdie.so"))
-    for found in glob.glob(f"{modules}/kernel/{MODULE}*"):
-        with (lzma.open if found.endswith(".xz") else open)(found, "rb") as f, open(root + "/module.ko", "wb") as to:
-            to.write(f.read())
+    shutil.copy(os.path.join(HERE, "guest_scripts.sh"), root + "/scripts.sh")
+    add_module(root, modules, MODULE, "/module.ko")
+    for i, name in enumerate(DISK):  # a kernel that has it built in has no such file
+        add_module(root, modules, f"drivers/*/{name}.ko", f"/modules/{i}-{name}.ko")
+
+
+def add_module(root, modules, pattern, to):
+    for found in glob.glob(f"{modules}/kernel/{pattern}*"):
+        with (lzma.open if found.endswith(".xz") else open)(found, "rb") as f, open(root + to, "wb") as copy:
+            copy.write(f.read())
+
+
+def add_python(root):
+    """Debian's, without what no test needs."""
+    library = subprocess.run([PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"], capture_output=True,
+                             text=True, check=True).stdout.strip()
+    add(root, "/bin/python3", PYTHON)
+    shutil.copytree(library, root + library, ignore=shutil.ignore_patterns(*UNUSED))
+    for name in [PYTHON] + glob.glob(library + "/lib-dynload/*.so"):
+        for needed in libraries(name):
+            add(root, needed, needed)
+
+
+def add_tests_of_scripts(root, build):
+    """With their programs, where guest_scripts.sh looks for them."""
+    source = HERE + "/../.."
+    add_python(root)
+    for directory in "tests/lib", "tests/live/script", "examples/scripts", "src/script/library/texts":
+        shutil.copytree(os.path.join(source, directory), root + "/duet/" + directory)
+    for name in ["script/questions", "script/kernel_probes_count_exactly", "script/programs_are_probed", "control/counting"]:
+        path = os.path.join(build, "tests/live", name)
+        add(root, "/duet/" + os.path.basename(name), path)  # with its debugging information, of which a test reads types
+        for needed in libraries(path):
+            add(root, needed, needed)
+    add(root, "/lib/libduet.so.0", os.path.join(build, "src/inproc/libduet.so.0"))
 
 
 def pack(root, path):
@@ -118,7 +156,8 @@ def pack(root, path):
 
 def boot(kernel, initrd, told, args, *more):
     """-> the output of the guest's console"""
-    command = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max,-cx16", "-smp", "1", "-m", "1024",
+    command = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max,-cx16",
+               *(["-smp", "2", "-m", "2048"] if getattr(args, "scripts", False) else ["-smp", "1", "-m", "1024"]),
                "-kernel", kernel, "-initrd", initrd, "-nographic", "-no-reboot", "-serial", "mon:stdio", "-serial",
                "file:" + told, *more, "-append",
                "console=ttyS0 quiet panic=-1 mitigations=off nowatchdog no_timer_check tsc=reliable "
@@ -146,13 +185,15 @@ def compare_lines(lines, work):
 
 
 def try_kernel(kernel, modules, work, args):
-    root, initrd, told = (os.path.join(work, name) for name in ("root", "initrd", "told"))
+    root, initrd, told, disk = (os.path.join(work, name) for name in ("root", "initrd", "told", "disk"))
     shutil.rmtree(root, ignore_errors=True)
     make_system(root, args.build, modules)
+    if args.scripts:
+        add_tests_of_scripts(root, args.build)
     pack(root, initrd)
-    with open(told, "w", encoding="utf-8"):
-        pass
-    console = boot(kernel, initrd, told, args)
+    with open(told, "w", encoding="utf-8"), open(disk, "wb") as f:
+        f.truncate(16 << 20)
+    console = boot(kernel, initrd, told, args, "-drive", f"file={disk},if=virtio,format=raw")
     with open(told, errors="replace", encoding="utf-8") as f:
         lines = f.read().replace("\r", "").splitlines()
     lines = compare_lines(lines, work)
@@ -184,9 +225,13 @@ def main():
     p.add_argument("--kernel")
     p.add_argument("--modules")
     p.add_argument("--package", action="append")
-    p.add_argument("--timeout", type=int, default=600)
+    p.add_argument("--timeout", type=int)
     p.add_argument("--append", default="")
+    p.add_argument("--scripts", action="store_true")
     args = p.parse_args()
+    if args.scripts and "--" not in args.append:
+        args.append += " -- " + SCRIPTS
+    args.timeout = args.timeout or (7200 if args.scripts else 600)
     subprocess.run(["ninja", "-C", args.build, "tests/qemu/qemu_calls", "tests/qemu/libdie.so"], stdout=subprocess.DEVNULL, check=True)
     work = tempfile.mkdtemp(prefix="duet-qemu-")
     bad = n = 0

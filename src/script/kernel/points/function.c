@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * script/kernel/points/function.c - kernel.function("NAME"), .call, .return; kprobe.function("NAME").
+ * script/kernel/points/function.c - kernel.function("NAME"), .call, .return; kprobe.function("NAME");
+ * module("NAME").function("NAME").
  *
  * At the entry, registers hold the arguments; BTF has their names and types.  Of a result the place
  * depends on how the return is probed: site_function.c.  Where the kernel cannot (CONFIG_KPROBES, lockdown) a point is refused with the reason
@@ -57,15 +58,27 @@ static bool has_plain_arguments(const struct script_kernel *k, uint32_t prototyp
 	return true;
 }
 
-static int add(struct script_kernel *k, struct script_found *f, uint32_t id, bool is_return,
-	       const char *pattern)
+/* What is asked for, and what was found. */
+struct search {
+	struct script_kernel *k;
+	struct script_found *found;
+	const char *wanted, *pattern; /* the same, or NULL: no pattern */
+	bool call, returns;
+	uint32_t n;
+	struct script_nearest nearest;
+};
+
+/* @id: in the kernel's types; 0: of a module. */
+static int add(const struct search *s, const char *name, uint32_t id, const char *module,
+	       bool is_return)
 {
-	const struct btf_type *t = btf_type(&k->types, id);
-	const char *name = btf_name(&k->types, t->name_off);
+	struct script_kernel *k = s->k;
+	const struct btf_type *t = id ? btf_type(&k->types, id) : NULL;
 	struct kernel_point *p = script_allocate(k->arena, sizeof *p);
 	char *copy = script_copy(k->arena, name, strlen(name));
-	char *text =
-		kernel_textf(k, "kernel.function(\"%s\").%s", name, is_return ? "return" : "call");
+	const char *end = is_return ? "return" : "call";
+	char *text = module ? kernel_textf(k, "module(\"%s\").function(\"%s\").%s", module, name, end)
+			    : kernel_textf(k, "kernel.function(\"%s\").%s", name, end);
 
 	if (!p || !copy || !text)
 		return -ENOMEM;
@@ -73,11 +86,26 @@ static int add(struct script_kernel *k, struct script_found *f, uint32_t id, boo
 				    .kind = KIND_FUNCTION,
 				    .is_return = is_return,
 				    .name = copy,
-				    .pattern = pattern,
-				    .btf_id = has_plain_arguments(k, t->type) ? id : 0,
-				    .prototype = t->type };
-	kernel_found(f, p, text, copy, false);
+				    .pattern = s->pattern,
+				    .btf_id = t && has_plain_arguments(k, t->type) ? id : 0,
+				    .prototype = t ? t->type : 0 };
+	kernel_found(s->found, p, text, copy, false);
 	return 0;
+}
+
+static int try(struct search *s, const char *name, uint32_t id, const char *module, struct diag *d)
+{
+	int err;
+
+	if (fnmatch(s->wanted, name, 0)) {
+		script_nearest_try(&s->nearest, name);
+		return 0;
+	}
+	if (++s->n > FUNCTIONS_MAX)
+		return diag_fail(d, -E2BIG, "`%s` means more than %d functions", s->wanted,
+				 FUNCTIONS_MAX);
+	err = s->call ? add(s, name, id, module, false) : 0;
+	return !err && s->returns ? add(s, name, id, module, true) : err;
 }
 
 /* What behind the name is probed; -ENOENT: nothing. */
@@ -103,62 +131,67 @@ static int which(const struct script_point *p, bool *call, bool *returns, struct
 	return 0;
 }
 
-static int add_all(struct script_kernel *k, const char *wanted, const char *pattern, bool call,
-		   bool returns, struct script_found *f, struct script_nearest *nearest,
-		   struct diag *d)
+static int search_types(struct search *s, struct diag *d)
 {
-	uint32_t n = 0;
-	int err = 0;
+	struct script_kernel *k = s->k;
+	int err = kernel_types(k, d);
 
 	for (uint32_t id = 1; !err && id < k->types.n; id++) {
 		const struct btf_type *t = btf_type(&k->types, id);
-		const char *name = btf_name(&k->types, t->name_off);
 
-		if (BTF_INFO_KIND(t->info) != BTF_KIND_FUNC)
-			continue;
-		if (fnmatch(wanted, name, 0)) {
-			script_nearest_try(nearest, name);
-			continue;
-		}
-		if (++n > FUNCTIONS_MAX)
-			return diag_fail(d, -E2BIG,
-					 "kernel.function(\"%s\") means more than %d functions",
-					 wanted, FUNCTIONS_MAX);
-		err = call ? add(k, f, id, false, pattern) : 0;
-		err = !err && returns ? add(k, f, id, true, pattern) : err;
+		if (BTF_INFO_KIND(t->info) == BTF_KIND_FUNC)
+			err = try(s, btf_name(&k->types, t->name_off), id, NULL, d);
 	}
-	return err ? err : (int)n;
+	return err;
+}
+
+/* Modules have names in /proc/kallsyms; their types are not read. */
+static int search_modules(struct search *s, const char *module, struct diag *d)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512], name[256], of[64], kind;
+	int err = 0;
+
+	while (f && !err && fgets(line, sizeof line, f))
+		if (sscanf(line, "%*x %c %255s [%63[^]]]", &kind, name, of) == 3 &&
+		    (kind == 't' || kind == 'T') && !strchr(name, '.') && !fnmatch(module, of, 0))
+			err = try(s, name, 0, of, d);
+	if (f)
+		fclose(f);
+	return err;
 }
 
 int kernel_function_points(struct script_kernel *k, const struct script_point *p,
 			   struct script_found *f, struct diag *d)
 {
-	struct script_nearest nearest;
-	const char *wanted, *pattern;
-	bool call, returns;
+	struct search s = { .k = k, .found = f };
+	bool is_module = p->n > 1 && !strcmp(p->at[0].name, "module") &&
+			 p->at[0].kind == COMPONENT_TEXT;
 	char text[160];
 	int err;
 
-	if (p->n < 2 || (strcmp(p->at[0].name, "kernel") && strcmp(p->at[0].name, "kprobe")) ||
-	    strcmp(p->at[1].name, "function"))
+	if (p->n < 2 || strcmp(p->at[1].name, "function") != 0 ||
+	    (!is_module && strcmp(p->at[0].name, "kernel") && strcmp(p->at[0].name, "kprobe")))
 		return -ENOTSUP;
-	err = which(p, &call, &returns, d);
+	err = which(p, &s.call, &s.returns, d);
 	if (err)
 		return err;
-	wanted = p->at[1].text;
+	s.wanted = p->at[1].text;
 	if (access("/sys/bus/event_source/devices/kprobe/type", F_OK))
-		return refuse(d, wanted);
-	err = kernel_types(k, d);
-	if (err)
+		return refuse(d, s.wanted);
+	if (strpbrk(s.wanted, "*?["))
+		s.pattern = script_copy(k->arena, s.wanted, strlen(s.wanted));
+	s.nearest = (struct script_nearest){ .wanted = s.wanted,
+					     .wanted_size = strlen(s.wanted) };
+	err = is_module ? kernel_types(k, d) : search_types(&s, d);
+	if (!err && !s.n)
+		err = search_modules(&s, is_module ? p->at[0].text : "*", d);
+	if (err || s.n)
 		return err;
-	pattern = strpbrk(wanted, "*?[") ? script_copy(k->arena, wanted, strlen(wanted)) : NULL;
-	nearest =
-		(struct script_nearest){ .wanted = wanted, .wanted_size = strlen(wanted) };
-	err = add_all(k, wanted, pattern, call, returns, f, &nearest, d);
-	if (err)
-		return err < 0 ? err : 0;
-	return diag_fail(d, -ENOENT, "the kernel has no function `%s`%s", wanted,
-			 script_nearest_text(&nearest, text));
+	return diag_fail(d, -ENOENT, "%s%s%s has no function `%s`%s",
+			 is_module ? "module `" : "the kernel", is_module ? p->at[0].text : "",
+			 is_module ? "`, if it is loaded," : "", s.wanted,
+			 script_nearest_text(&s.nearest, text));
 }
 
 /* ---------------------------------------------------------------- values */
@@ -188,6 +221,10 @@ static int result(struct script_kernel *k, const struct kernel_point *p,
 	const struct btf_type *prototype = btf_type(&k->types, p->prototype);
 	struct kernel_fetch f = kernel_function_result(k, p);
 
+	if (!p->prototype)
+		return diag_fail(d, -ENOENT,
+				 "types of modules are not known: returnval() is the result, "
+				 "int_arg(1) an argument");
 	if (!prototype || !prototype->type)
 		return diag_fail(d, -ENOENT, "function %s returns nothing", p->name);
 	return kernel_path_value(k, &f, prototype->type, e, v, d);
@@ -208,6 +245,10 @@ int kernel_function_value(struct script_kernel *k, const struct kernel_point *p,
 		return strcmp(e->text, "name") ? -ENOENT : kernel_give_constant(k, p->name, v, d);
 	if (p->is_return && !strcmp(e->text, "return"))
 		return result(k, p, e, v, d);
+	if (!p->prototype)
+		return diag_fail(d, -ENOENT,
+				 "types of modules are not known: int_arg(1) or pointer_arg(1) is "
+				 "the first argument");
 	for (uint32_t i = 0; btf_parameter(&k->types, p->prototype, i, &type, &name); i++) {
 		script_nearest_try(&n, name);
 		if (strcmp(name, e->text))
