@@ -177,13 +177,12 @@ live_scripts() {
 		run_test "$name" timeout 900 /duet/$name
 	done
 	for name in scripts_leave_nothing_in_the_kernel aliases_mean_the_same_live_and_recorded \
-		every_example_answers_its_question programs_are_followed_while_a_script_runs addresses_have_names; do
+		every_example_answers_its_question programs_are_followed_while_a_script_runs; do
 		program=/duet/questions more=
 		case $name in
 		every_example*) more=/duet/examples/scripts ;;
 		aliases*) more=/duet/src/script/library/texts ;;
 		programs*) program=/duet/counting ;;
-		addresses*) program= ;;
 		esac
 		run_test "$name" timeout 1800 python3 /duet/tests/live/script/$name.py /bin/duet $program /lib/libduet.so.0 $more
 	done

@@ -123,7 +123,7 @@ def add_module(root, modules, pattern, to):
 
 
 def add_python(root):
-    """Debian's, without what no test needs."""
+    """Debian's, without modules that no test needs."""
     library = subprocess.run([PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"], capture_output=True,
                              text=True, check=True).stdout.strip()
     add(root, "/bin/python3", PYTHON)

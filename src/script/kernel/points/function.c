@@ -58,7 +58,7 @@ static bool has_plain_arguments(const struct script_kernel *k, uint32_t prototyp
 	return true;
 }
 
-/* What is asked for, and what was found. */
+/* A request, and the points found for it. */
 struct search {
 	struct script_kernel *k;
 	struct script_found *found;
@@ -108,7 +108,7 @@ static int try(struct search *s, const char *name, uint32_t id, const char *modu
 	return !err && s->returns ? add(s, name, id, module, true) : err;
 }
 
-/* What behind the name is probed; -ENOENT: nothing. */
+/* Which ends of a function are probed; -ENOENT: none. */
 static int which(const struct script_point *p, bool *call, bool *returns, struct diag *d)
 {
 	const char *name = p->at[1].kind == COMPONENT_TEXT ? p->at[1].text : "NAME";

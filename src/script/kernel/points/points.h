@@ -206,7 +206,7 @@ int kernel_function_points(struct script_kernel *k, const struct script_point *p
 int kernel_function_value(struct script_kernel *k, const struct kernel_point *p,
 			  const struct script_expr *e, struct script_world_value *v,
 			  struct diag *d);
-/* What a function returns, as 8 bytes. */
+/* The result of a function, as 8 bytes. */
 struct kernel_fetch kernel_function_result(const struct script_kernel *k,
 					   const struct kernel_point *p);
 void kernel_function_names(struct script_kernel *k, const struct kernel_point *p,

@@ -21,7 +21,7 @@ struct script_kernel_options {
 	int64_t epoch_ns;    /* wall-clock time of CLOCK_MONOTONIC's 0; 0: as it is now */
 	uint32_t overload_percent; /* of the CPUs' time in our programs: more ends the session; 0:
 				      50; 100: not checked */
-	void (*warn)(void *context, const char *text); /* of what is left out; may be NULL */
+	void (*warn)(void *context, const char *text); /* something is left out; may be NULL */
 	void *context;
 	bool folds_nothing;	   /* every handler runs in the machine: to compare */
 	bool is_verbose;	   /* messages have the kernel's own words on a refused program */
