@@ -39,6 +39,10 @@ scripts() {
 		probe end { println(n) }' 'calls sleep 1 10'
 	both "names without what is behind them" 1 'global n[1]; probe syscall.getppid { if (pid() == target()) n[execname()]++ }
 		probe end { foreach (name in n) names++; println(names) }' 'calls getppid 100'
+	duet script -e 'global n[2]; probe syscall.getppid { if (execname() == "calls") n[tid()]++ }
+		probe end { foreach (t in n) println(n[t]) }' -c 'sh -c "calls getppid 1; calls getppid 1; calls getppid 1"' \
+		>/dev/null 2>/tmp/err
+	ok "script: a full array is an error" grep 'array .n. is full' /tmp/err
 	both "user mode" "1 0" 'global n, other; probe timer.profile { n[user_mode()]++ }
 		probe end { foreach (m in n) if (m != 0 && m != 1) other++; println(n[1] > 0, " ", other) }' 'calls getppid 300000'
 	script "a variable that is written" 6 'global n; probe kernel.data("jiffies").write { if (++n > 5) exit() }
