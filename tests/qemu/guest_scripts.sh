@@ -188,7 +188,7 @@ live_scripts() {
 		aliases*) more=/duet/src/script/library/texts ;;
 		programs*) program=/duet/counting ;;
 		esac
-		run_test "$name" timeout 1800 python3 /duet/tests/live/script/$name.py /bin/duet $program /lib/libduet.so.0 $more
+		run_test "$name" timeout 1800 python3 /duet/tests/live/script/$name.py /bin/duet $program /inproc/libduet.so.0 $more
 	done
 	clean "live scripts"
 }

@@ -144,7 +144,7 @@ def add_tests_of_scripts(root, build):
         add(root, "/duet/" + os.path.basename(name), path)  # with its debugging information, of which a test reads types
         for needed in libraries(path):
             add(root, needed, needed)
-    add(root, "/lib/libduet.so.0", os.path.join(build, "src/inproc/libduet.so.0"))
+    add(root, "/inproc/libduet.so.0", os.path.join(build, "src/inproc/libduet.so.0"))  # where /bin/duet looks for it
 
 
 def pack(root, path):
