@@ -60,7 +60,8 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	if (!strcmp(argv[1], "loaded"))
-		return printf("%d %d\n", count(BPF_PROG_GET_NEXT_ID), count(BPF_MAP_GET_NEXT_ID)) < 0;
+		return printf("%d %d\n", count(BPF_PROG_GET_NEXT_ID), count(BPF_MAP_GET_NEXT_ID)) <
+		       0;
 	if (!strcmp(argv[1], "crowd"))
 		crowd(atol(argv[2]), argv[3]);
 	for (long n = strcmp(argv[1], "crowd") ? atol(argv[2]) : 0; n > 0; n--)

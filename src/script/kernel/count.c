@@ -140,7 +140,8 @@ static void find_in_map(struct body *b, const struct kernel_count *count, int ma
 	bpf_alu_imm(c, BPF_MOV, R4, BPF_NOEXIST);
 	bpf_call(c, BPF_FUNC_map_update_elem);
 	bpf_alu(c, BPF_MOV, R7, R0);
-	bpf_alu_imm(c, BPF_LSH, R7, 32); /* an int before Linux 6.4: its upper half is not defined */
+	bpf_alu_imm(c, BPF_LSH, R7,
+		    32); /* an int before Linux 6.4: its upper half is not defined */
 	bpf_alu_imm(c, BPF_ARSH, R7, 32);
 	look_up(c, map, key_at);
 	bpf_jump_if_imm(c, BPF_JNE, R0, 0, found);

@@ -64,7 +64,7 @@ struct kernel_emit {
 	uint64_t ring_bytes;
 	bool is_trusted;   /* members are loaded directly where the kernel knows the type */
 	bool is_sleepable; /* memory of programs is brought in: probes of programs may wait for it */
-	bool is_exit;	   /* of a function: the context is its arguments, and the result behind them */
+	bool is_exit; /* of a function: the context is its arguments, and the result behind them */
 	bool has_task, has_pid;	 /* are on the stack, for all code that follows */
 	uint32_t used;		 /* bytes of the stack, from STACK_CELLS down */
 	uint32_t loss_rooms;	 /* of losses by probe: a power of two */

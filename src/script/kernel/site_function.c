@@ -147,10 +147,11 @@ int kernel_functions_note(struct kernel_source *s, struct diag *d)
 			name = site->is_left_out && !name ? site->point->name : name;
 		}
 		if (n_out && n_out == n)
-			return diag_fail(d, -ENOENT,
-					 "kernel.function(\"%s\"): the kernel lets none of these %u "
-					 "functions be probed",
-					 pattern, n);
+			return diag_fail(
+				d, -ENOENT,
+				"kernel.function(\"%s\"): the kernel lets none of these %u "
+				"functions be probed",
+				pattern, n);
 		snprintf(text, sizeof text,
 			 "kernel.function(\"%s\"): the kernel does not let %u of %u functions be "
 			 "probed: %s%s left out",

@@ -50,8 +50,7 @@ static enum vm_operation load_and_jump(const struct bpf_insn *i, const bool *is_
 	};
 	bool is_jump = BPF_CLASS(i[1].code) == BPF_JMP && BPF_SRC(i[1].code) == BPF_K;
 
-	return is_load(i) && !is_target[1] && is_jump && i[1].off >= 0 &&
-			       i[1].dst_reg == i->dst_reg
+	return is_load(i) && !is_target[1] && is_jump && i[1].off >= 0 && i[1].dst_reg == i->dst_reg
 		       ? operations[BPF_OP(i[1].code) >> 4]
 		       : 0;
 }

@@ -87,9 +87,11 @@ static void names_of_probes_and_constants_are_keys(void)
 		live_run(&l[i],
 			 "global n; probe syscall.getppid, syscall.getppid.return {\n"
 			 "	if (execname() == \"kernel_probes_c\")\n"
-			 "		n[pp(), probefunc(), probemod(), \"fifteen letters\", pid() > 0]++\n"
+			 "		n[pp(), probefunc(), probemod(), \"fifteen letters\", "
+			 "pid() > 0]++\n"
 			 "}\n"
-			 "probe end { foreach ([a+, b, c, d, e] in n) println(a, b, c, d, e, n[a, b, c, d, e]) }\n",
+			 "probe end { foreach ([a+, b, c, d, e] in n) println(a, b, c, d, e, n[a, "
+			 "b, c, d, e]) }\n",
 			 workload(1000, 1));
 	ok(!strstr(l[0].words.bytes, "stream"));
 	is_text(l[0].out.bytes, "syscall.getppidgetppidkernelfifteen letters11000\n"
@@ -230,7 +232,8 @@ static void structures_are_shown_as_text(void)
 		 "	shallow = $p->se$\n"
 		 "	if (shallow !~ \"^\\\\{.load=\\\\{...\\\\}, \") println(shallow)\n"
 		 "	deep = $p->se$$\n"
-		 "	if (deep !~ \"^\\\\{.load=\\\\{.weight=[0-9]+, .inv_weight=\") println(deep)\n"
+		 "	if (deep !~ \"^\\\\{.load=\\\\{.weight=[0-9]+, .inv_weight=\") "
+		 "println(deep)\n"
 		 "	if ($p->cred$ !~ \"^\\\\{.usage=\") println($p->cred$)\n"
 		 "	if ($p->pid$ != sprint($p->pid)) println($p->pid$)\n"
 		 "	if ($p->comm$ != \"\\\"true\\\"\") println($p->comm$)\n"

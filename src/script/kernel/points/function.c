@@ -77,8 +77,9 @@ static int add(const struct search *s, const char *name, uint32_t id, const char
 	struct kernel_point *p = script_allocate(k->arena, sizeof *p);
 	char *copy = script_copy(k->arena, name, strlen(name));
 	const char *end = is_return ? "return" : "call";
-	char *text = module ? kernel_textf(k, "module(\"%s\").function(\"%s\").%s", module, name, end)
-			    : kernel_textf(k, "kernel.function(\"%s\").%s", name, end);
+	char *text =
+		module ? kernel_textf(k, "module(\"%s\").function(\"%s\").%s", module, name, end)
+		       : kernel_textf(k, "kernel.function(\"%s\").%s", name, end);
 
 	if (!p || !copy || !text)
 		return -ENOMEM;
@@ -118,14 +119,16 @@ static int which(const struct script_point *p, bool *call, bool *returns, struct
 	*call = !fnmatch(end, "call", 0);
 	*returns = !fnmatch(end, "return", 0);
 	if (at && p->at[1].kind == COMPONENT_TEXT)
-		return diag_fail(d, -ENOENT,
-				 "kernel.function(\"%s\"): source files of the kernel are not known "
-				 "here: leave %s out",
-				 name, at);
+		return diag_fail(
+			d, -ENOENT,
+			"kernel.function(\"%s\"): source files of the kernel are not known "
+			"here: leave %s out",
+			name, at);
 	if (!strcmp(end, "inline"))
-		return diag_fail(d, -ENOENT,
-				 "a function that is inlined cannot be probed; .call and .return are "
-				 "for those that are called");
+		return diag_fail(
+			d, -ENOENT,
+			"a function that is inlined cannot be probed; .call and .return are "
+			"for those that are called");
 	if (p->at[1].kind != COMPONENT_TEXT || p->n > 3 || (!*call && !*returns))
 		return diag_fail(d, -ENOENT, "it is kernel.function(\"NAME\"), .call or .return");
 	return 0;
@@ -165,8 +168,8 @@ int kernel_function_points(struct script_kernel *k, const struct script_point *p
 			   struct script_found *f, struct diag *d)
 {
 	struct search s = { .k = k, .found = f };
-	bool is_module = p->n > 1 && !strcmp(p->at[0].name, "module") &&
-			 p->at[0].kind == COMPONENT_TEXT;
+	bool is_module =
+		p->n > 1 && !strcmp(p->at[0].name, "module") && p->at[0].kind == COMPONENT_TEXT;
 	char text[160];
 	int err;
 
@@ -181,8 +184,7 @@ int kernel_function_points(struct script_kernel *k, const struct script_point *p
 		return refuse(d, s.wanted);
 	if (strpbrk(s.wanted, "*?["))
 		s.pattern = script_copy(k->arena, s.wanted, strlen(s.wanted));
-	s.nearest = (struct script_nearest){ .wanted = s.wanted,
-					     .wanted_size = strlen(s.wanted) };
+	s.nearest = (struct script_nearest){ .wanted = s.wanted, .wanted_size = strlen(s.wanted) };
 	err = is_module ? kernel_types(k, d) : search_types(&s, d);
 	if (!err && !s.n)
 		err = search_modules(&s, is_module ? p->at[0].text : "*", d);

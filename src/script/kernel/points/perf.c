@@ -162,10 +162,11 @@ static int find_address(const char *symbol, uint64_t *found, struct diag *d)
 	if (*found)
 		return 0;
 	if (is_named)
-		return diag_fail(d, -ENOENT,
-				 "kernel.data(\"%s\"): addresses of the kernel are only shown to root "
-				 "(/proc/kallsyms)",
-				 symbol);
+		return diag_fail(
+			d, -ENOENT,
+			"kernel.data(\"%s\"): addresses of the kernel are only shown to root "
+			"(/proc/kallsyms)",
+			symbol);
 	return diag_fail(d, -ENOENT, "kernel.data(\"%s\"): the kernel names no such variable%s%s",
 			 symbol, script_nearest_text(&nearest, text),
 			 has_variables ? "" : "; it names functions alone (CONFIG_KALLSYMS_ALL)");

@@ -94,12 +94,12 @@ struct kernel_point {
 	const struct script_kernel *owner; /* how a point of this world is known */
 	uint8_t kind;
 	bool is_return;
-	bool is_target;		      /* only in the process of -c or -x, if there is one */
-	bool is_leader_only;	      /* process.end: not for its other threads */
-	const char *system, *name;    /* system: NULL if not given */
-	int number;		      /* KIND_CALL */
-	uint32_t btf_id, prototype;   /* KIND_TRACE, KIND_FUNCTION; 0: not known */
-	const char *pattern;	      /* KIND_FUNCTION: of many functions; NULL: this one is named */
+	bool is_target;		    /* only in the process of -c or -x, if there is one */
+	bool is_leader_only;	    /* process.end: not for its other threads */
+	const char *system, *name;  /* system: NULL if not given */
+	int number;		    /* KIND_CALL */
+	uint32_t btf_id, prototype; /* KIND_TRACE, KIND_FUNCTION; 0: not known */
+	const char *pattern;	    /* KIND_FUNCTION: of many functions; NULL: this one is named */
 	const char *const *arguments; /* names; KIND_CALL */
 	uint32_t n_arguments;
 	struct kernel_fetch

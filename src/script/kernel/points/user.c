@@ -254,9 +254,10 @@ static int find_code(struct search *s, const struct script_point *p, uint32_t i,
 	if (is(p, i, "provider") && p->at[i].kind == COMPONENT_TEXT)
 		s->provider = p->at[i++].text;
 	if (is(p, i, "syscall"))
-		return diag_fail(d, -ENOENT,
-				 "system calls of a process are syscall.NAME, or syscall_any for all, "
-				 "with `if (pid() == target())`");
+		return diag_fail(
+			d, -ENOENT,
+			"system calls of a process are syscall.NAME, or syscall_any for all, "
+			"with `if (pid() == target())`");
 	if (i >= p->n || p->at[i].kind != COMPONENT_TEXT)
 		return diag_fail(d, -ENOENT,
 				 "it is process(..).function(\"NAME\") or .mark(\"NAME\")");

@@ -23,9 +23,9 @@ struct script_kernel_options {
 				      50; 100: not checked */
 	void (*warn)(void *context, const char *text); /* something is left out; may be NULL */
 	void *context;
-	bool folds_nothing;	   /* every handler runs in the machine: to compare */
-	bool is_verbose;	   /* messages have the kernel's own words on a refused program */
-	bool records_own;	   /* also events of this process; they may feed back */
+	bool folds_nothing; /* every handler runs in the machine: to compare */
+	bool is_verbose;    /* messages have the kernel's own words on a refused program */
+	bool records_own;   /* also events of this process; they may feed back */
 };
 
 /* script_kernel_open - a world.  Nothing is loaded and no right is needed.  0 or -ENOMEM. */
