@@ -47,7 +47,10 @@ def duet(binary, where, *options):
     def once(program):
         recording = where / "recording"
         shutil.rmtree(recording, ignore_errors=True)
-        return run([binary, "record", "-o", recording, "--graph", f"{program.name}:*", *options, "--", program])
+        printed = run([binary, "record", "-o", recording, "--graph", f"{program.name}:*", *options, "--", program])
+        if not json.loads(run([binary, "report", "functions", "--json", recording]))["n_calls"]:
+            sys.exit(f"duet {' '.join(options)}: not proved: no call is in the recording")
+        return printed
 
     return once
 

@@ -42,6 +42,8 @@ def main():
             subprocess.run([make, where, str(int(millions * 1e6)), str(threads)], check=True, stdout=subprocess.PIPE)
             size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(where) for f in files)
             n = json.loads(run([duet, "report", "functions", "--json", where])[2])["n_calls"]
+            if n < int(millions * 1e6):
+                sys.exit("not proved: %d of %d calls are in the recording" % (n, int(millions * 1e6)))
             print("%d thread(s), %d calls, %.2f bytes/call" % (threads, n, size / n))
             for verb in (["report", "functions", "--json"], ["export", "svg"]):
                 runs = [run([duet, *verb, where])[:2] for _ in range(5)]

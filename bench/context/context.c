@@ -50,7 +50,7 @@ static __attribute__((noinline)) double clock_only(void)
 /* A call stack with @depth frames. */
 static __attribute__((noinline)) double put(uint64_t mask, int depth)
 {
-	char bytes[ABI_CONTEXT_MAX_BYTES];
+	char bytes[ABI_CONTEXT_MAX_BYTES], *end = bytes;
 	double ns;
 
 	if (depth) {
@@ -60,10 +60,17 @@ static __attribute__((noinline)) double put(uint64_t mask, int depth)
 	}
 	ns = now_ns();
 	for (int i = 0; i < N; i++) {
-		context_put(mask, bytes, __builtin_return_address(0), __builtin_frame_address(0));
+		end = context_put(mask, bytes, __builtin_return_address(0),
+				  __builtin_frame_address(0));
 		__asm__ volatile("" : : "r"(bytes) : "memory");
 	}
-	return (now_ns() - ns) / N;
+	ns = (now_ns() - ns) / N;
+	if (!!mask != (end > bytes)) {
+		fprintf(stderr, "not proved: %td bytes of contexts %#llx\n", end - bytes,
+			(unsigned long long)mask);
+		exit(1);
+	}
+	return ns;
 }
 
 static const struct {

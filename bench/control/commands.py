@@ -215,6 +215,14 @@ def crowd(tool, n):
     end(p)
 
 
+def prove_all(tool, made):
+    """The files hold each event that the program made, or the tracer says how many it lost."""
+    stats = json.loads(subprocess.run([duet, "stats", "--json", tool.path], env=env, stdout=subprocess.PIPE, text=True).stdout)
+    found = sum(e["n"] for e in stats["events"] if e["event"] in ("control:step", "bench:int1")) + stats["lost_events"]
+    if found < made:
+        sys.exit("%s: not proved: %d of %d events are in its files or counted as lost" % (tool.name, found, made))
+
+
 def daemons(tool, n):
     tool.begin(2000 + n)
     p = start(tool.program, "once", "1000000")
@@ -233,6 +241,7 @@ def daemons(tool, n):
     busy, took = cpu_ms(pids) - before, time.monotonic() - begin
     tool.finish()
     tool.leave()
+    prove_all(tool, made)
     note("daemons idle, CPU ms/s", idle)
     note("daemons idle, Pss KiB", idle_kib)
     note("daemons busy, CPU ms/s", busy / took)

@@ -29,8 +29,11 @@ for directory in directories:
                 try:
                     out = subprocess.run([program, work, kind, str(size), str(packets)], check=True,
                                          capture_output=True, text=True).stdout
+                    written = sum(os.path.getsize(os.path.join(work, f)) for f in os.listdir(work))
                 finally:
                     shutil.rmtree(work)
+                if written != size * packets:
+                    sys.exit("%s: not proved: %d of %d bytes are in the file" % (kind, written, size * packets))
                 wall, user, system, _ = map(float, out.split())
                 results[kind].append((wall, user + system))
         millions = size * packets / EVENT / 1e6

@@ -24,10 +24,10 @@ LOOP(intstr, trace_bench_intstr(i, text16))
 LOOP(int8, trace_bench_int8(i, one, i + 1, one, i + 2, one, i, one))
 LOOP(mark1, trace_mark(bench, mark1, "a %d", i))
 
-static const struct bench_case cases[] = {
+static struct bench_case cases[] = {
 	CASE("loop", nothing), CASE("clock", clock_only), CASE("empty", empty),
 	CASE("int", int1),     CASE("int+str16", intstr), CASE("8ints", int8),
-	CASE("mark", mark1),   { NULL, NULL, NULL },
+	CASE("mark", mark1),   { NULL, NULL, NULL, 0 },
 };
 
 int main(int argc, char **argv)

@@ -13,6 +13,8 @@
  *                                time, divided by events: ns, each batch
  *   CASE^                        each event by itself, between two fenced reads of the TSC: quantiles
  *                                0.5, 0.99, 0.999 and the worst, in ns, brackets included
+ *
+ * At the end a line `made:CASE N` for each case that ran: its events, which the files must hold.
  */
 #ifndef BENCH_EVENT_LOOP_H
 #define BENCH_EVENT_LOOP_H
@@ -26,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCHES_MAX = 1000, THREADS_MAX = 1024, TICKS_MAX = 1 << 18 };
+enum { BATCHES_MAX = 1000, THREADS_MAX = 1024, TICKS_MAX = 1 << 18, THREAD_WARMS = 10 };
 
 static const char *volatile text16 = "sixteen letters!";
 static volatile int one = 1;
@@ -37,6 +39,7 @@ struct bench_case {
 	const char *name;
 	void (*run)(int n);
 	void (*run_each)(int n);
+	uint64_t made; /* events so far */
 };
 
 static double now_ns(void)
@@ -98,9 +101,12 @@ static void print(const char *name, const double *ns, int n)
 	fflush(stdout);
 }
 
-static void bench_one(const char *name, void (*run)(int n))
+static void bench_one(const char *name, struct bench_case *c)
 {
+	void (*run)(int n) = c->run;
 	double ns[BATCHES_MAX];
+
+	c->made += (uint64_t)(n_events / 10) + (uint64_t)n_events * (uint64_t)n_batches;
 
 	pin(n_cpus() - 1);
 	run(n_events / 10);
@@ -127,10 +133,13 @@ static double quantile(double q, uint64_t n)
 	return TICKS_MAX;
 }
 
-static void bench_each(const char *name, void (*run_each)(int n))
+static void bench_each(const char *name, struct bench_case *c)
 {
+	void (*run_each)(int n) = c->run_each;
 	uint64_t n = (uint64_t)n_events * (uint64_t)n_batches, first_tick;
 	double out[4], begin, ns_per_tick;
+
+	c->made += (uint64_t)(n_events / 10) + n;
 
 	pin(n_cpus() - 1);
 	run_each(n_events / 10);
@@ -163,7 +172,7 @@ static void *work(void *arg)
 	struct worker *w = arg;
 
 	pin(w->cpu);
-	w->run(10);
+	w->run(THREAD_WARMS);
 	for (int i = 0; i < n_batches; i++) {
 		pthread_barrier_wait(w->barrier);
 		w->begin[i] = now_ns();
@@ -187,7 +196,7 @@ static double wall_ns(const struct worker *w, int n, int batch)
 	return end - begin;
 }
 
-static void bench_threads(const char *name, void (*run)(int n), int n)
+static void bench_threads(const char *name, struct bench_case *c, int n)
 {
 	struct worker *w = calloc((size_t)n, sizeof *w);
 	int busy = n < n_cpus() ? n : n_cpus(), each = n_events / n;
@@ -200,7 +209,7 @@ static void bench_threads(const char *name, void (*run)(int n), int n)
 	for (int i = 0; i < n; i++) {
 		w[i] = (struct worker){ .cpu = n_cpus() - 1 - i % n_cpus(),
 					.n = each,
-					.run = run,
+					.run = c->run,
 					.barrier = &barrier };
 		if (pthread_create(&w[i].thread, NULL, work, &w[i]))
 			exit(1);
@@ -209,12 +218,12 @@ static void bench_threads(const char *name, void (*run)(int n), int n)
 		pthread_join(w[i].thread, NULL);
 	for (int k = 0; k < n_batches; k++)
 		ns[k] = wall_ns(w, n, k) * busy / ((double)each * n);
+	c->made += (uint64_t)n * (THREAD_WARMS + (uint64_t)each * (uint64_t)n_batches);
 	free(w);
 	print(name, ns, n_batches);
 }
 
-static const struct bench_case *find_case(const struct bench_case *cases, const char *name,
-					  size_t length)
+static struct bench_case *find_case(struct bench_case *cases, const char *name, size_t length)
 {
 	for (; cases->name; cases++)
 		if (strlen(cases->name) == length && !memcmp(cases->name, name, length))
@@ -223,7 +232,7 @@ static const struct bench_case *find_case(const struct bench_case *cases, const 
 	exit(2);
 }
 
-static void run_argument(const struct bench_case *cases, const char *a)
+static void run_argument(struct bench_case *cases, const char *a)
 {
 	size_t length = strcspn(a, "@^");
 	int n;
@@ -235,20 +244,22 @@ static void run_argument(const struct bench_case *cases, const char *a)
 	} else if (sscanf(a, "pause=%d", &n) == 1) {
 		pause_ms = n;
 	} else if (a[length] == '^') {
-		bench_each(a, find_case(cases, a, length)->run_each);
+		bench_each(a, find_case(cases, a, length));
 	} else if (a[length] == '@') {
 		n = atoi(a + length + 1);
-		bench_threads(a, find_case(cases, a, length)->run,
-			      n < 1 || n > THREADS_MAX ? 1 : n);
+		bench_threads(a, find_case(cases, a, length), n < 1 || n > THREADS_MAX ? 1 : n);
 	} else {
-		bench_one(a, find_case(cases, a, length)->run);
+		bench_one(a, find_case(cases, a, length));
 	}
 }
 
-static inline int bench_main(const struct bench_case *cases, int argc, char **argv)
+static inline int bench_main(struct bench_case *cases, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		run_argument(cases, argv[i]);
+	for (; cases->name; cases++)
+		if (cases->made)
+			printf("made:%s %llu\n", cases->name, (unsigned long long)cases->made);
 	return 0;
 }
 
@@ -269,7 +280,7 @@ static inline int bench_main(const struct bench_case *cases, int argc, char **ar
 	}
 #define CASE(text, name)                                                                           \
 	{                                                                                          \
-		text, name, name##_each                                                            \
+		text, name, name##_each, 0                                                         \
 	}
 
 #endif

@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: MIT
 """Measure the cost of a recorded kernel event for its program and for the reader, with each tracer on this machine.
 
-usage: run.py DUET LOOP [ROUNDS]        as root; some minutes
+usage: run.py DUET LOOP [ROUNDS]        as root; at most SECONDS=225; JSON=FILE writes the values for ../compare.py
 
 In each round every tracer records the same loop, in turn.  The tables show medians, the spread (lowest to highest),
 the cost added to the plain loop per event, and that as a part of the cost of bare ftrace.  The loop is on the last
 CPU, tracers on any.  Bare ftrace is an instance of tracefs that `cat trace_pipe_raw` empties into a file: with the
 kernel's default options, and with the options that duet sets.
+
+In the first round the events in each tracer's output are counted, with those that it says it lost.  A tracer that has not
+recorded all system calls is shown as such, without a figure; for duet and ftrace the run then fails.  A wake-up of a
+process that still runs is no event, so for events of the scheduler the cost is divided by the number found, at least half
+of the usual one.  On a slow machine there are fewer rounds.  tracefs is mounted for this run alone, if it is not mounted.
 """
 import glob
 import json
@@ -21,10 +26,20 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE + "/..", HERE + "/../write"]
+from mounts import TRACEFS, mount_tracefs
+from table import Table, machine, processor
+
+mount_tracefs()
 duet, loop = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 CPU = str(max(os.sched_getaffinity(0)))
-TRACEFS = "/sys/kernel/tracing"
+SECONDS = float(os.environ.get("SECONDS", "225"))
+DEADLINE = time.monotonic() + SECONDS
+PARTS = 6  # the rows and the readers
+ALMOST = 0.98  # of the events: what other processes do in between may be missing
 INSTANCE = TRACEFS + "/instances/duet-bench-%d" % os.getpid()
 BUFFER_KIB = 65536
 NUMBERS = {"write": 1, "getppid": 110, "openat": 257, "close": 3}
@@ -37,6 +52,7 @@ class Row:
         self.turn, self.fast, self.slow = turn, fast, slow  # how often, and with tracers that stop the program
         self.n = n  # events in each turn
         self.calls, self.events = calls, events
+        self.counted = 0  # by the last run of bare ftrace
 
 
 ROWS = {
@@ -55,8 +71,32 @@ def write(path, text):
 
 # ---------------------------------------------------------------- tracers: run a recorded command; None: not possible
 
+class NoTime(Exception):
+    pass
+
+
+def left():
+    """Return the seconds left."""
+    return DEADLINE - time.monotonic()
+
+
 def run(command):
-    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=300).stderr
+    """Return its standard error.  A command for which the time is too short is ended with all its processes."""
+    p = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        return p.communicate(timeout=max(left(), 1))[1]
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGTERM)
+        try:
+            p.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            p.communicate()
+        raise NoTime from None
+
+
+def output(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=max(left(), 1)).stdout
 
 
 def nothing(row, command):
@@ -68,6 +108,13 @@ def by_duet(backend, *options):
         patterns = ["syscall_*_" + c for c in row.calls] + list(row.events)
         return run([duet, "record", "-q", "--kernel-backend", backend, *options, "-o", "t", "-k", ",".join(patterns), "--", *command])
     return record
+
+
+def ring_events(path):
+    """Return the events of one CPU's buffer: read, unread and lost."""
+    with open(path) as f:
+        numbers = dict(line.split(": ") for line in f.read().splitlines() if ": " in line)
+    return sum(int(numbers[k]) for k in ("read events", "entries", "overrun", "dropped events"))
 
 
 def bare(*options):
@@ -94,6 +141,7 @@ def bare(*options):
             for c in cats:
                 c.kill()
                 c.wait()
+            row.counted = sum(map(ring_events, glob.glob(INSTANCE + "/per_cpu/cpu*/stats")))
             os.rmdir(INSTANCE)
     return record
 
@@ -125,6 +173,35 @@ def by_bpftrace(row, command):
     return run(["bpftrace", "-q", "-o", "t", "-e", script, "-c", " ".join(command)])
 
 
+# ---------------------------------------------------------------- how many of the row's events it has recorded or lost
+
+def in_duet(row):
+    names = ["syscall_%s_%s" % (k, c) for c in row.calls for k in ("entry", "exit")] + list(row.events)
+    stats = json.loads(output([duet, "stats", "--json", "t"]))
+    return sum(e["n"] for e in stats["events"] if e["event"] in names) + stats["lost_events"]
+
+
+def in_perf(row):
+    return sum(map(int, re.findall(r"(?:SAMPLE|LOST|LOST_SAMPLES) events: +(\d+)", output(["perf", "report", "--stats", "-i", "t"]))))
+
+
+def in_lines(each):
+    def count(row):
+        with open("t", errors="replace") as f:
+            return each * sum(1 for _ in f)
+    return count
+
+
+def in_trace_cmd(row):
+    return len(re.findall(r"^ .*: (?:sys_|sched_)", output(["trace-cmd", "report", "-i", "t"]), re.M))
+
+
+def counts(tracer):
+    tool = tracer.split(",")[0]
+    return {"nothing": None, "bare ftrace": lambda row: row.counted, "duet": in_duet, "perf record": in_perf, "bpftrace": in_lines(1),
+            "trace-cmd record": in_trace_cmd, "perf trace": in_lines(2), "strace": in_lines(2)}[tool]
+
+
 TRACERS = {  # the tool it needs, whether it stops the program, the function
     "nothing": (None, False, nothing),
     "bare ftrace, as it is": (None, False, bare()),
@@ -141,38 +218,73 @@ TRACERS = {  # the tool it needs, whether it stops the program, the function
 }
 
 
-def measure(tracer, row):
+def measure(tracer, row, prove):
+    """Return (ns of a turn, events of a turn), or (None, the reason why there is no figure)."""
     tool, is_slow, record = TRACERS[tracer]
     for old in glob.glob("t*"):
         shutil.rmtree(old) if os.path.isdir(old) else os.remove(old)
     if tool and not shutil.which(tool):
-        return None
-    said = record(row, [loop, row.turn, str(row.slow if is_slow else row.fast), CPU])
+        return None, "not installed"
+    turns = row.slow if is_slow else row.fast
+    said = record(row, [loop, row.turn, str(turns), CPU])
     m = re.search(r"duet-loop ([0-9.]+)", said or "")
-    return float(m.group(1)) if m else None
+    if not m:
+        return None, "cannot"
+    n = counts(tracer)(row) if prove and counts(tracer) else turns * row.n
+    if n < (ALMOST if row.calls else 0.5) * turns * row.n:
+        return None, "not proved: %d of %d events" % (n, turns * row.n)
+    return float(m.group(1)), row.n if row.calls else n / turns
 
 
-def table(name):
+def rounds_of(name, part):
+    """Take turns while there is time for this part.
+
+    Return ({tracer: values}, {tracer: events of a turn}, {tracer: why it has none}).
+    """
+    row, got, events, why, took = ROWS[name], {t: [] for t in TRACERS}, {}, {}, 0
+    end = time.monotonic() + left() / (PARTS - part)
+    for n in range(rounds):
+        begin = time.monotonic()
+        if n and begin + took > end:
+            break
+        for t in [t for t in TRACERS if t not in why]:
+            if left() < 2:
+                raise NoTime
+            value, more = measure(t, row, n == 0)
+            if value is None:
+                why[t] = more
+            else:
+                got[t].append(value)
+                events.setdefault(t, more)
+        took = time.monotonic() - begin
+    return got, events, why
+
+
+def table(name, part):
     row = ROWS[name]
-    got = {t: [] for t in TRACERS}
-    for _ in range(rounds):
-        for t in TRACERS:
-            got[t].append(measure(t, row))
-    got = {t: [v for v in values if v is not None] for t, values in got.items()}
-    more = {t: (statistics.median(v) - statistics.median(got["nothing"])) / row.n for t, v in got.items() if v}
-    print("\n%s: %d events in each turn, medians of %d, ns; load now %.1f\n" % (name, row.n, rounds, os.getloadavg()[0]))
+    got, events, why = rounds_of(name, part)
+    failed.extend("%s, %s: %s" % (name, t, text) for t, text in why.items()
+                  if text.startswith("not proved") and t.split(",")[0] in ("duet", "bare ftrace"))
+    more = {t: (statistics.median(v) - statistics.median(got["nothing"])) / events[t] for t, v in got.items() if v}
+    print("\n%s: %d events in each turn, medians of %d, ns; load now %.1f\n"
+          % (name, row.n, len(got["nothing"]), os.getloadavg()[0]))
+    figures.group(name)
     print("| recorded by | a turn | lowest - highest | more, per event | of bare ftrace |\n|---|---|---|---|---|")
     for t, values in got.items():
         if values:
+            for v, plain, bare_ns in zip(values, got["nothing"], got["bare ftrace, duet's options"]):
+                figures.add("%s: %s" % (name, t), "duet", (v - plain) / events[t])
+                figures.add("%s: %s" % (name, t), "reference", (bare_ns - plain) / events["bare ftrace, duet's options"])
             print("| %s | %.0f | %.0f - %.0f | %.0f | %.2f |" % (t, statistics.median(values), min(values), max(values), more[t],
-                                                              more[t] / more["bare ftrace, duet's options"]))
+                                                              more[t] / more.get("bare ftrace, duet's options", float("nan"))))
         else:
-            print("| %s | cannot | | | |" % t)
+            print("| %s | %s | | | |" % (t, why.get(t, "cannot")))
     sys.stdout.flush()
 
 
 # ---------------------------------------------------------------- the reader
 
+READER_CALLS = 3000000
 RECORD_BYTES = {"ftrace": 68 + 28, "bpf": 72 + 32}  # of an entry and an exit, in the ring
 
 
@@ -189,7 +301,7 @@ def read_by(backend):
     """Return the reader's milliseconds per MB of records written to files, and its ns per event."""
     for old in glob.glob("t*"):
         shutil.rmtree(old) if os.path.isdir(old) else os.remove(old)
-    calls = 3000000
+    calls = READER_CALLS
     c = subprocess.Popen([duet, "collect", "-q", "-s", "bench", "-o", "t", "--kernel-backend", backend, "--kernel-buffer", "256M",
                           "-k", "syscall_*_getppid"])
     try:
@@ -208,18 +320,29 @@ def read_by(backend):
     finally:
         c.send_signal(signal.SIGTERM)
         c.wait()
+    if n < ALMOST * 2 * calls:
+        failed.append("the reader, %s: not proved: %d of %d events" % (backend, n, 2 * calls))
     return spent * 1e3 / (n / 2 * RECORD_BYTES[backend] / 1e6), spent * 1e9 / n
 
 
 def readers():
-    print("\nThe reader, 6 M events of getppid: read, converted, written; medians of %d; load now %.1f\n" % (rounds, os.getloadavg()[0]))
+    print("\nThe reader, 6 M events of getppid: read, converted, written; load now %.1f\n" % os.getloadavg()[0])
+    figures.group("reader")
+    took = 0
     print("| backend | ms per MB of ring | ns per event |\n|---|---|---|")
     got = {b: [] for b in RECORD_BYTES}
     for _ in range(rounds):
+        if left() < 5 or (got["bpf"] and left() < 2 * took):
+            break
+        begin = time.monotonic()
         for b in got:
             got[b].append(read_by(b))
+        took = time.monotonic() - begin
     for b, values in got.items():
-        print("| %s | %.3f | %.1f |" % (b, *[statistics.median(v) for v in zip(*values)]))
+        for ms, ns in values:
+            figures.add("the reader, %s" % b, "duet", ns)
+        if values:
+            print("| %s | %.3f | %.1f |" % (b, *[statistics.median(v) for v in zip(*values)]))
 
 
 if os.geteuid():
@@ -227,11 +350,20 @@ if os.geteuid():
 work = tempfile.mkdtemp(prefix="duet-bench-", dir=os.environ.get("TMPDIR"))
 os.environ["DUET_RUNTIME_DIR"] = work + "/run"
 os.chdir(work)
+figures, failed = Table(), []
+head = "%s; %s; load before %.1f" % (time.strftime("%Y-%m-%d"), machine(), os.getloadavg()[0])
 try:
-    print("Linux %s, %d CPUs" % (os.uname().release, os.cpu_count()))
-    for name in ROWS:
-        table(name)
+    print("# " + head)
+    for part, name in enumerate(ROWS):
+        table(name, part)
     readers()
+except (NoTime, subprocess.TimeoutExpired):
+    failed.append("the rest: %.0f s are over; SECONDS=600 gives more" % SECONDS)
 finally:
     os.chdir("/")
     shutil.rmtree(work)
+for text in failed:
+    print("# %s" % text)
+if os.environ.get("JSON"):
+    write(os.environ["JSON"], figures.as_json(machine=head, processor=processor(), benchmark="kernel") + "\n")
+sys.exit(1 if failed else 0)

@@ -72,8 +72,8 @@ def attach(url):
 
 
 def tell(name, delays, wanted, cpu):
-    if not delays:
-        return print("%-6s nothing came" % name)
+    if len(delays) < wanted:
+        raise SystemExit("%s: not proved: %d of %d events came" % (name, len(delays), wanted))
     at = lambda q: delays[min(len(delays) - 1, int(q * len(delays)))]
     print("%-6s %6d of %d events, delay s: median %.2f, 99 %% %.2f, most %.2f; processor s: %s"
           % (name, len(delays), wanted, at(0.5), at(0.99), delays[-1],

@@ -48,6 +48,8 @@ def measure(size, n):
     r.terminate()
     r.wait()
     shutil.rmtree(work + "/trace")
+    if not all(took) or any(not b for _, b in took):
+        sys.exit("not proved: a snapshot holds no event")
     worst = float(p.stdout.read().split()[1]) * 1e3
     ms = [t for t, _ in took] or [0]
     print("%-5s %3d snapshots: answered after %7.1f ms (worst %7.1f), %7.1f MB; slowest event %6.1f ms" %

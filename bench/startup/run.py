@@ -22,9 +22,14 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from mounts import mount_tracefs
+
+mount_tracefs()
 duet = os.path.abspath(sys.argv[1])
 ROUNDS, ONLY = int(os.environ.get("ROUNDS", 21)), os.environ.get("ONLY", "")
-TRUE, TRACEFS, BASE = shutil.which("true"), "/sys/kernel/tracing", "perf trace"
+TRUE, BASE = shutil.which("true"), "perf trace"
 work = tempfile.mkdtemp(prefix="duet-bench-startup-")
 os.environ["DUET_RUNTIME_DIR"] = work + "/run"
 out = work + "/out"
@@ -141,8 +146,6 @@ def processor():
 def main():
     if os.geteuid():
         sys.exit("bench-startup: the kernel's half needs root")
-    if not os.path.isdir(TRACEFS + "/instances"):
-        run("mount", "-t", "tracefs", "tracefs", TRACEFS)
     times = {title: [] for title in ROWS if is_possible(title)}
     print("# %s, %d CPUs, Linux %s; load %.1f before; %d rounds" % (
         processor(), os.cpu_count(), platform.release(), os.getloadavg()[0], ROUNDS), flush=True)

@@ -3,6 +3,7 @@
 import statistics
 
 TIMES = 60
+WARMS = 3  # starts before, of start.c
 PARTS = ("threads", "descriptors", "Rss", "Pss", "Private_Dirty")
 
 
@@ -31,7 +32,7 @@ class Begin:
         t = self.table
         t.group("Start to end of a program with one site: added to the plain program (reference)")
         idle, active = self.duet.environment("idle"), self.duet.environment("active")
-        with self.duet.session(events=None, runtime="idle"), \
+        with self.duet.session(events=None, runtime="idle") as i, \
                 self.duet.session(runtime="active") as s:
             self.take_turns({
                 "not installed": ("duet", "duet", {"DUET_LIBRARY": "/nonexistent"}),
@@ -41,8 +42,9 @@ class Begin:
                 "no collector, linked": ("duet", "duet", self.linked("nobody")),
                 "active session, linked": ("duet", "duet", self.linked("active"))})
             self.occupied("duet", "duet", active)
-        if s.lost:
-            t.note("start, active session", "duet lost %d" % s.lost)
+        # Two rows and the run for the resources record one event each time.
+        self.prove("duet", "start, active session", s, 2 * (TIMES + WARMS) + 1)
+        self.prove("duet", "start, idle collector", i, 0)
         if self.lttng:
             self.lttng_round()
 
@@ -51,9 +53,16 @@ class Begin:
         self.take_turns({"no collector": ("LTTng", "lttng", {})})
         self.lttng.up()
         self.take_turns({"idle collector": ("LTTng", "lttng", {})})
-        with self.lttng.session():
+        with self.lttng.session() as s:
             self.take_turns({"active session": ("LTTng", "lttng", {})})
             self.occupied("LTTng", "lttng", {})
+        self.prove("LTTng", "start, active session", s, TIMES + WARMS + 1)
+
+    def prove(self, column, row, session, starts):
+        """Each start, and nothing else, has left an event."""
+        n = session.found.get("bench:int1", 0)
+        if session.lost or n != starts:
+            self.table.refute(row, column, "%d events of %d starts, %d lost" % (n, starts, session.lost))
 
     def occupied(self, column, program, env):
         """The resources in a session with one event recorded."""

@@ -2,6 +2,7 @@
 """The cost of an event for its program, the collector and the disk: loops of events (see ../event/loop.h)."""
 import statistics
 
+import proof
 from tracers import NotInThisBuild
 
 ONE = ("empty", "int", "int+str16", "8ints", "mark")
@@ -11,7 +12,8 @@ EACH = ("size=30000", "batches=40", "pause=10")
 QUANTILES = ("p50", "p99", "p99.9", "max")
 IDS = ("vpid", "vtid")
 CONTEXTS = (("procname",), ("ip", "vuid"))  # the same names in both
-FILTER = "a < 0"  # true for no event here
+FILTER = "a > 29998"  # true for the last event of each batch: so the files prove that it ran
+BATCHES = 11  # of ../event/loop.h, without batches=
 MODES = [", " + "+".join(c) for c in CONTEXTS] + [", filtered out", ", overwrite"]
 
 
@@ -36,14 +38,16 @@ class Events:
     def add(self, column, results, rows):
         """Add the medians of batches; @rows names the row of each argument."""
         for argument, numbers in results.items():
+            if argument.startswith("made:"):
+                continue
             if argument.endswith("^"):
                 for q, v in zip(QUANTILES, numbers):
                     self.table.add("one event, " + q, column, v - self.bracket)
             else:
                 self.table.add(rows(argument), column, statistics.median(numbers))
 
-    def recorded(self, tracer, column, arguments, rows, **options):
-        """One run in a session; the rows note lost events."""
+    def recorded(self, tracer, column, arguments, rows, proves=proof.all_recorded, **options):
+        """One run in a session; the rows note lost events.  Without proof there is no figure."""
         try:
             with tracer.session(**options) as s:
                 results = self.program(tracer, tracer.environment(), *arguments)
@@ -52,11 +56,15 @@ class Events:
             for a in results_of(arguments):
                 self.table.note(rows(a), "%s: not in this build (%s)" % (tracer.name, e))
             return None
-        self.add(column, results, rows)
-        if s.lost:
-            for a in results_of(arguments):
-                self.table.note(rows(a) if "^" not in a else "one event, p50",
-                                "%s lost %d in this run" % (column, s.lost))
+        why = proves(results, s) or proof.of_contexts(s, options.get("contexts", ()))
+        if not why:
+            self.add(column, results, rows)
+        for a in results_of(arguments):
+            row = rows(a) if "^" not in a else "one event, p50"
+            if why:
+                self.table.refute(row, column, why)
+            elif s.lost:
+                self.table.note(row, "%s lost %d in this run" % (column, s.lost))
         return s
 
     def reference(self):
@@ -105,22 +113,28 @@ class Events:
                 self.recorded(tracer, column, two, lambda a: a + ", " + "+".join(contexts),
                               contexts=ids + contexts)
             self.recorded(tracer, column, two, lambda a: a + ", filtered out", contexts=ids,
-                          event_filter=FILTER)
+                          event_filter=FILTER, proves=lambda r, s: proof.refused(r, s, BATCHES))
             # Enough events to fill the buffers many times, without a pause.
-            self.recorded(tracer, column, ("size=300000", "pause=0", *two),
-                          lambda a: a + ", overwrite", contexts=ids, overwrite=True)
+            self.recorded(tracer, column, ("size=300000", "pause=0", *two), lambda a: a + ", overwrite",
+                          contexts=ids, overwrite=True, proves=proof.overwritten)
 
     def collectors(self, cases):
         """CPU of the consumer, and bytes in the files, for some of ONE."""
         self.table.group("The collector and the file")
-        n = 30000 * 34 + 3000
         for tracer in self.tracers():
             for contexts in ((),) if tracer is self.duet else ((), IDS):
                 column = tracer.name + ("+ids" if contexts else "")
                 for case in cases:
                     more = {} if tracer is self.duet else {"sub_buffer": "256k"}
                     with tracer.session(contexts=contexts, **more) as s:
-                        self.program(tracer, tracer.environment(), "batches=34", case)
+                        results = self.program(tracer, tracer.environment(), "batches=34", case)
+                    n = sum(proof.made(results).values())
+                    why = proof.all_recorded(results, s) or proof.of_contexts(s, contexts)
+                    if not why and not s.cpu_ns:
+                        why = "the collector's CPU time was not found"
+                    if why:
+                        self.table.refute("in the file, " + case, column, why)
+                        continue
                     if case == "int":
                         self.table.add("collector's CPU", column, s.cpu_ns / n)
                     self.table.add("in the file, " + case, column, s.bytes / n, "bytes")

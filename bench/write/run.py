@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 from begin import Begin
 from event import Events
 from find import Find
-from table import Table, machine
+from table import Table, machine, processor
 from tracers import Duet, Lttng, Work
 
 
@@ -75,9 +75,12 @@ def main():
     print("# %s; median (min-max) of %d rounds" % (head, a.rounds))
     table.print()
     print("\n%s" % ("Rows whose events were lost in part say so." if table.has_losses() else "No event was lost."))
+    for why in table.refuted:
+        print("# not proved: %s" % why)
     if a.json:
         with open(a.json, "w") as f:
-            f.write(table.as_json(machine=head) + "\n")
+            f.write(table.as_json(machine=head, processor=processor(), benchmark="write") + "\n")
+    sys.exit(1 if table.refuted else 0)
 
 
 main()

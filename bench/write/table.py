@@ -12,7 +12,7 @@ class Table:
     """values[row][column] is a list, one value per round; units and notes are by row."""
 
     def __init__(self):
-        self.rows, self.units, self.notes, self.groups = {}, {}, {}, []
+        self.rows, self.units, self.notes, self.groups, self.refuted = {}, {}, {}, [], []
 
     def group(self, title):
         """Rows that are new from here on appear below @title."""
@@ -38,11 +38,19 @@ class Table:
         values = self.rows.get(row, {}).get(column)
         return statistics.median(values) if values else None
 
+    def refute(self, row, column, why):
+        """The row has not measured what it says: it has no figure from here back, and the run fails."""
+        self.note(row, "%s NOT PROVED: %s" % (column, why))
+        self.rows[row].pop(column, None)
+        self.refuted.append("%s, %s: %s" % (row, column, why))
+
     def as_json(self, **more):
-        return json.dumps(dict(more, rows=[
-            dict(group=title, row=row, unit=self.units[row], notes=self.notes.get(row, []),
-                 **{c: dict(median=self.median(row, c), values=v) for c, v in self.rows[row].items()})
-            for title, rows in self.groups for row in rows]), indent=1)
+        """The form that ../compare.py reads: a line for each row, with the values of all rounds."""
+        rows = [dict(group=title, row=row, unit=self.units[row], notes=self.notes.get(row, []),
+                     **{c: [float("%.4g" % x) for x in v] for c, v in self.rows[row].items()})
+                for title, rows in self.groups for row in rows]
+        head = json.dumps(more, indent=1)[:-2]
+        return head + ',\n "rows": [\n' + ",\n".join("  " + json.dumps(r) for r in rows) + "\n ]\n}"
 
     def cell(self, row, column):
         values = self.rows[row].get(column)
@@ -84,8 +92,19 @@ def number(v):
     return "%.0f" % v if abs(v) >= 100 or v == int(v) else "%.1f" % v if abs(v) >= 20 else "%.2f" % v
 
 
+def processor():
+    """Return the name of this processor's directory in bench/figures: its name alone does not tell models apart."""
+    with open("/proc/cpuinfo") as f:
+        text = f.read()
+    parts = [re.search(r"^%s\s*: (\S+)" % key, text, re.M) for key in ("vendor_id", "cpu family", "model")]
+    if not all(parts):
+        return os.uname().machine
+    vendor = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}.get(parts[0].group(1), parts[0].group(1).lower())
+    return "-".join([vendor] + [p.group(1) for p in parts[1:]])
+
+
 def machine():
     with open("/proc/cpuinfo") as f:
         model = re.search(r"model name\s*: (.*)", f.read())
-    return "%s, %d CPUs, Linux %s" % (model.group(1) if model else os.uname().machine,
-                                      os.cpu_count(), os.uname().release)
+    return "%s (%s), %d CPUs, Linux %s" % (model.group(1) if model else os.uname().machine, processor(),
+                                           os.cpu_count(), os.uname().release)

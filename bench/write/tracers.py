@@ -6,6 +6,7 @@ if root already runs one, ours cannot start and LTTng's columns stay empty.
 """
 import contextlib
 import glob
+import json
 import os
 import re
 import shutil
@@ -90,6 +91,19 @@ class Session:
     lost = 0
     bytes = 0
     cpu_ns = 0
+    found = {}  # {name: number of events in the files}
+    metadata = ""
+
+    def read(self, work):
+        """Count the events of the files, by name, with duet's reader: it reads both tracers' files."""
+        try:
+            stats = json.loads(work.run(work.reader, "stats", "--json", self.path).stdout)
+        except NotInThisBuild:  # there is no file
+            return
+        self.found = {e["event"]: e["n"] for e in stats["events"]}
+        for at in glob.glob(self.path + "/**/metadata", recursive=True):
+            with open(at, errors="replace") as f:
+                self.metadata += f.read()
 
 
 class Duet:
@@ -97,6 +111,7 @@ class Duet:
 
     def __init__(self, work, binary, library):
         self.work, self.binary, self.library = work, binary, library
+        work.reader = binary
         self.help = work.run(binary, "collect", "--help").stdout
 
     def environment(self, runtime="run"):
@@ -114,8 +129,7 @@ class Duet:
             options += ["--context", ",".join(contexts)]
         if overwrite:
             options += ["--overwrite", "-b", "8M"]
-        if events:
-            options += ["-e", events]
+        options += ["-e", events or "!*"]  # without -e it would record all events
         if event_filter:  # of the -e before it
             self.need("-f, ")
             options += ["-f", event_filter]
@@ -137,6 +151,7 @@ class Duet:
             lost = re.search(r"(\d+) LOST", said)
             result.lost = int(lost.group(1)) if lost else 0
             result.bytes = stream_bytes(result.path, r"(cpu|lane)_\d+$")
+            result.read(self.work)
             shutil.rmtree(result.path, ignore_errors=True)
 
     def need(self, option):
@@ -213,10 +228,13 @@ class Lttng:
             before = cpu_ns(consumer)
             yield result
             self.lttng("stop")
+            if overwrite:
+                self.lttng("snapshot", "record")
             result.cpu_ns = cpu_ns(consumer) - before
             listing = self.lttng("list", "bench")
             result.lost = sum(map(int, re.findall(r"Discarded events?: *(\d+)", listing)))
         finally:
             self.lttng("destroy", "bench")
             result.bytes = stream_bytes(result.path, r"c_\d+$")
+            result.read(self.work)
             shutil.rmtree(result.path, ignore_errors=True)
