@@ -73,6 +73,7 @@ struct session {
 	int client_fd, client_dir;     /* of a tenant: socket and directory for requests, in our own
 					* runtime directory */
 	struct connection connections[SESSION_CONNECTIONS];
+	int n_places; /* of connections: from this one on all are free */
 	uint64_t next_order, round;
 	uint64_t session_slots_file; /* of session_slots_repair, collect/session/slots.h */
 	uint32_t pid_namespace;	     /* ours; 0: unknown */

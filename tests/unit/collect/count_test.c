@@ -213,6 +213,96 @@ static void a_class_without_memory_is_described_again(void)
 	counter_close(c);
 }
 
+static uint32_t seed = 1;
+
+static uint32_t draw(uint32_t n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (uint32_t)((uint64_t)(seed >> 4) * n >> 28);
+}
+
+/* One event of class @id: 1 to 4 have one length, 5 has a text. */
+static size_t put_event(uint8_t *p, uint16_t id, uint32_t low)
+{
+	static const uint8_t lengths[] = { 0, 4, 4, 16, 30 };
+	size_t n = id < 5 ? lengths[id] : draw(40);
+
+	memcpy(p, &id, sizeof id);
+	memcpy(p + 2, &low, sizeof low);
+	for (size_t i = 0; i < 8 + n; i++)
+		p[6 + i] = (uint8_t)(1 + draw(255));
+	if (id == 5)
+		p[6 + 8 + n++] = 0;
+	return 6 + 8 + n;
+}
+
+enum { EVENTS = 3000, SPOILT_WAYS = 5 };
+
+/* Makes the event at @p, @n bytes, one that no reader accepts; returns its end. */
+static size_t spoil(uint8_t *p, size_t n, uint64_t *most_ns, uint64_t last_ns)
+{
+	uint16_t id = draw(2) ? 77 : 60000;
+	uint32_t low;
+
+	switch (draw(SPOILT_WAYS)) {
+	case 0: /* not described */
+		memcpy(p, &id, sizeof id);
+		return n;
+	case 1: /* beyond the packet */
+		return n - 1;
+	case 2: /* no whole header */
+		return draw(6);
+	case 3: /* later than the packet */
+		*most_ns = last_ns;
+		return n;
+	default: /* back in time stands for almost 2^32 ns later */
+		*most_ns = last_ns + UINT32_MAX - 100;
+		low = (uint32_t)last_ns - 1 - draw(50);
+		memcpy(p + 2, &low, sizeof low);
+		return n;
+	}
+}
+
+/* All runs of lengths: the same, two in turn, at random; with texts between them; to a bad event. */
+static void a_count_is_right_whatever_lengths_follow_each_other(void)
+{
+	static uint8_t packet[EVENTS * 64];
+	struct counter *c = counter_open(0);
+
+	describe(c, 1, "13 a:b u32 n");
+	describe(c, 2, "13 a:c i32 n");
+	describe(c, 3, "13 a:d u64 n u64 m");
+	describe(c, 4, "13 a:e u8[30] n");
+	describe(c, 5, "13 a:f str n");
+	for (int run = 0; run < 400; run++) {
+		const uint64_t begin = (uint64_t)draw(1000) << 30;
+		uint64_t ns = begin, last_ns = begin, most_ns = UINT64_MAX;
+		uint32_t n = 1 + draw(EVENTS - 1), kinds = 1 + draw(5), turn = 1 + draw(40);
+		size_t at = 0, good = 0;
+		struct counted found;
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint16_t id = (uint16_t)(1 + (kinds < 3 ? i % kinds : draw(kinds)));
+
+			id = run % 3 == 0 && !draw(turn) ? 5 : id;
+			good = at;
+			last_ns = ns;
+			ns += 1 + draw(1 << 20);
+			at += put_event(packet + at, id, (uint32_t)ns);
+		}
+		found = counter_count(c, packet, at, begin, draw(2) ? ns : UINT64_MAX);
+		is(found.events, n);
+		is(found.bytes, at);
+		is(found.last_ns, ns);
+		at = good + spoil(packet + good, at - good, &most_ns, last_ns);
+		found = counter_count(c, packet, at, begin, most_ns);
+		is(found.events, n - 1);
+		is(found.bytes, good);
+		is(found.last_ns, n > 1 ? last_ns : begin);
+	}
+	counter_close(c);
+}
+
 static void write_packet(struct counts *c, uint64_t events, uint64_t n)
 {
 	ctf_ledger_begin(&c->ledger, events, n);
@@ -281,6 +371,7 @@ int main(void)
 	run(the_count_ends_where_the_bytes_do);
 	run(the_count_ends_where_time_goes_back_or_ahead);
 	run(a_class_without_memory_is_described_again);
+	run(a_count_is_right_whatever_lengths_follow_each_other);
 	run(a_packet_that_a_killed_writer_wrote_counts_once);
 	run(a_collector_without_packets_changes_no_sum);
 	run(each_trace_has_its_own_sum);

@@ -123,6 +123,39 @@ static void the_next_connection_waits_while_all_have_unread_requests(void)
 	session_close(&session);
 }
 
+/* Behind a gap, the bound stays; at the end it shrinks, and the free places are used again. */
+static void each_turn_looks_only_at_places_that_were_used(void)
+{
+	int peers[3];
+
+	begin();
+	for (int i = 0; i < 3; i++) {
+		speak(peers[i] = come());
+		is(let_in(1), 1);
+	}
+	is(session.n_places, 3);
+	session_close_connection(&session, 1);
+	session_expire(&session, 2);
+	is(session.n_places, 3);
+	is(session_next(&session), 0);
+	ok(reads_status(2));
+	session_expire(&session, 2);
+	is(session.n_places, 1);
+	close(peers[1]);
+	speak(peers[1] = come());
+	is(let_in(3), 1);
+	is(session.n_places, 2);
+	ok(reads_status(0));
+	is(session_next(&session), 1);
+	ok(reads_status(1));
+	session_expire(&session, 4);
+	is(session.n_places, 0);
+	is(session_next(&session), -1);
+	for (int i = 0; i < 3; i++)
+		close(peers[i]);
+	session_close(&session);
+}
+
 static void a_silent_connection_is_closed_after_a_second(void)
 {
 	int silent, connection;
@@ -311,6 +344,7 @@ int main(void)
 	run(a_sent_request_is_read_whatever_connects_after_it);
 	run(the_pools_of_a_command_grow_from_its_start);
 	run(the_next_connection_waits_while_all_have_unread_requests);
+	run(each_turn_looks_only_at_places_that_were_used);
 	run(a_silent_connection_is_closed_after_a_second);
 	run(between_two_requests_of_one_there_is_one_of_each_other);
 	run(a_silent_connection_has_no_turn_until_it_sends);
