@@ -35,6 +35,7 @@ struct counter {
 	uint16_t whole[UINT16_MAX + 1];
 };
 
+enum { PART = 16384 }; /* a third of a first cache: the source passes through it too */
 #define LATEST_NS (UINT64_MAX - UINT32_MAX)
 
 /* How far a count is. */
@@ -271,25 +272,59 @@ static __attribute__((noinline)) uint32_t step_by_guess(const struct counter *c,
 	return n_wrong;
 }
 
-struct counted counter_count(const struct counter *c, const void *bytes, size_t size,
-			     uint64_t begin_ns, uint64_t most_ns)
+/* Steps over all events up to w->end, or to one that no reader accepts. */
+static void step_all(const struct counter *c, struct walk *w)
 {
 	enum { TRIED = 128, TOLERATED = TRIED / 8, NOT_TRIED = 1024 };
-	struct walk w = { .p = bytes,
-			  .end = (const uint8_t *)bytes + size,
-			  .last_ns = begin_ns,
-			  .most_ns = most_ns,
-			  .fast_most_ns = most_ns < LATEST_NS ? most_ns : LATEST_NS,
-			  .class = &c->classes[0] };
 	uint64_t events;
 
 	do {
-		events = w.events;
-		if (step_by_guess(c, &w, TRIED) > TOLERATED)
-			step_in_chain(c, &w, NOT_TRIED);
-	} while (w.events > events || step_any(c, &w));
-	assert(w.p >= (const uint8_t *)bytes && w.p <= w.end);
-	return (struct counted){ .events = w.events,
-				 .bytes = (size_t)(w.p - (const uint8_t *)bytes),
-				 .last_ns = w.last_ns };
+		events = w->events;
+		if (step_by_guess(c, w, TRIED) > TOLERATED)
+			step_in_chain(c, w, NOT_TRIED);
+	} while (w->events > events || step_any(c, w));
+}
+
+static struct walk begin_walk(const struct counter *c, const void *bytes, uint64_t begin_ns,
+			      uint64_t most_ns)
+{
+	return (struct walk){ .p = bytes,
+			      .end = bytes,
+			      .last_ns = begin_ns,
+			      .most_ns = most_ns,
+			      .fast_most_ns = most_ns < LATEST_NS ? most_ns : LATEST_NS,
+			      .class = &c->classes[0] };
+}
+
+static struct counted result_of(const struct walk *w, const void *bytes)
+{
+	assert(w->p >= (const uint8_t *)bytes && w->p <= w->end);
+	return (struct counted){ .events = w->events,
+				 .bytes = (size_t)(w->p - (const uint8_t *)bytes),
+				 .last_ns = w->last_ns };
+}
+
+struct counted counter_count(const struct counter *c, const void *bytes, size_t size,
+			     uint64_t begin_ns, uint64_t most_ns)
+{
+	struct walk w = begin_walk(c, bytes, begin_ns, most_ns);
+
+	w.end += size;
+	step_all(c, &w);
+	return result_of(&w, bytes);
+}
+
+/* An event at the end of a part is stepped over with the next one. */
+struct counted counter_copy(const struct counter *c, void *to, const void *from, size_t size,
+			    uint64_t begin_ns, uint64_t most_ns)
+{
+	struct walk w = begin_walk(c, to, begin_ns, most_ns);
+
+	for (size_t done = 0, n; done < size; done += n) {
+		n = size - done < PART ? size - done : PART;
+		memcpy((char *)to + done, (const char *)from + done, n);
+		w.end += n;
+		step_all(c, &w);
+	}
+	return result_of(&w, to);
 }

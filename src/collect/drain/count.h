@@ -43,4 +43,12 @@ struct counted {
 struct counted counter_count(const struct counter *c, const void *bytes, size_t size,
 			     uint64_t begin_ns, uint64_t most_ns);
 
+/*
+ * counter_copy - copy all @size bytes to @to, each once, and count the events of the copy.
+ *
+ * Programs may write to @from meanwhile.  Each part is counted while it is in the first cache.
+ */
+struct counted counter_copy(const struct counter *c, void *to, const void *from, size_t size,
+			    uint64_t begin_ns, uint64_t most_ns);
+
 #endif

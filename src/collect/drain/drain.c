@@ -76,10 +76,13 @@ static uint32_t scan_chunks(struct drain *d)
 		drain_count_closed(d); /* before the scan: a chunk closed meanwhile counts as new */
 	d->is_calm = true;
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
+		uint64_t kind = ABI_STATE_OF(load(&d->pool->states[i]));
+
+		n_free += kind == ABI_FREE;
+		if (kind == ABI_FREE || kind == ABI_BUSY)
+			continue; /* most are */
 		if (drain_inspect(d->pool, i, &d->seen[n]))
 			d->is_calm &= !d->seen[n++].is_final;
-		else
-			n_free += ABI_STATE_OF(load(&d->pool->states[i])) == ABI_FREE;
 	}
 	d->free_bytes = (uint64_t)n_free * d->pool->chunk_size;
 	now_ns = clock_now_ns(&d->pool->clock) + BOUNDS_AHEAD_NS;

@@ -45,16 +45,21 @@ uint64_t drain_packet_begin(const struct drain *d, const struct drain_chunk *s)
 	return s->read == sizeof(struct abi_chunk) ? s->begin_ns : d->marks[s->index].cut_ns;
 }
 
-/* The bytes in memory that no program can write to; NULL without memory. */
-static const char *own_bytes(struct drain *d, const struct drain_chunk *s)
+/* The bytes in memory that no program can write to, and the events in them; NULL without memory. */
+static const char *own_bytes(struct drain *d, const struct drain_chunk *s, uint64_t begin_ns,
+			     uint64_t most_ns, struct counted *n)
 {
-	if (s->bytes != (const char *)pool_chunk_at(d->pool, s->index))
-		return s->bytes + s->read; /* a copy already */
+	const char *bytes = s->bytes + s->read;
+	size_t size = s->position - s->read;
+
+	if (s->bytes != (const char *)pool_chunk_at(d->pool, s->index)) { /* a copy already */
+		*n = counter_count(d->counter, bytes, size, begin_ns, most_ns);
+		return bytes;
+	}
 	if (!d->scratch)
 		d->scratch = malloc(d->pool->chunk_size);
-	if (!d->scratch)
-		return NULL;
-	memcpy(d->scratch, s->bytes + s->read, s->position - s->read);
+	if (d->scratch)
+		*n = counter_copy(d->counter, d->scratch, bytes, size, begin_ns, most_ns);
 	return d->scratch;
 }
 
@@ -66,20 +71,20 @@ static uint64_t at_least(uint64_t a, uint64_t b)
 int drain_check_packet(struct drain *d, const struct output *o, const struct drain_chunk *s,
 		       uint64_t lost, struct drain_packet *k, struct diag *diag)
 {
-	const char *bytes = own_bytes(d, s);
+	const char *bytes;
 	uint64_t now_ns = clock_now_ns(&d->pool->clock) + BOUNDS_AHEAD_NS, begin_ns, end_ns;
 	size_t size = s->position - s->read;
 	struct counted n = { 0 };
 
 	assert(s->read >= sizeof(struct abi_chunk) && s->read <= s->position);
 	assert(s->position <= d->pool->chunk_size);
-	if (!bytes)
-		return diag_fail(diag, -ENOMEM, "no memory to write events");
 	begin_ns = at_least(drain_packet_begin(d, s), at_least(d->begin_ns, o->end_ns));
 	end_ns = s->begin_ns + s->since_ns;
 	*k = (struct drain_packet){ .owner = ABI_OWNER_OF(s->state) };
 	k->found.times = s->has_no_begin || s->since_ns > now_ns - s->begin_ns;
-	n = counter_count(d->counter, bytes, size, begin_ns, now_ns);
+	bytes = own_bytes(d, s, begin_ns, now_ns, &n);
+	if (!bytes)
+		return diag_fail(diag, -ENOMEM, "no memory to write events");
 	if (!d->bounds)
 		n = (struct counted){ n.events, size, at_least(end_ns, begin_ns) };
 	k->found.bytes = size - n.bytes;

@@ -263,10 +263,17 @@ static size_t spoil(uint8_t *p, size_t n, uint64_t *most_ns, uint64_t last_ns)
 	}
 }
 
+static void is_counted(struct counted found, uint64_t events, size_t n_bytes, uint64_t last_ns)
+{
+	is(found.events, events);
+	is(found.bytes, n_bytes);
+	is(found.last_ns, last_ns);
+}
+
 /* All runs of lengths: the same, two in turn, at random; with texts between them; to a bad event. */
 static void a_count_is_right_whatever_lengths_follow_each_other(void)
 {
-	static uint8_t packet[EVENTS * 64];
+	static uint8_t packet[EVENTS * 64 + 20000], copy[sizeof packet];
 	struct counter *c = counter_open(0);
 
 	describe(c, 1, "13 a:b u32 n");
@@ -291,14 +298,19 @@ static void a_count_is_right_whatever_lengths_follow_each_other(void)
 			at += put_event(packet + at, id, (uint32_t)ns);
 		}
 		found = counter_count(c, packet, at, begin, draw(2) ? ns : UINT64_MAX);
-		is(found.events, n);
-		is(found.bytes, at);
-		is(found.last_ns, ns);
+		is_counted(found, n, at, ns);
+		found = counter_copy(c, copy, packet, at, begin, draw(2) ? ns : UINT64_MAX);
+		is_counted(found, n, at, ns);
+		ok(!memcmp(copy, packet, at));
 		at = good + spoil(packet + good, at - good, &most_ns, last_ns);
 		found = counter_count(c, packet, at, begin, most_ns);
-		is(found.events, n - 1);
-		is(found.bytes, good);
-		is(found.last_ns, n > 1 ? last_ns : begin);
+		is_counted(found, n - 1, good, last_ns);
+		/* The bytes behind are copied too. */
+		at += draw(2) ? draw(20000) : 0;
+		memset(copy, 0, at);
+		found = counter_copy(c, copy, packet, at, begin, most_ns);
+		ok(found.events >= n - 1 && found.bytes >= good);
+		ok(!memcmp(copy, packet, at));
 	}
 	counter_close(c);
 }
