@@ -22,6 +22,9 @@ import tempfile
 SEEDS = "3000"  # to the first that fails
 
 MUTANTS = [
+    ("a writer on such a CPU takes the last place", "src/ring/exclusive.c",
+     "return cpu < p->n_cpus ? cpu : p->n_cpus + (uint32_t)(hash >> 60) % ABI_UNKNOWN_CPU_SLOTS;",
+     "(void)hash;\n\treturn cpu < p->n_cpus ? cpu : p->n_cpus + ABI_UNKNOWN_CPU_SLOTS;"),
     ("the index names a packet before it is there", "src/ctf/write/writer.c",
      "\terr = io_writev(st->fd, v, p->n_body + 1);\n\tif (!err)\n\t\terr = append_index(st, &h);\n",
      "\terr = append_index(st, &h);\n\tif (!err)\n\t\terr = io_writev(st->fd, v, p->n_body + 1);\n"),

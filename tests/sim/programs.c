@@ -121,7 +121,7 @@ static void in_the_middle(void *arg, ucontext_t *u)
 	sim->n_preempted++;
 	sim_interrupt_rseq(u);
 	others_run();
-	sim_set_cpu(sim_draw(2) ? sim->cpu : sim_draw(sim->plan.n_cpus), has_rseq);
+	sim_set_cpu(sim_draw(2) ? sim->cpu : sim_draw_cpu(), has_rseq);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -280,7 +280,7 @@ static void act(struct sim_program *p)
 	w->dies = !sim->quiet && sim_chance(sim->plan.deaths);
 	if (w->dies || (!sim->quiet && sim_chance(sim->plan.preempts)))
 		n = sim_draw_scaled(sim_draw(8) ? 128 : 1024); /* the common case is short */
-	sim_set_cpu(sim_draw(sim->plan.n_cpus), p->has_rseq);
+	sim_set_cpu(sim_draw_cpu(), p->has_rseq);
 	p->is_busy[thread] = true;
 	depth++;
 	step_run(n, write_event, in_the_middle, w);

@@ -90,6 +90,38 @@ uint32_t sim_draw_scaled(uint32_t most)
 	return v > most ? most : v;
 }
 
+static uint32_t draw_of_cpus(uint32_t n)
+{
+	sim->cpu_random = sim->cpu_random * 1664525u + 1013904223u;
+	return (uint32_t)((uint64_t)(sim->cpu_random >> 4) * n >> 28);
+}
+
+/* One CPU goes or comes; one always stays. */
+static void plug(uint32_t n)
+{
+	uint32_t changed = sim->online ^ 1u << draw_of_cpus(n);
+
+	if (!changed)
+		return;
+	sim->online = changed;
+	sim->n_plugged++;
+}
+
+uint32_t sim_draw_cpu(void)
+{
+	uint32_t n = sim->plan.n_cpus + sim->plan.more_cpus, cpu = sim_draw(sim->plan.n_cpus);
+
+	if (!sim->plan.plugs)
+		return cpu;
+	if (!draw_of_cpus(40))
+		plug(n);
+	do
+		cpu = draw_of_cpus(n);
+	while (!(sim->online >> cpu & 1));
+	sim->n_beyond += cpu >= sim->plan.n_cpus;
+	return cpu;
+}
+
 /* ---------------------------------------------------------------- plans */
 
 static uint32_t one_of(uint32_t a, uint32_t b, uint32_t c)
@@ -122,6 +154,8 @@ static void draw_plan(struct sim_plan *p)
 	};
 	if (p->fails)
 		p->disk += 5;
+	p->plugs = !draw_of_cpus(4);
+	p->more_cpus = p->plugs ? draw_of_cpus(SIM_MORE_CPUS + 1) : 0;
 	p->rotate_bytes = one_of(0, 5000, 100000);
 	for (uint32_t i = 0; i < p->n_channels; i++)
 		p->overwrite[i] = !sim_draw(4);
@@ -254,11 +288,12 @@ static void report_plan(const struct sim_plan *p)
 {
 	sim_log("plan: %llu s, %u cpus, %u chunks of %u, flight recorders %d%d%d, patience %u, "
 		"load %u, deaths %u, kills %u, interrupts %u, disk %u, slow %u, peers %u, jumps "
-		"%u, requests %u, rotates %u, liars %d, fails %d",
+		"%u, requests %u, rotates %u, liars %d, fails %d, cpus plugged %d, beyond %u",
 		(unsigned long long)p->duration_ns / 1000000000, p->n_cpus, p->chunks,
 		p->chunk_bytes, p->overwrite[0], p->overwrite[1], p->overwrite[2],
 		p->block_timeout_us, p->load, p->deaths, p->kills, p->preempts, p->disk, p->slow,
-		p->peers, p->jumps, p->requests, p->rotate_bytes, p->liars, p->fails);
+		p->peers, p->jumps, p->requests, p->rotate_bytes, p->liars, p->fails, p->plugs,
+		p->more_cpus);
 }
 
 /* The memory that malloc keeps for itself is unknown; a leak exceeds it after some time. */
@@ -283,7 +318,9 @@ static uint64_t run(uint64_t seed)
 	sim->now_ns = 1000000000000ull + sim_draw_scaled(UINT32_MAX);
 	sim->event_at_call = -1;
 	sim->digest = 0xcbf29ce484222325u;
+	sim->cpu_random = (uint32_t)seed * 2654435761u + 1;
 	draw_plan(&sim->plan);
+	sim->online = (1u << (sim->plan.n_cpus + sim->plan.more_cpus)) - 1;
 	report_plan(&sim->plan);
 	if (!drive_begin())
 		return 0;
@@ -301,11 +338,13 @@ static uint64_t run(uint64_t seed)
 	if (sim_verbose)
 		printf("seed %llu: %u events, %u refused, %u unknown; %u passes, %u kills, %u "
 		       "interrupted, %u joined, %u died, %u answers, %u snapshots, %u flushes (%u "
-		       "asked for in a pass), %llu failed writes; digest %016llx\n",
+		       "asked for in a pass), %llu failed writes, CPUs plugged %u times, %u turns "
+		       "on unknown ones; digest %016llx\n",
 		       (unsigned long long)seed, sim->n_events, sim->n_refused, sim->n_unknown,
 		       sim->n_passes, sim->n_kills, sim->n_preempted, sim->n_joins, sim->n_deaths,
 		       sim->n_answers, sim->n_snapshots, sim->n_flushes, sim->n_flushes_in_pass,
-		       (unsigned long long)sim->n_failed_writes, (unsigned long long)sim->digest);
+		       (unsigned long long)sim->n_failed_writes, sim->n_plugged, sim->n_beyond,
+		       (unsigned long long)sim->digest);
 	return sim->digest;
 }
 

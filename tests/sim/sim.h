@@ -39,6 +39,7 @@ enum {
 	SIM_CHANNELS = 3,
 	SIM_CLASSES = 12,
 	SIM_CPUS = 4,
+	SIM_MORE_CPUS = 3,
 	SIM_PEERS = 128,
 	SIM_FIRST_PID = 5000000, /* above Linux's, below ABI_HOLDER_UNKNOWN */
 	SIM_PIDS = 40,		 /* few: they are used again */
@@ -87,6 +88,8 @@ struct sim_plan {
 		requests;      /* of 1000: how likely at each chance */
 	uint32_t slow;	       /* a write to the disk takes up to so many ns */
 	uint32_t rotate_bytes; /* 0: in one piece */
+	uint32_t more_cpus;    /* numbers from n_cpus on, unknown at the start */
+	bool plugs;	       /* CPUs come and go */
 	bool idle;	       /* hours with bursts in between */
 	bool liars;
 	bool fails; /* the disk fails to the end */
@@ -112,6 +115,9 @@ struct sim {
 	int64_t event_after;   /* or so many instructions after that call; -1: in it */
 	bool dies;
 	uint32_t cpu;
+	/* CPUs that run now, a bit each, if some come and go; drawn apart from all else, so that
+	 * the other seeds stay as they are. */
+	uint32_t online, cpu_random, n_plugged, n_beyond;
 	/* Programs. */
 	struct sim_program programs[SIM_PROGRAMS];
 	uint32_t n_writers;
@@ -146,6 +152,8 @@ uint32_t sim_draw(uint32_t n); /* 0 ... n - 1 */
 bool sim_chance(uint32_t per_mille);
 /* From 1 to @most, small ones as likely as large ones by powers of two. */
 uint32_t sim_draw_scaled(uint32_t most);
+/* The CPU that a program runs on next.  Sometimes one goes or comes before. */
+uint32_t sim_draw_cpu(void);
 
 /* ---------------------------------------------------------------- world.c */
 
