@@ -167,7 +167,8 @@ int main(int argc, char **argv)
 	if (!c || !chunks)
 		return 1;
 	for (uint32_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
-		counter_describe(c, i + 1, schemas[i], strlen(schemas[i]));
+		if (counter_describe(c, i + 1, schemas[i], strlen(schemas[i])))
+			return 1;
 	printf("%-16s %5s", "ns for an event", "bytes");
 	for (int k = 0; k < PARTS; k++)
 		printf("  %6s (least)", names[k]);
