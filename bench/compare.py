@@ -39,9 +39,7 @@ def judge(old, new):
     """Return (verdict, text) of a row: worse, better, same, or missing."""
     if not new or not new.get(OURS):
         return "missing", "has no figure now: %s" % "; ".join(new["notes"] if new else ["no such row"])
-    base = base_of(old) if base_of(old) == base_of(new) else None
-    if base is None and old["unit"] in TIMES and base_of(old) != base_of(new):
-        return "missing", "has no %s to compare with" % (base_of(old) or base_of(new))
+    base = base_of(old) if base_of(old) == base_of(new) else None  # a peer's value may be 0 in one of them
     a, b = rounds_of(old, base), rounds_of(new, base)
     if min(len(a), len(b)) < LEAST_ROUNDS and max(a + b) != min(a + b):
         return "missing", "%d and %d rounds, %d are needed" % (len(a), len(b), LEAST_ROUNDS)
@@ -56,9 +54,11 @@ def judge(old, new):
 def compare(table, new):
     """Return {verdict: [line]}."""
     rows, verdicts = {r["row"]: r for r in new["rows"]}, {}
+    groups = {r["group"] for r in new["rows"]}
     for old in table["rows"]:
         if old.get(OURS):
-            verdict, text = judge(old, rows.get(old["row"]))
+            is_run = old["group"] in groups  # a part of the benchmark may be run alone
+            verdict, text = judge(old, rows.get(old["row"])) if is_run else ("not run", "")
             verdicts.setdefault(verdict, []).append("%-30s %s" % (old["row"], text))
     return verdicts
 
@@ -81,8 +81,9 @@ def main():
     for verdict in ("worse", "missing", "better"):
         for line in verdicts.get(verdict, []):
             print("%-8s %s" % (verdict, line))
-    print("%d rows are worse, %d cannot be compared, %d are better, %d the same within the noise (by chance 1 row in %d "
-          "would seem worse)" % (*(len(verdicts.get(v, [])) for v in ("worse", "missing", "better", "same")), math.comb(n + m, n)))
+    print("%d rows are worse, %d cannot be compared, %d were not run, %d are better, %d the same within the noise (by chance "
+          "1 row in %d would seem worse)" % (*(len(verdicts.get(v, [])) for v in ("worse", "missing", "not run", "better", "same")),
+                                             math.comb(n + m, n)))
     sys.exit(1 if verdicts.get("worse") or verdicts.get("missing") else 0)
 
 

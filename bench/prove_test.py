@@ -61,7 +61,7 @@ class Proofs(unittest.TestCase):
 
 
 def table(**rows):
-    return {"rows": [dict(row=r, unit="ns", notes=[], **v) for r, v in rows.items()]}
+    return {"rows": [dict(row=r, group="all", unit="ns", notes=[], **v) for r, v in rows.items()]}
 
 
 def row(*ours, reference=10):
@@ -86,7 +86,10 @@ class Comparisons(unittest.TestCase):
 
     def test_too_few_rounds_and_missing_rows_are_named(self):
         self.assertEqual(self.verdict(row(11, 11.2, 11.4, 12), row(13)), "missing")
-        self.assertEqual(list(compare.compare(table(int=row(1, 1, 1, 1)), table())), ["missing"])
+        self.assertEqual(list(compare.compare(table(int=row(1, 1, 1, 1)), table(mark=row(1)))), ["missing"])
+
+    def test_a_part_that_was_not_run_is_no_missing_row(self):
+        self.assertEqual(list(compare.compare(table(int=row(1, 1, 1, 1)), table())), ["not run"])
 
 
 unittest.main()
