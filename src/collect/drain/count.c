@@ -202,6 +202,26 @@ static inline bool step_any(const struct counter *c, struct walk *w)
 }
 
 /*
+ * Steps over an event of any class, and over those behind it whose lengths vary; false: the count ends
+ * in front of one.  The copy stays in registers.
+ */
+static bool step_varied(const struct counter *c, struct walk *w)
+{
+	struct walk own = *w;
+	uint16_t id;
+	bool is_sound;
+
+	do {
+		is_sound = step_any(c, &own);
+		if ((size_t)(own.end - own.p) < sizeof id)
+			break;
+		memcpy(&id, own.p, sizeof id);
+	} while (is_sound && !c->whole[id]);
+	*w = own;
+	return is_sound;
+}
+
+/*
  * The length of the event at @p, if it is of one length, within the packet, and its time is sound:
  * (1).  Otherwise 0.  @last_ns is at most LATEST_NS, so the sum does not wrap.
  */
@@ -319,7 +339,7 @@ static void step_all(const struct counter *c, struct walk *w)
 		events = w->events;
 		if (step_run(c, w) < SHORT && step_by_guess(c, w, TRIED) > TOLERATED)
 			step_in_chain(c, w, NOT_TRIED);
-	} while (w->events > events || step_any(c, w));
+	} while (w->events > events || step_varied(c, w));
 }
 
 static struct walk begin_walk(const struct counter *c, const void *bytes, uint64_t begin_ns,
