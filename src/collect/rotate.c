@@ -168,6 +168,7 @@ static void switch_to_next(struct collector *c, struct streams *next, const char
 
 	assert(next && next != c->streams);
 	assert(!c->rotation.unmarked);
+	streams_end(c->streams);
 	streams_reported(c->streams, next, old, &c->handover->reported);
 	streams_close(c->streams);
 	c->streams = next;
@@ -210,9 +211,11 @@ static void begin_new(struct collector *c)
 	c->rotation.bytes_before = recording_bytes(c);
 }
 
-static int rotate(struct collector *c, struct diag *d)
+/* @since_ns: everything older is in the old trace chunk. */
+static int rotate(struct collector *c, uint64_t since_ns, struct diag *d)
 {
 	struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
+					.begin_ns = since_ns,
 					.ledger = &c->handover->apps.ledger,
 					.bounds = c->bounds,
 					.resume = true };
@@ -241,6 +244,7 @@ static int rotate(struct collector *c, struct diag *d)
 
 int rotate_now(struct collector *c, struct diag *d)
 {
+	uint64_t since_ns;
 	int err;
 
 	assert(c->o->trace_chunks.rotate);
@@ -250,11 +254,12 @@ int rotate_now(struct collector *c, struct diag *d)
 	if (err)
 		return err;
 	calls_ask_to_flush(&c->calls);
+	since_ns = collector_now_ns(c);
 	/* Earlier data goes into the old trace chunk, later data into the new one. */
 	err = streams_pass(c->streams, true, d);
 	if (err >= 0 && c->kernel && !c->o->flight_recorder)
 		err = kernel_poll(c->kernel, collector_now_ns(c), d);
-	return err < 0 ? err : rotate(c, d);
+	return err < 0 ? err : rotate(c, since_ns, d);
 }
 
 /*

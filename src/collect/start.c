@@ -182,6 +182,7 @@ static int open_session(struct collector *c, struct diag *d)
 static int open_streams(struct collector *c, uint32_t incarnation, struct diag *d)
 {
 	const struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
+					      .begin_ns = incarnation > 1 ? 0 : collector_now_ns(c),
 					      .resume = incarnation > 1,
 					      .bounds = c->bounds,
 					      .ledger = &c->handover->apps.ledger,

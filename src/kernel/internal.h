@@ -68,8 +68,11 @@ struct kernel {
 /* kernel_set - write @value to a @file of the instance.  0, or -errno with the reason. */
 int kernel_set(const struct kernel *k, const char *file, const char *value, struct diag *d);
 
-/* kernel_open_trace - the CTF trace that is written from now on. */
-int kernel_open_trace(struct kernel *k, const char *path, struct diag *d);
+/* kernel_open_trace - the CTF trace that is written from now on. @begin_ns: nothing in it is older;
+ * 0: not known. A flight recorder overwrites, so there it is not used. */
+int kernel_open_trace(struct kernel *k, const char *path, uint64_t begin_ns, struct diag *d);
+/* kernel_end_trace - its streams end now, together. Nothing is written to it afterwards. */
+void kernel_end_trace(struct kernel *k);
 
 /* kernel_prepare, kernel_complete - prepare everything before the first record: open.c. On an error
  * kernel_close() restores the previous state. */

@@ -39,6 +39,17 @@ static void restart_streams(struct kernel *k)
 	kernel_classes_restart(&k->drain.classes, 0);
 }
 
+/* A disk without room for it is no loss: readers see all events. */
+static void end_trace(const struct kernel *k, struct ctf_writer *sink)
+{
+	(void)!ctf_writer_end(sink, clock_now_ns(&k->drain.clock), NULL);
+}
+
+void kernel_end_trace(struct kernel *k)
+{
+	end_trace(k, &k->drain.sink);
+}
+
 int kernel_resume(struct kernel *k, const char *path, struct diag *d)
 {
 	struct ctf_writer old;
@@ -51,7 +62,7 @@ int kernel_resume(struct kernel *k, const char *path, struct diag *d)
 		return err;
 	old = k->drain.sink;
 	ctf_writer_close(&k->drain.sink);
-	err = kernel_open_trace(k, path, d);
+	err = kernel_open_trace(k, path, 0, d);
 	k->drain.sink.quota = old.quota;
 	k->drain.sink.disk = old.disk;
 	k->drain.sink.ledger = old.ledger;
@@ -65,7 +76,7 @@ int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
 
 	assert(!k->snapshot.is_open);
 	k->drain.sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
-	err = kernel_open_trace(k, path, d);
+	err = kernel_open_trace(k, path, k->drain.until_ns, d);
 	if (err) {
 		ctf_writer_close(&k->drain.sink);
 		k->drain.sink = old;
@@ -75,6 +86,7 @@ int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
 	k->drain.sink.disk = old.disk;
 	k->drain.sink.ledger = old.ledger;
 	restart_streams(k);
+	end_trace(k, &old);
 	k->bytes_before += old.bytes;
 	ctf_writer_close(&old);
 	return 0;
@@ -356,6 +368,7 @@ int kernel_stop(struct kernel *k, struct diag *d)
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);
 	last = drain_all(k, KERNEL_DRAIN_LAST, d);
+	kernel_end_trace(k);
 	if (!err && !last) {
 		report_lost_changes(k, d);
 		report_missed_runs(k, d);

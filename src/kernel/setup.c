@@ -413,12 +413,13 @@ static int open_cpus(struct kernel *k, struct diag *d)
 	return err ? err : share_losses(k, d);
 }
 
-int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
+int kernel_open_trace(struct kernel *k, const char *path, uint64_t begin_ns, struct diag *d)
 {
 	struct ctf_writer_options so = { .path = path,
 					 .domain = "kernel",
 					 .clock = &k->drain.clock,
 					 .clock_offset_ns = k->clock_offset_ns,
+					 .begin_ns = k->is_overwrite ? 0 : begin_ns,
 					 .scope = k->whole_machine ? "machine" : "followed" };
 	struct text block = { 0 };
 	int err = ctf_writer_open(&k->drain.sink, &so, d);
@@ -590,5 +591,5 @@ int kernel_complete(struct kernel *k, const struct kernel_options *o, struct dia
 					  &k->drain.clock, d);
 	k->entered = o->entered;
 	k->entered_arg = o->callback_arg;
-	return err ? err : kernel_open_trace(k, o->path, d);
+	return err ? err : kernel_open_trace(k, o->path, clock_now_ns(&k->drain.clock), d);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "clock/clock.h"
 #include "kernel/internal.h"
 
 enum { LONGEST_RECORD = 8192 };
@@ -43,7 +44,7 @@ static int open_own(struct kernel *k, const struct kernel_options *o, struct dia
 	kernel_selection_fini(s); /* no instance records any of it */
 	if (!err && kernel_classes_init(&k->drain.classes, LONGEST_RECORD))
 		err = diag_fail(d, -ENOMEM, "no memory for the table of kernel events");
-	return err ? err : kernel_open_trace(k, o->path, d);
+	return err ? err : kernel_open_trace(k, o->path, clock_now_ns(&k->drain.clock), d);
 }
 
 int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d)

@@ -43,7 +43,7 @@ int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns,
 	k->drain.sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	kernel_classes_restart(&k->drain.classes, 0);
 	kernel_profile_restart(k->profile);
-	err = kernel_open_trace(k, path, d);
+	err = kernel_open_trace(k, path, 0, d);
 	k->drain.sink.disk = disk;
 	if (err)
 		kernel_snapshot_close(k, NULL);
@@ -91,12 +91,14 @@ void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts)
 
 	if (!k->snapshot.is_open)
 		return;
-	if (counts)
+	if (counts) {
+		kernel_end_trace(k); /* it is whole */
 		*counts = (struct kernel_counts){ .events = n->n_events - k->snapshot.main_events,
 						  .lost = k->snapshot.lost,
 						  .bytes = n->sink.bytes,
 						  .malformed = n->n_malformed -
 							       k->snapshot.main_malformed };
+	}
 	ctf_writer_close(&n->sink);
 	n->sink = k->snapshot.main;
 	n->n_events = k->snapshot.main_events;

@@ -310,6 +310,17 @@ static uint64_t count_stored(const struct text *t)
 	return n;
 }
 
+int procnames_write_nothing(struct procnames *n, struct ctf_writer *sink, uint64_t now_ns,
+			    struct diag *d)
+{
+	const struct ctf_packet p = {
+		.begin_ns = now_ns, .end_ns = now_ns, .is_report = true, .cpu = ABI_CPU_UNKNOWN
+	};
+	int err = make_ready(n, sink, d);
+
+	return err ? err : ctf_stream_append(&n->stream, &p, d);
+}
+
 int procnames_write(struct procnames *n, struct ctf_writer *sink, const struct procnames_report *r,
 		    struct diag *d)
 {

@@ -75,6 +75,9 @@ struct procnames_report {
 	bool is_last; /* of this trace: it is written although events do not fit on the disk */
 };
 
+/* procnames_write_nothing - an empty packet, so that a trace without events has a stream. */
+int procnames_write_nothing(struct procnames *n, struct ctf_writer *sink, uint64_t now_ns,
+			    struct diag *d);
 /* procnames_write - write what is stored, and the report. */
 int procnames_write(struct procnames *n, struct ctf_writer *sink, const struct procnames_report *r,
 		    struct diag *d);

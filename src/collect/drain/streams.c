@@ -48,7 +48,8 @@ int streams_open(struct streams **out, const struct streams_options *o, struct d
 	struct ctf_writer_options so = { .path = o->path,
 					 .domain = "ust",
 					 .clock = &o->channels[0].pool->clock,
-					 .clock_offset_ns = o->clock_offset_ns };
+					 .clock_offset_ns = o->clock_offset_ns,
+					 .begin_ns = o->begin_ns };
 	int err;
 
 	assert(o->n_channels >= 1 && o->n_channels <= ABI_CHANNELS);
@@ -328,11 +329,23 @@ int streams_finish_cpus(struct streams *s, struct diag *d)
 	return first;
 }
 
+/* A disk without room for it is no loss: readers see all events. */
+void streams_end(struct streams *s)
+{
+	uint64_t now_ns = clock_now_ns(s->clock);
+
+	/* Babeltrace 2.0 finds no time in common if a trace has no stream. */
+	if (!s->sink.n_streams)
+		(void)!procnames_write_nothing(&s->procnames, &s->sink, now_ns, NULL);
+	(void)!ctf_writer_end(&s->sink, now_ns, NULL);
+}
+
 int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d)
 {
 	int err = streams_finish_cpus(s, d),
 	    names = streams_finish_names(s, lost_outside, err ? NULL : d);
 
+	streams_end(s);
 	return err ? err : names;
 }
 

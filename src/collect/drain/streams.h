@@ -31,6 +31,7 @@ struct streams_options {
 	const struct streams_channel *channels;
 	uint32_t n_channels;	  /* 1..ABI_CHANNELS */
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
+	uint64_t begin_ns;	  /* nothing is older; 0: not known */
 	bool resume; /* the pools were drained into another trace before: collect/resume.h,
 		      * collect/rotate.h */
 	uint64_t bytes_before,
@@ -118,12 +119,16 @@ int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_byt
 int streams_write_overwrite(struct streams *s, struct diag *d);
 
 /*
+ * streams_end - let all streams end now, for readers of the time that they have in common.  Nothing
+ * is written afterwards.
+ *
  * streams_finish - write last packets for losses not reported yet; @lost_outside: events that never
- * reached a pool.
+ * reached a pool.  Then streams_end.
  *
  * streams_finish_cpus may be followed by more events.  streams_finish_names may not: its packets
  * are dated now.
  */
+void streams_end(struct streams *s);
 int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d);
 int streams_finish_names(struct streams *s, uint64_t lost_outside, struct diag *d);
 int streams_finish_cpus(struct streams *s, struct diag *d);

@@ -126,7 +126,9 @@ int ctf_writer_open(struct ctf_writer *s, const struct ctf_writer_options *o, st
 	uint8_t boot_id[16];
 	int err;
 
-	*s = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	*s = (struct ctf_writer){
+		.dir = -1, .index_dir = -1, .metadata = -1, .begin_ns = o->begin_ns
+	};
 	if (strlen(o->path) >= sizeof s->path)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", o->path);
 	strcpy(s->path, o->path);
@@ -224,7 +226,11 @@ int ctf_stream_open(struct ctf_stream *st, struct ctf_writer *s, const char *nam
 	assert(s->dir >= 0 && s->index_dir >= 0 && s->metadata >= 0);
 	if (s->refuses)
 		return diag_fail(d, -ENOENT, "%s: %s", s->path, s->refuses);
-	*st = (struct ctf_stream){ .writer = s, .fd = -1, .index = -1, .instance = s->n_streams };
+	*st = (struct ctf_stream){ .writer = s,
+				   .fd = -1,
+				   .index = -1,
+				   .instance = s->n_streams,
+				   .begin_ns = s->begin_ns };
 	snprintf(st->name, sizeof st->name, "%s", name);
 	snprintf(index, sizeof index, "%s.idx", st->name);
 	st->fd = openat(s->dir, st->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -281,7 +287,7 @@ static int append_index(struct ctf_stream *st, const struct abi_ctf_packet *h)
 	return err;
 }
 
-int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d)
+static int append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d)
 {
 	struct abi_ctf_packet h = {
 		.magic = ABI_CTF_MAGIC,
@@ -336,5 +342,31 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 	st->offset += size;
 	st->sequence = p->sequence + 1;
 	s->bytes += size;
+	s->first_ns = s->first_ns && s->first_ns < p->begin_ns ? s->first_ns : p->begin_ns;
+	s->last_ns = s->last_ns > p->end_ns ? s->last_ns : p->end_ns;
 	return 0;
+}
+
+/* The time between the two packets is one in which the stream had no event. */
+static int append_opening(struct ctf_stream *st, uint32_t cpu, struct diag *d)
+{
+	const struct ctf_packet opening = {
+		.begin_ns = st->begin_ns, .end_ns = st->begin_ns, .is_report = true, .cpu = cpu
+	};
+
+	return append(st, &opening, d);
+}
+
+int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d)
+{
+	struct ctf_packet packet = *p;
+	int err;
+
+	if (!st->offset && !p->sequence && st->begin_ns && st->begin_ns < p->begin_ns) {
+		err = append_opening(st, p->cpu, d);
+		if (err)
+			return err;
+		packet.sequence = st->sequence;
+	}
+	return append(st, &packet, d);
 }

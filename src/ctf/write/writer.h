@@ -10,6 +10,10 @@
  * (3) metadata grows by whole blocks, with one write each
  *
  * So the worst that a crash leaves is a stream that ends inside a packet; readers stop before it.
+ *
+ * Readers that look only at the time that all streams of a trace have in common (Babeltrace's
+ * --stream-intersection, LTTng-analyses) shall see the whole recording.  So an empty packet at
+ * `begin_ns` opens each stream, and ctf_writer_end() closes each with another.
  * One thread at a time may use a writer and its streams.
  */
 #ifndef CTF_WRITE_WRITER_H
@@ -32,11 +36,13 @@ struct ctf_writer {
 	int metadata;
 	uint8_t uuid[16];
 	uint32_t n_streams;
-	uint64_t bytes;		   /* written to all streams */
-	struct quota *quota;	   /* of packets; NULL: none */
-	struct disk_budget *disk;  /* of packets and descriptions; lent; NULL: no limit */
-	struct ctf_ledger *ledger; /* enters each packet; lent; NULL: none */
-	const char *refuses;	   /* why nothing more is written; lent; NULL: it is */
+	uint64_t bytes;		    /* written to all streams */
+	uint64_t begin_ns;	    /* as in the options */
+	uint64_t first_ns, last_ns; /* earliest begin and latest end of a packet; 0, 0: none */
+	struct quota *quota;	    /* of packets; NULL: none */
+	struct disk_budget *disk;   /* of packets and descriptions; lent; NULL: no limit */
+	struct ctf_ledger *ledger;  /* enters each packet; lent; NULL: none */
+	const char *refuses;	    /* why nothing more is written; lent; NULL: it is */
 	char path[512];
 };
 
@@ -49,6 +55,9 @@ struct ctf_stream {
 	uint64_t offset;   /* bytes in the file */
 	uint64_t n_index;  /* bytes in its index */
 	uint64_t sequence; /* of the next packet */
+	/* If its first packet is number 0 and begins later, an empty one at this time precedes it.
+	 * The writer's, unless set after ctf_stream_open(); 0: none. */
+	uint64_t begin_ns;
 	char name[64];
 };
 
@@ -57,6 +66,7 @@ struct ctf_writer_options {
 	const char *domain; /* "ust" or "kernel": selects the layout that env names */
 	const struct abi_clock *clock;
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
+	uint64_t begin_ns;	  /* all streams begin then; 0: each with its first packet */
 	/* kernel: "machine", or "followed" if only some processes are recorded; or NULL */
 	const char *scope;
 	/* for a trace made of another: its host, and the 16 bytes of its clock's uuid.  NULL: this
@@ -98,5 +108,10 @@ void ctf_stream_close(struct ctf_stream *st);
  * cut back to whole packets.  Returns 0 or -errno; -ENOSPC also if the quota of the writer is
  * used up, -EDQUOT if its disk budget is. */
 int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d);
+
+/* ctf_writer_end - let each stream of the trace end at @end_ns, or where the last one ends if that
+ * is later.  Nothing is appended afterwards.  Returns 0 or the first error: then some streams end
+ * with their last packet. */
+int ctf_writer_end(struct ctf_writer *s, uint64_t end_ns, struct diag *d);
 
 #endif

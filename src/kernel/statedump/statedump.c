@@ -285,6 +285,9 @@ int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, stru
 	p->cpu = cpu < 0 ? 0 : (uint32_t)cpu;
 	err = ctf_stream_open(&p->stream, &k->sink, "statedump", d);
 	if (!err) {
+		/* A snapshot's state is read last, but holds for all of it. */
+		if (!p->stream.begin_ns)
+			p->stream.begin_ns = k->sink.first_ns;
 		p->start = kernel_classes_describe(&k->classes, "lttng_statedump_start", NULL);
 		p->process = kernel_classes_describe(&k->classes, "lttng_statedump_process_state",
 						     process_fields);

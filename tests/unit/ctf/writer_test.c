@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/ctf/writer_test.c - a packet that the disk takes only in part leaves nothing behind. */
+/* tests/unit/ctf/writer_test.c - a packet that the disk takes only in part leaves nothing behind; all streams
+ * begin and end together. */
 #include "ctf/write/writer.h"
 
 #include <endian.h>
@@ -7,6 +8,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,6 +76,73 @@ static void an_entry_cut_in_the_index_leaves_no_trace(void)
 	close(fd);
 }
 
+static struct abi_ctf_packet packet_at(const char *file, int number)
+{
+	struct abi_ctf_packet p = { 0 };
+	int fd = openat(sink.dir, file, O_RDONLY);
+
+	is(pread(fd, &p, sizeof p, number * (off_t)sizeof p), sizeof p);
+	close(fd);
+	return p;
+}
+
+/* @n empty packets: each in the stream and in the index. */
+static void is_of_packets(const char *name, int n)
+{
+	char index[64];
+
+	snprintf(index, sizeof index, "index/%s.idx", name);
+	is(size_of(name), n * sizeof(struct abi_ctf_packet));
+	is(size_of(index),
+	   sizeof(struct abi_ctf_index_header) + (size_t)n * sizeof(struct abi_ctf_index_entry));
+}
+
+static void streams_begin_and_end_together(void)
+{
+	struct ctf_packet lossy = { .begin_ns = 60, .end_ns = 70, .discarded = 5, .cpu = 3 };
+
+	ctf_stream_close(&stream);
+	sink.begin_ns = 50;
+	is(ctf_stream_open(&stream, &sink, "late", NULL), 0);
+	is(ctf_stream_append(&stream, &lossy, NULL), 0);
+	ctf_stream_close(&stream);
+	is_of_packets("late", 2);
+	is(packet_at("late", 0).begin_ns, 50);
+	is(packet_at("late", 0).end_ns, 50);
+	is(packet_at("late", 0).discarded, 0);
+	is(packet_at("late", 0).cpu, 3);
+	is(packet_at("late", 1).sequence, 1);
+	is(ctf_stream_open(&stream, &sink, "early", NULL), 0);
+	is(append(40), 0);
+	is(append(90), 0);
+	is(ctf_writer_end(&sink, 80, NULL), 0); /* but the last packet ends at 90 */
+	is_of_packets("late", 3);
+	is(packet_at("late", 2).begin_ns, 90);
+	is(packet_at("late", 2).end_ns, 90);
+	is(packet_at("late", 2).sequence, 2);
+	is(packet_at("late", 2).discarded, 5);
+	is(packet_at("late", 2).cpu, 3);
+	is(packet_at("late", 2).stream_instance_id, packet_at("late", 0).stream_instance_id);
+	is_of_packets("early", 2);
+	is(packet_at("early", 0).begin_ns, 40);
+	is(ctf_writer_end(&sink, 80, NULL), 0);
+	is_of_packets("late", 3);
+	sink.begin_ns = 0;
+}
+
+/* Packets that a flight recorder overwrote came before it. */
+static void a_stream_without_its_first_packet_begins_with_what_it_has(void)
+{
+	ctf_stream_close(&stream);
+	sink.begin_ns = 50;
+	is(ctf_stream_open(&stream, &sink, "rest", NULL), 0);
+	stream.sequence = 7;
+	is(append(60), 0);
+	is_of_packets("rest", 1);
+	is(packet_at("rest", 0).sequence, 7);
+	sink.begin_ns = 0;
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
@@ -94,6 +163,8 @@ int main(void)
 	is(ctf_stream_open(&stream, &sink, "s", NULL), 0);
 	run(a_packet_cut_in_the_stream_leaves_no_trace);
 	run(an_entry_cut_in_the_index_leaves_no_trace);
+	run(streams_begin_and_end_together);
+	run(a_stream_without_its_first_packet_begins_with_what_it_has);
 	ctf_stream_close(&stream);
 	ctf_writer_close(&sink);
 	nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
