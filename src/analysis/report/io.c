@@ -194,12 +194,28 @@ static int on_call(struct reading *r, const struct call_class *c, const struct t
 
 /* ---------------------------------------------------------------- devices */
 
+/* Letters of the kernel; or bits, of which readers know the letters (ctf/decode/known.h). */
+static bool read_request(const struct trace_event *e, const struct ctf_op *rwbs, const char **text,
+			 size_t *size)
+{
+	const char *label;
+
+	if (ctf_event_text(e->ctf, rwbs, text, size))
+		return true;
+	label = rwbs->type->kind == CTF_ENUM
+			? ctf_enum_label(rwbs->type, (uint64_t)pass_number(e, rwbs, 0))
+			: NULL;
+	*text = label ? label : "";
+	*size = strlen(*text);
+	return label;
+}
+
 static enum io_direction direction_of(const struct trace_event *e, const struct ctf_op *rwbs)
 {
 	const char *text = "";
 	size_t size = 0;
 
-	if (!rwbs || !ctf_event_text(e->ctf, rwbs, &text, &size))
+	if (!rwbs || !read_request(e, rwbs, &text, &size))
 		return IO_READ;
 	if (memchr(text, 'D', size))
 		return IO_DISCARD;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ctf/decode/class.h"
+#include "ctf/decode/known.h"
 
 enum { BY_ID_MAX = 16384 };
 
@@ -112,6 +113,8 @@ static int link_all(struct ctf_meta *m, struct diag *d)
 	struct ctf_event_class *first = m->last_linked ? m->last_linked->next : m->events;
 	int err = m->packet_header_program ? 0 : ctf_class_compile_packets(m, d);
 
+	for (struct ctf_event_class *e = first; e && !err; e = e->next)
+		err = ctf_known_labels(m, e);
 	for (struct ctf_stream_class *s = m->streams; s && !err; s = s->next) {
 		if (!has_new_event(s, first))
 			continue;

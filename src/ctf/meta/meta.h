@@ -56,6 +56,7 @@ struct ctf_type {
 	bool is_signed;
 	bool is_text;		/* integers: a character */
 	bool is_optional;	/* variants: a tag without a case is allowed */
+	bool is_known;		/* enums: an integer in the metadata: ctf/decode/known.h */
 	uint32_t size_bits;	/* integers, floats */
 	uint32_t align_bits;	/* of all kinds; 1 for variants */
 	uint32_t exponent_bits; /* floats */

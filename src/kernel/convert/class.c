@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel/convert/class.c - the tables of event classes, and the conversion of one record.
  *
- * A record that is not plain is gathered field by field in the scratch, because its dynamic fields
- * lie at its end but may be wanted first. A class that is plain or ordered is converted in
+ * A record that is not plain is gathered field by field in the scratch (gather.h). A class that is plain or ordered is converted in
  * place. */
 #include "kernel/convert/class.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/convert/gather.h"
 #include "kernel/tracefs/syscalls.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -21,7 +22,8 @@ enum { KERNEL_IDS = 65536, SHORT_RECORD_MAX = 112 };
 
 int kernel_classes_init(struct kernel_classes *c, size_t longest)
 {
-	*c = (struct kernel_classes){ .scratch_size = longest + KERNEL_EVENT_HEADER };
+	*c = (struct kernel_classes){ .scratch_size =
+					      longest + KERNEL_EVENT_HEADER + KERNEL_GROWTH_MAX };
 	c->unknown.plain_length = KERNEL_NOT_PLAIN;
 	c->by_kernel_id = malloc(KERNEL_IDS * sizeof *c->by_kernel_id);
 	c->scratch = malloc(c->scratch_size);
@@ -71,6 +73,15 @@ static struct kernel_class *new_class(struct kernel_classes *c, uint16_t id, con
 	return class;
 }
 
+static uint16_t find_place(const struct kernel_format *f, const char *name, unsigned size)
+{
+	for (int i = 0; i < f->n_fields; i++)
+		if (!strcmp(f->fields[i].name, name) && f->fields[i].size == size &&
+		    f->fields[i].place == KERNEL_IN_RECORD)
+			return f->fields[i].offset;
+	return 0;
+}
+
 int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, const char *system,
 		       const char *name)
 {
@@ -82,6 +93,10 @@ int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, 
 	err = kernel_layout_event(&class->layout, f, system);
 	class->n_fixes = class->layout.n_fixes;
 	memcpy(class->fixes, class->layout.fixes, sizeof class->fixes);
+	if (!strcmp(system, "task") && !strcmp(f->name, "task_newtask")) {
+		class->child_at = find_place(f, "pid", 4);
+		class->flags_at = find_place(f, "clone_flags", 8);
+	}
 	return err;
 }
 
@@ -200,7 +215,7 @@ static void describe(struct kernel_classes *c, struct kernel_class *class)
 	class->id = kernel_classes_describe(c, class->name, class->layout.fields.bytes);
 	class->is_described = true;
 	/* A longer record does not have its length in its header. */
-	if (class->layout.is_plain && class->layout.end <= SHORT_RECORD_MAX)
+	if (class->layout.is_plain && !class->child_at && class->layout.end <= SHORT_RECORD_MAX)
 		class->plain_length = class->layout.end;
 }
 
@@ -311,103 +326,6 @@ static size_t copy_in_place(const struct kernel_layout *l, uint8_t *out, const u
 	return (size_t)(to - out);
 }
 
-struct dynamic {
-	const uint8_t *bytes;
-	size_t size;
-};
-
-/* The place of a dynamic field's data. Returns false if it is not inside the record. */
-static bool locate(struct dynamic *v, const struct kernel_op *op, const uint8_t *record,
-		   size_t length)
-{
-	uint32_t word, at;
-
-	memcpy(&word, record + op->offset, sizeof word);
-	at = (word & 0xffff) + (op->is_relative ? op->offset + 4u : 0);
-	v->size = word >> 16;
-	if (at > length || v->size > length - at)
-		return false;
-	v->bytes = record + at;
-	return true;
-}
-
-static size_t put_bytes(uint8_t *to, struct dynamic v)
-{
-	memcpy(to, v.bytes, v.size);
-	return v.size;
-}
-
-static size_t put_string(uint8_t *to, struct dynamic v)
-{
-	size_t n = strnlen((const char *)v.bytes, v.size);
-
-	memcpy(to, v.bytes, n);
-	to[n] = 0;
-	return n + 1;
-}
-
-/* A text that could not be read is shown as its address. */
-static size_t put_user_text(uint8_t *to, struct dynamic v, const uint8_t *record, uint16_t pointer)
-{
-	uint64_t at;
-
-	if (v.size)
-		return put_string(to, v);
-	memcpy(&at, record + pointer, sizeof at);
-	return (size_t)sprintf((char *)to, "0x%llx", (unsigned long long)at) + 1;
-}
-
-static size_t put_sequence(uint8_t *to, struct dynamic v, unsigned element)
-{
-	uint16_t count = (uint16_t)(v.size / element);
-
-	memcpy(to, &count, sizeof count);
-	memcpy(to + sizeof count, v.bytes, (size_t)count * element);
-	return sizeof count + (size_t)count * element;
-}
-
-/* The most bytes a field's form may need besides its data. */
-static size_t op_extra(uint8_t kind)
-{
-	return kind == KERNEL_OP_COPY	     ? 0
-	       : kind == KERNEL_OP_USER_TEXT ? sizeof "0x0123456789abcdef"
-					     : 2;
-}
-
-/*
- * Gathers the fields in the scratch, because dynamic ones come from the end of the record.
- *
- * Returns false if a field is not inside the record, or if the result does not fit. One dynamic
- * field is never longer than its word (4 bytes) and its data, but several words may point to the
- * same data.
- */
-static bool gather(struct kernel_classes *c, const struct kernel_layout *l, const uint8_t *record,
-		   size_t length, size_t *size)
-{
-	size_t room = length - KERNEL_COMMON_SIZE;
-
-	assert(length >= KERNEL_COMMON_SIZE && room <= c->scratch_size);
-	*size = 0;
-	for (int i = 0; i < l->n_ops; i++) {
-		const struct kernel_op *op = &l->ops[i];
-		struct dynamic v = { record + op->offset, op->size };
-
-		if (op->kind != KERNEL_OP_COPY && !locate(&v, op, record, length))
-			return false;
-		if (v.size + op_extra(op->kind) > room - *size)
-			return false;
-		if (op->kind == KERNEL_OP_STRING)
-			*size += put_string(c->scratch + *size, v);
-		else if (op->kind == KERNEL_OP_USER_TEXT)
-			*size += put_user_text(c->scratch + *size, v, record, op->size);
-		else if (op->kind == KERNEL_OP_SEQUENCE)
-			*size += put_sequence(c->scratch + *size, v, op->element);
-		else
-			*size += put_bytes(c->scratch + *size, v);
-	}
-	return true;
-}
-
 static struct kernel_class *class_of_syscall(struct kernel_class *class, const uint8_t *record,
 					     size_t length)
 {
@@ -443,23 +361,46 @@ uint32_t kernel_classes_extras(const struct kernel_classes *c, const uint8_t *re
 	return class ? class->extras : 0;
 }
 
+size_t kernel_class_growth(const struct kernel_classes *c, const uint8_t *record, size_t length)
+{
+	const struct kernel_class *class = class_of(c, record, length);
+
+	return class ? class->layout.growth : 0;
+}
+
+/* The running thread is the parent. */
+static void learn_birth(struct kernel_processes *p, const struct kernel_class *class,
+			const uint8_t *record)
+{
+	int32_t parent, child;
+	uint64_t flags;
+
+	memcpy(&parent, record + 4, sizeof parent);
+	memcpy(&child, record + class->child_at, sizeof child);
+	memcpy(&flags, record + class->flags_at, sizeof flags);
+	kernel_processes_born(p, parent, child, flags & CLONE_THREAD);
+}
+
 size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *record, size_t length,
 			    uint32_t time)
 {
-	struct kernel_class *class = length > c->scratch_size ? NULL : class_of(c, record, length);
+	struct kernel_class *class =
+		length > c->scratch_size - KERNEL_GROWTH_MAX ? NULL : class_of(c, record, length);
 	size_t size = 0;
 
 	if (!class || class == &c->unknown || length < class->layout.end)
 		return 0;
 	kernel_class_fix(class, record);
-	if (!class->layout.is_ordered && !gather(c, &class->layout, record, length, &size))
+	if (class->child_at && class->flags_at)
+		learn_birth(&c->processes, class, record);
+	if (!class->layout.is_ordered && !kernel_gather(c, &class->layout, record, length, &size))
 		return 0;
 	if (!class->is_described)
 		describe(c, class);
 	put_header(out, record, class->id, time);
 	if (class->layout.is_ordered)
 		return copy_in_place(&class->layout, out, record);
-	assert(KERNEL_EVENT_HEADER + size <= length + 4);
+	assert(KERNEL_EVENT_HEADER + size <= length + 4 + class->layout.growth);
 	memcpy(out + KERNEL_EVENT_HEADER, c->scratch, size);
 	return KERNEL_EVENT_HEADER + size;
 }

@@ -20,6 +20,7 @@
 #include "kernel/tracefs/format.h"
 #include "kernel/tracefs/page_format.h"
 #include "kernel/convert/layout.h"
+#include "kernel/convert/processes.h"
 
 enum { KERNEL_NAME_MAX = 96, KERNEL_NOT_PLAIN = UINT16_MAX };
 
@@ -41,6 +42,8 @@ struct kernel_class {
 	bool has_name;	 /* a system call with a known name */
 	uint32_t extras; /* KERNEL_PERF_*: the values behind its fields */
 	struct kernel_fix fixes[KERNEL_FIXES_MAX];
+	/* task_newtask: where the child and the flags lie; 0: another event */
+	uint16_t child_at, flags_at;
 	struct kernel_class
 		*by_syscall; /* KERNEL_SYSCALLS_MAX + 1 classes; the last serves unnamed calls */
 	struct kernel_layout layout;
@@ -55,6 +58,7 @@ struct kernel_classes {
 	struct text tsdl; /* descriptions since it was last emptied */
 	uint8_t *scratch;
 	size_t scratch_size;
+	struct kernel_processes processes;
 };
 
 /* @longest: the longest record, in bytes. */
@@ -114,8 +118,12 @@ uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, con
  * @out: at or before the record's header, which may be overwritten: it lies 4 bytes before @record.
  * @record: its @length bytes from the common fields on; changed.
  *
- * Returns the size of the event, at most @length + 4; 0 if the record is not understood.
+ * Returns the size of the event, at most @length + 4 + kernel_class_growth(); 0 if the record is not
+ * understood.
+ *
+ * kernel_class_growth - by how much the event may be longer than its record.
  */
+size_t kernel_class_growth(const struct kernel_classes *c, const uint8_t *record, size_t length);
 size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *record, size_t length,
 			    uint32_t time);
 

@@ -130,7 +130,8 @@ static void require_end(struct kernel_layout *l, uint32_t end)
 static void add_op(struct kernel_layout *l, struct kernel_op op)
 {
 	struct kernel_op *last = l->n_ops ? &l->ops[l->n_ops - 1] : NULL;
-	uint32_t end = op.offset + (op.kind == KERNEL_OP_COPY ? (uint32_t)op.size : 4u);
+	bool is_whole = op.kind == KERNEL_OP_COPY || op.kind == KERNEL_OP_REQUEST;
+	uint32_t end = op.offset + (is_whole ? (uint32_t)op.size : 4u);
 
 	if (op.kind != KERNEL_OP_COPY || op.offset < l->end)
 		l->is_ordered = false;
@@ -259,25 +260,67 @@ static int lay_out_call(struct builder *b, const struct kernel_format *f)
 	return finish(b->layout);
 }
 
+static bool is_request(const struct kernel_field *f, const char *system)
+{
+	return !strcmp(system, "block") && !strcmp(f->name, "rwbs") &&
+	       f->place == KERNEL_IN_RECORD && f->is_text && f->is_array && f->size >= 4;
+}
+
+static void add_request(struct builder *b, const struct kernel_field *f)
+{
+	text_addf(&b->layout->fields, "\t\tuint32_t %s;\n", identifier(b, f->name, ""));
+	add_op(b->layout,
+	       (struct kernel_op){ KERNEL_OP_REQUEST, .offset = f->offset, .size = f->size });
+}
+
+/* The processes of a birth, as LTTng has them. @f: the field with the thread. */
+static void add_process(struct builder *b, const struct kernel_field *f)
+{
+	bool is_child = !strcmp(f->name, "child_pid");
+
+	text_addf(&b->layout->fields, "\t\tint32_t %s;\n", identifier(b, f->name, ""));
+	add_op(b->layout, (struct kernel_op){ is_child ? KERNEL_OP_CHILD : KERNEL_OP_PARENT,
+					      .offset = f->offset });
+	b->layout->growth += 4;
+	assert(b->layout->growth <= KERNEL_GROWTH_MAX);
+}
+
+static void add_processes(struct builder *b, const struct kernel_format *f)
+{
+	for (int i = 0; i < f->n_fields; i++)
+		if ((!strcmp(f->fields[i].name, "child_pid") ||
+		     !strcmp(f->fields[i].name, "parent_pid")) &&
+		    f->fields[i].place == KERNEL_IN_RECORD && f->fields[i].size == 4)
+			add_process(b, &f->fields[i]);
+}
+
+static void add_any(struct builder *b, const struct kernel_field *f, const char *system)
+{
+	const char *name = kernel_layout_shown_name(system, f->name);
+
+	if (is_request(f, system))
+		add_request(b, f);
+	else if (f->place == KERNEL_IN_RECORD)
+		add_fixed(b, f, name);
+	else
+		add_dynamic(b, f, name);
+}
+
 int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, const char *system)
 {
 	struct builder b;
 
-	if (begin(&b, l, f->n_fields + 1))
+	if (begin(&b, l, f->n_fields + 3))
 		return -ENOMEM;
 	if (kernel_event_is_tracer(system))
 		return lay_out_call(&b, f);
 	for (int i = 0; i < f->n_fields; i++) {
-		const struct kernel_field *field = &f->fields[i];
-		const char *name = kernel_layout_shown_name(system, field->name);
-
-		if (field->place == KERNEL_IN_RECORD)
-			add_fixed(&b, field, name);
-		else
-			add_dynamic(&b, field, name);
+		add_any(&b, &f->fields[i], system);
 		if (!strcmp(system, "sched"))
-			add_fix(l, field);
+			add_fix(l, &f->fields[i]);
 	}
+	if (!strcmp(system, "sched") && !strcmp(f->name, "sched_process_fork"))
+		add_processes(&b, f);
 	return finish(l);
 }
 

@@ -24,7 +24,13 @@ enum kernel_op_kind {
 	KERNEL_OP_SEQUENCE,  /* the elements it locates, as u16 count and bytes */
 	KERNEL_OP_USER_TEXT, /* as _STRING; size 0: the text could not be read, so the pointer at
 			      * `size` is shown */
+	KERNEL_OP_REQUEST,   /* the letters of a block request at offset, as LTTng's bits (u32) */
+	KERNEL_OP_PARENT,    /* the process of the thread at offset (s32): of the parent, and of */
+	KERNEL_OP_CHILD,     /* the child of a birth. It is not in the record: the event grows */
 };
+
+/* By how much an event may be longer than its record. */
+enum { KERNEL_GROWTH_MAX = 8 };
 
 struct kernel_op {
 	uint8_t kind;
@@ -57,6 +63,7 @@ struct kernel_layout {
 	uint16_t end;	 /* a record must reach this far */
 	bool is_plain;	 /* the fields are exactly the record from the common ones to end */
 	bool is_ordered; /* only copies, in rising order: possible in place */
+	uint8_t growth;	 /* bytes of fields that the record lacks, at most KERNEL_GROWTH_MAX */
 	uint8_t n_fixes;
 	struct kernel_fix fixes[KERNEL_FIXES_MAX];
 };
@@ -77,6 +84,9 @@ enum {
 
 /* All return 0 or -ENOMEM. @system is used for renaming only. */
 int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, const char *system);
+
+/* kernel_layout_request - LTTng's bits for the kernel's letters for a block request ("WS"). */
+uint32_t kernel_layout_request(const char *letters, size_t size);
 
 /* kernel_layout_texts - a bit for each argument that points to a text, which means that the kernel
  * stops reading at a NUL. */

@@ -61,6 +61,7 @@ void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 
 	*p = (struct kernel_page){ .classes = classes,
 				   .clock = clock,
+				   .begin = bytes,
 				   .out = bytes,
 				   .next = bytes,
 				   .end = bytes,
@@ -158,6 +159,15 @@ static void convert_run(struct kernel_page *p, struct kernel_packet *k)
 	k->n_events += n;
 }
 
+/* Whether the record's event, which may grow, ends before the record does. */
+static bool has_room(const struct kernel_page *p, const uint8_t *record, size_t length)
+{
+	size_t growth = kernel_class_growth(p->classes, record, length);
+
+	_Static_assert((int)KERNEL_GROWTH_MAX <= (int)KERNEL_PAGE_HEADER, "room at the begin");
+	return !growth || p->contexts || (size_t)(record - 4 - p->out) >= growth;
+}
+
 /* A record at p->next whose @length bytes of data lie at offset @at. */
 static bool convert_one(struct kernel_page *p, struct kernel_packet *k, size_t at, size_t length,
 			uint32_t delta)
@@ -170,6 +180,10 @@ static bool convert_one(struct kernel_page *p, struct kernel_packet *k, size_t a
 		return skip_rest(p, "has a record that does not end");
 	if (ticks > p->latest_ticks)
 		return skip_rest(p, "goes into the future");
+	if (!has_room(p, record, length)) {
+		assert(k->n_events); /* else the packet begins at the page's begin */
+		return false;
+	}
 	ns = clock_ns(p->clock, ticks);
 	p->next = record + length;
 	size = kernel_class_convert(p->classes, p->out, record, length, (uint32_t)ns);
@@ -230,16 +244,15 @@ static bool convert_any(struct kernel_page *p, struct kernel_packet *k)
 /* Whether the rest of the page, as one record, might not fit. */
 static bool is_full(const struct kernel_page *p)
 {
-	return p->contexts &&
-	       (size_t)(p->room_end - p->out) < left(p) + 4 + KERNEL_CONTEXTS_BYTES_MAX;
+	return p->contexts && (size_t)(p->room_end - p->out) <
+				      left(p) + 4 + KERNEL_GROWTH_MAX + KERNEL_CONTEXTS_BYTES_MAX;
 }
 
 bool kernel_page_next(struct kernel_page *p, struct kernel_packet *k)
 {
 	uint64_t ns = clock_ns(p->clock, p->ticks);
 
-	if (p->contexts)
-		p->out = p->room;
+	p->out = p->contexts ? p->room : p->begin;
 	*k = (struct kernel_packet){ .events = p->out, .begin_ns = ns, .end_ns = ns };
 	while (p->next < p->end && !is_full(p)) {
 		if (!p->contexts)

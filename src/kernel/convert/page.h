@@ -7,11 +7,14 @@
  * of time since the record before, then data. A CTF event is never longer than its record, and the
  * record's header becomes the event's. So the page is its own output buffer:
  *
- *   (1) out <= next <= end: converted data lies before unconverted data
+ *   (1) begin <= out <= next <= end: converted data lies before unconverted data
  *   (2) consecutive records whose bodies can stay are moved together, in runs; most pages begin
  *       with a run that need not move at all
  *   (3) ticks never decrease, and are never later than `latest_ticks`
  *   (4) nothing beyond the given bytes is read or written, whatever they hold
+ *
+ * A few events grow by up to KERNEL_GROWTH_MAX. If there is no room before the record, the packet
+ * ends, and the next one begins at the page's begin, whose 16 bytes of header are room enough.
  *
  * With contexts (kernel/threads/event_contexts.h) each event grows. Then (1) and (2) do not hold, and
  * events are put into a separate buffer, one by one.
@@ -34,6 +37,7 @@ struct kernel_contexts;
 struct kernel_page {
 	struct kernel_classes *classes;
 	const struct abi_clock *clock;
+	uint8_t *begin;
 	uint8_t *out;
 	uint8_t *next;
 	uint8_t *end;
@@ -54,7 +58,7 @@ uint64_t kernel_page_ticks(const uint8_t *bytes, size_t size);
 /* kernel_page_used - how many of a page's @size bytes are in use. */
 size_t kernel_page_used(const uint8_t *bytes, size_t size);
 
-/* Consecutive events for one CTF packet. They are inside the page. */
+/* Consecutive events for one CTF packet. They are inside the page, until the next packet. */
 struct kernel_packet {
 	uint8_t *events;
 	size_t size;

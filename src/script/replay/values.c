@@ -95,15 +95,16 @@ static const char *recorded(struct lookup *l, const char *path, struct match_fie
 	const struct replay_event *e = l->p->known;
 	const char *name;
 
-	if (replay_field(e, path, f, why))
-		return path;
-	if (!e)
-		return NULL;
-	if (e->is_kernel) {
+	/* The kernel's names first: its child_pid is our child_tid, not our child_pid. */
+	if (e && e->is_kernel) {
 		name = replay_kernel_field(e->name, path);
 		if (replay_field(e, name, f, why))
 			return name;
 	}
+	if (replay_field(e, path, f, why))
+		return path;
+	if (!e)
+		return NULL;
 	if (!strncmp(path, "arg", 3) && path[3] >= '1' && path[3] <= '9') {
 		name = numbered_field(e, strtol(path + 3, NULL, 10));
 		if (name && replay_field(e, name, f, why))
@@ -138,7 +139,10 @@ static int no_field(struct lookup *l, const char *path)
 
 static enum script_type type_of(const struct match_field *f)
 {
-	return f->filter_type == FILTER_STRING ? SCRIPT_STRING : SCRIPT_LONG;
+	/* The running kernel gives the words of such a number. */
+	bool is_word = f->type && f->type->kind == CTF_ENUM && f->type->is_known;
+
+	return f->filter_type == FILTER_STRING || is_word ? SCRIPT_STRING : SCRIPT_LONG;
 }
 
 /* $@path of an event that was not recorded yet.  Which arguments of system calls are recorded as

@@ -4,6 +4,7 @@
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -64,6 +65,25 @@ def descriptors_are_followed_through_open_dup_fork_and_close(duet, where):
     hint = "--kernel-backend bpf"  # printed where names are missing that this backend records
     check(hint in duet.text("report", "io", where + "/r"), True)
     check(hint in duet.text("report", "io", kernel(where + "/named", [named(A, 3, "/x")] + call(1000, A, "read", 1, fd=3))), False)
+
+
+def requests_are_recorded_as_letters_or_as_lttngs_bits(duet, where):
+    kinds = [("R", 4), ("RA", 12), ("WS", 33), ("FWFS", 1569), ("D", 2), ("DE", 130), ("F", 256), ("N", 0)]
+
+    def made(name, which):
+        events = []
+        for i, kind in enumerate(kinds):
+            events += [issue(1000 + i * 100, 8 * i, 8, kind[which]), complete(1050 + i * 100, 8 * i, 8, kind[which])]
+        return kernel(where + "/" + name, events)
+
+    letters, bits = made("letters", 0), made("bits", 1)
+    check(duet.json("report", "io", bits)["devices"], duet.json("report", "io", letters)["devices"])
+    lines = duet.text("view", "-e", "block_rq_issue", bits).splitlines()
+    check([re.search(r"rwbs = (\w+: \d+)", line)[1] for line in lines], ["%s: %d" % kind for kind in kinds])
+    check(len(duet.text("view", "-f", 'rwbs == "WS"', bits).splitlines()), 2)
+    script = 'probe ioscheduler.elv_next_request { if (rw) printf("%s\\n", rwbs) }'
+    for recording in letters, bits:
+        check(duet.text("script", "-e", script, "-r", recording).split(), ["WS", "FWFS"])
 
 
 def terminal(duet, columns, *argv):

@@ -9,7 +9,18 @@
 #include "kernel/tracefs/format.h"
 #include "test.h"
 
-enum { PLAIN = 10, TEXT = 11, ENTER = 12, EXIT = 13, SWITCH = 14, LIST = 15, NOBODY = 99 };
+enum {
+	PLAIN = 10,
+	TEXT = 11,
+	ENTER = 12,
+	EXIT = 13,
+	SWITCH = 14,
+	LIST = 15,
+	NEWTASK = 16,
+	FORK = 17,
+	BLOCK = 18,
+	NOBODY = 99
+};
 enum { T0 = 1000, FAR = 1 << 30 };
 
 /* One tick is one nanosecond, so times can be compared as they stand. */
@@ -54,6 +65,15 @@ static void setup(void)
 		  "field:int prev_prio;\toffset:8;\tsize:4;\tsigned:1;\n"
 		  "field:pid_t prev_pid;\toffset:12;\tsize:4;\tsigned:1;\n"
 		  "field:long prev_state;\toffset:16;\tsize:8;\tsigned:1;\n");
+	add_class(NEWTASK, "task_newtask", "task",
+		  "field:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n"
+		  "field:unsigned long clone_flags;\toffset:16;\tsize:8;\tsigned:0;\n");
+	add_class(FORK, "sched_process_fork", "sched",
+		  "field:pid_t parent_pid;\toffset:8;\tsize:4;\tsigned:1;\n"
+		  "field:pid_t child_pid;\toffset:12;\tsize:4;\tsigned:1;\n");
+	add_class(BLOCK, "block_rq_issue", "block",
+		  "field:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n"
+		  "field:char rwbs[10];\toffset:12;\tsize:10;\tsigned:0;\n");
 }
 
 static void tear_down(void)
@@ -674,6 +694,117 @@ static void records_of_any_format_are_survived(void)
 	}
 }
 
+/* ---------------------------------------------------------------- births and requests */
+
+enum { GONE = INT32_MAX - 1 }; /* no thread has this number */
+
+static void put_newtask(uint32_t child, bool is_thread)
+{
+	put32(6 | 1 << 5);
+	put_common(NEWTASK);
+	put32(child);
+	put32(0);
+	put64(is_thread ? 0x10000 : 0);
+}
+
+static void put_fork(uint32_t parent, uint32_t child)
+{
+	put32(4 | 1 << 5);
+	put_common(FORK);
+	put32(parent);
+	put32(child);
+}
+
+/* The fork at @offset: threads as in the record, then their processes. */
+static void is_fork(size_t offset, uint32_t parent, uint32_t child, uint32_t parent_pid,
+		    uint32_t child_pid)
+{
+	is(at32(offset + 12), parent);
+	is(at32(offset + 16), child);
+	is(at32(offset + 20), parent_pid);
+	is(at32(offset + 24), child_pid);
+}
+
+static void births_have_processes(void)
+{
+	uint32_t of_777 = (uint32_t)kernel_processes_of(&classes.processes, 777);
+
+	begin_page(T0);
+	put_newtask(GONE - 1, false); /* by thread 777, as put_common() has it */
+	put_fork(777, GONE - 1);
+	put_newtask(GONE - 2, true);
+	put_fork(777, GONE - 2);
+	put_fork((uint32_t)getpid(), GONE - 2); /* task_newtask was not recorded: a process */
+	put_fork(GONE - 1, GONE);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 5);
+	is_fork(24, 777, GONE - 1, of_777, GONE - 1);
+	is_fork(24 + 28 + 24, 777, GONE - 2, of_777, of_777);
+	is_fork(24 + 28 + 24 + 28, (uint32_t)getpid(), GONE - 2, (uint32_t)getpid(), GONE - 2);
+	ok(next()); /* there was no more room in the first */
+	is_fork(0, GONE - 1, GONE, GONE - 1, GONE);
+	ok(!next());
+	ok(!page.malformed);
+}
+
+/* No event overwrites a record that is not converted yet. */
+static void growing_events_end_packets_in_time(void)
+{
+	uint32_t n = 0, packets = 0;
+
+	begin_page(T0);
+	for (uint32_t i = 0; i < 60; i++) {
+		put_plain(1, i);
+		put_fork(GONE, GONE - i);
+	}
+	end_page();
+	open_page();
+	while (next()) {
+		size_t at = 0;
+
+		for (uint32_t i = 0; i < packet.n_events; i++, n++) {
+			if (n % 2)
+				is_fork(at, GONE, GONE - n / 2, GONE, GONE - n / 2);
+			else
+				is(at32(at + 12), n / 2);
+			at += n % 2 ? 28 : 20;
+		}
+		is(at, packet.size);
+		packets++;
+	}
+	is(n, 120);
+	ok(packets > 1);
+	ok(!page.malformed);
+}
+
+static void requests_become_lttngs_bits(void)
+{
+	static const struct {
+		const char *letters;
+		uint32_t bits;
+	} all[] = { { "R", 4 },		  { "RA", 12 },	 { "W", 1 },
+		    { "WS", 33 },	  { "WSM", 97 }, { "FWFS", 1024 + 512 + 33 },
+		    { "FF", 1024 + 256 }, { "F", 256 },	 { "D", 2 },
+		    { "DE", 130 },	  { "N", 0 },	 { "", 0 },
+		    { "ZA", 8 },	  { "FN", 1024 } };
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		is(kernel_layout_request(all[i].letters, 10), all[i].bits);
+	begin_page(T0);
+	put32(6 | 1 << 5);
+	put_common(BLOCK);
+	put32(8);
+	put("WS\0\0\0\0\0\0\0\0\0\0", 12);
+	end_page();
+	open_page();
+	ok(next());
+	is(at32(12), 8);
+	is(at32(16), 33);
+	is(packet.size, 20);
+}
+
 int main(void)
 {
 	setup();
@@ -699,6 +830,9 @@ int main(void)
 	run(page_changed_anywhere_is_survived);
 	run(page_of_noise_is_survived);
 	run(records_of_any_format_are_survived);
+	run(births_have_processes);
+	run(growing_events_end_packets_in_time);
+	run(requests_become_lttngs_bits);
 	tear_down();
 	return test_status();
 }
