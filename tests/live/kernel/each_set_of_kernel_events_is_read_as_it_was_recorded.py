@@ -25,7 +25,7 @@ FIELDS = {
     "sched_switch": {"prev_comm", "prev_tid", "prev_prio", "prev_state", "next_comm", "next_tid", "next_prio"},
     "sched_waking": {"comm", "tid", "prio", "target_cpu"},
     "sched_wakeup": {"comm", "tid", "prio", "target_cpu"},
-    "sched_process_fork": {"parent_comm", "parent_tid", "child_comm", "child_tid"},
+    "sched_process_fork": {"parent_comm", "parent_tid", "parent_pid", "child_comm", "child_tid", "child_pid"},
     "sched_process_exit": {"comm", "tid", "prio"},
     "signal_generate": {"sig", "errno", "code", "comm", "pid", "group", "result"},
     "signal_deliver": {"sig", "errno", "code", "sa_handler", "sa_flags"},

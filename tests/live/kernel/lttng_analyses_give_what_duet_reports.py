@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""LTTng-analyses (Debian's python3-lttnganalyses) reads a recording, and gives the numbers of `duet report`.
+
+It reads the time that all streams have in common, with Babeltrace 1. Its definitions are ours but for these, which the
+checks say: calls without an end or a beginning, the idle task, pages freed that it did not see allocated.
+
+arguments: DUET
+"""
+import collections
+import json
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from trial import cmd, is_, ok, run, run_cases, skip, work  # noqa: E402
+
+ANALYSED = os.path.dirname(os.path.abspath(__file__)) + "/programs/analysed.py"
+EVENTS = "sched,syscalls,irq,block,net,signal,task,kmem:mm_page_alloc,kmem:mm_page_free"
+recording = work + "/r"
+CATEGORIES = {"Open": ["open", "openat", "socket", "dup", "dup2", "dup3", "fcntl"],
+              "Read": ["read", "recvmsg", "recvfrom", "readv", "pread64", "preadv", "splice", "sendfile64"],
+              "Write": ["write", "sendmsg", "sendto", "writev", "pwrite64", "pwritev", "splice", "sendfile64"],
+              "Sync": ["sync", "sync_file_range", "fsync", "fdatasync"]}
+
+
+def analysed(name, *options):
+    """-> the tables of one analysis: class, title, rows of values"""
+    status, out, err = run("lttng-%s-mi" % name, *options, recording)
+    is_((status, err), (0, ""), "lttng-" + name)
+    tables = json.loads(out)["results"]
+    for t in tables:
+        if not isinstance(t["class"], str):
+            t["title"], t["class"] = t["class"]["title"], t["class"]["inherit"]
+    return tables
+
+
+def rows(tables, class_):
+    return [row for t in tables if t["class"] == class_ for row in t["data"]]
+
+
+def values(row):
+    return [c.get("value") for c in row]
+
+
+def reported(*arguments):
+    status, out, err = cmd("report", *arguments, "--json", recording)
+    is_((status, err), (0, ""), "duet report")
+    return json.loads(out)
+
+
+def counted(event):
+    status, out, err = cmd("view", "-e", event, recording)
+    is_(status, 0, err)
+    return len(out.splitlines())
+
+
+def system_calls_are_the_same():
+    ours = {c["call"]: [c["n"] - c["n_open"] - c["n_headless"], c["min_ns"], c["max_ns"]] for c in reported("syscalls")["syscalls"]
+            if c["min_ns"] is not None}
+    theirs = collections.defaultdict(lambda: [0, 1 << 63, 0])
+    for row in rows(analysed("syscallstats"), "per-tid"):
+        n, least, mean, most = values(row)[1:5]
+        of = theirs[row[0]["name"]]
+        of[:] = [of[0] + n, min(of[1], least), max(of[2], most)]
+        ok(least <= mean <= most, "mean of " + row[0]["name"])
+    theirs.pop("rt_sigreturn", None)  # its exit has no number: syscall_exit_unknown
+    is_(dict(theirs), ours, "calls, shortest and longest")
+
+
+def threads_wait_and_run_as_long():
+    ours = {t["tid"]: t for t in reported("sched", "--by", "thread")["threads"]}
+    theirs = {row[0]["tid"]: values(row) for row in rows(analysed("schedstats"), "per_tid_stats")}
+    ok(len(ours) > 8, "threads", sorted(ours))
+    for tid, t in ours.items():
+        if t["n"]:
+            is_([theirs[tid][1], theirs[tid][2], theirs[tid][4]], [t["n"], t["min_ns"], t["max_ns"]], "latencies of %s" % t["thread"])
+    tables = analysed("cputop", "--limit", "100000")
+    table = [t for t in tables if t["class"] == "per-process"][0]
+    span = table["time-range"]["end"]["value"] - table["time-range"]["begin"]["value"]
+    shares = {row[0]["tid"]: values(row)[3] for row in table["data"]}
+    for t in reported("cpu", "--by", "thread")["threads"]:
+        ours_ns, theirs_ns = t["cpu_ns"], shares[t["tid"]] * span
+        ok(abs(ours_ns - theirs_ns) <= ours_ns * 1e-2 + 1000, "CPU time of %s" % t["thread"], (ours_ns, theirs_ns))
+
+
+def interrupts_are_the_same():
+    # It looks for soft ones by the names that lttng-modules had before 2.7, without `irq_`.
+    ours = {i["number"]: [i["n"], i["min_ns"], i["max_ns"]] for i in reported("irq")["interrupts"] if i["kind"] == "irq"}
+    theirs = {row[0]["nr"]: [values(row)[i] for i in (1, 2, 4)] for row in rows(analysed("irqstats"), "hard-stats")}
+    is_(theirs, ours, "number, shortest, longest")
+
+
+def files_have_the_same_bytes():
+    report = reported("io", "--by", "process")
+    tables = analysed("iousagetop", "--limit", "100000")
+    for direction, theirs in ("read", "read"), ("write", "written"):
+        ours = {p["pid"]: p["bytes"] for p in report["processes"] if p["direction"] == direction and p["bytes"]}
+        found = {row[0]["pid"]: values(row)[1] for t in tables if t.get("title", "").endswith("I/O operations [%s]" % theirs)
+                 and t["class"] == "per-process-top" for row in t["data"] if values(row)[1] and row[0].get("pid")}
+        ok(ours, "processes that %s" % direction)
+        is_({p: found.get(p) for p in ours}, ours, "bytes %s by process" % theirs)
+    calls = {c["call"]: c for c in reported("syscalls")["syscalls"]}
+    for row in rows(analysed("iolatencystats"), "syscall-latency-stats"):
+        category, n, least, _, most = values(row)[:5]
+        mine = [calls[c] for c in CATEGORIES[category] if c in calls and calls[c]["min_ns"] is not None]
+        if n and category != "Open":  # of fcntl it counts what makes a descriptor
+            is_([n, least, most], [sum(c["n"] - c["n_open"] - c["n_headless"] for c in mine), min(c["min_ns"] for c in mine),
+                                   max(c["max_ns"] for c in mine)], category)
+
+
+def pages_are_counted():
+    n, freed = values(rows(analysed("memtop", "--limit", "100000"), "total")[0])
+    is_(n, counted("kmem_mm_page_alloc"), "pages allocated")
+    ok(0 < freed <= counted("kmem_mm_page_free"), "pages freed", freed)
+
+
+def all_forms_run():
+    for name in ["iolatencytop", "schedtop", "iolatencyfreq", "irqfreq", "schedfreq", "iolog", "irqlog", "schedlog"]:
+        ok(sum(len(t["data"]) for t in analysed(name)), "rows of " + name)
+    requests = [e for e in viewed("block_rq_issue") if e["fields"]["nr_sector"]]
+    ok(requests, "requests to a disk")
+    for e in requests:
+        rwbs = e["fields"]["rwbs"]
+        is_(rwbs["value"] % 2, int("W" in rwbs["label"]), "odd means write")
+
+
+def viewed(event):
+    status, out, err = cmd("view", "--json", "-e", event, recording)
+    is_(status, 0, err)
+    return [e for e in map(json.loads, out.splitlines()) if "event" in e]
+
+
+def births_name_processes():
+    threads = {}  # of the state dump and of births
+    for e in viewed("task_newtask"):
+        is_thread = e["fields"]["clone_flags"] & 0x10000
+        threads[e["fields"]["pid"]] = e["pid"] if is_thread else e["fields"]["pid"]
+    forks = viewed("sched_process_fork")
+    ok(any(e["fields"]["child_pid"] != e["fields"]["child_tid"] for e in forks), "a thread is born")
+    for e in forks:
+        f = e["fields"]
+        is_(f["child_pid"], threads[f["child_tid"]], "process of %d" % f["child_tid"])
+        is_(f["parent_pid"], threads.get(f["parent_tid"], f["parent_pid"]), "process of %d" % f["parent_tid"])
+
+
+def common_time_is_the_whole_recording():
+    for program in "babeltrace2", "babeltrace":
+        _, whole, _ = run(program, "--clock-seconds", recording)
+        status, common, err = run(program, "--clock-seconds", "--stream-intersection", recording)
+        is_((status, err), (0, ""), program)
+        is_(common, whole, program + " --stream-intersection")
+
+
+def make():
+    os.mkdir(work + "/files")
+    status, out, err = cmd("record", "-o", recording, "-k", EVENTS, "--kernel-buffer", "16M", "--", sys.executable, ANALYSED,
+                           work + "/files")
+    if status and re.search("no right|tracefs|root", err):
+        skip(err.strip().splitlines()[0])
+    is_(status, 0, err)
+    ok("kernel" in out + err and re.search(r"kernel .* none lost", out + err), "nothing is lost", out + err)
+
+
+if __name__ == "__main__":
+    if not shutil.which("lttng-cputop-mi"):
+        skip("LTTng-analyses is not installed")
+    make()
+    run_cases(common_time_is_the_whole_recording, births_name_processes, system_calls_are_the_same, threads_wait_and_run_as_long,
+              interrupts_are_the_same, files_have_the_same_bytes, pages_are_counted, all_forms_run)

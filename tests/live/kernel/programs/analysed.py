@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""A little of all that analyses of others look at: processes and threads, files of a disk, sockets, pages, timers.
+
+arguments: DIRECTORY
+"""
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+
+def born():
+    subprocess.run(["/bin/true"], check=True)
+    time.sleep(0.002)
+
+
+def main():
+    threads = [threading.Thread(target=born) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    name = sys.argv[1] + "/file"
+    with open(name, "wb") as f:
+        for _ in range(20):
+            f.write(bytes(65536))
+            f.flush()
+            os.fsync(f.fileno())
+    with open(name, "rb") as f:
+        while f.read(65536):
+            pass
+    a, b = socket.socketpair()
+    for _ in range(50):
+        a.send(bytes(100))
+        b.recv(100)
+    pages = bytearray(4 << 20)
+    for i in range(0, len(pages), 4096):
+        pages[i] = 1
+    os.remove(name)
+
+
+main()
