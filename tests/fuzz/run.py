@@ -37,8 +37,8 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 
 KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/build_id.c", "src/elf/file.c", "src/elf/probe_points.c"] + \
     ["src/kernel/%s.c" % n for n in (
-        "convert/class", "tracefs/events", "probe/fetch", "tracefs/format",
-        "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "probe/probe",
+        "convert/class", "convert/gather", "tracefs/events", "probe/fetch", "tracefs/format",
+        "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "convert/processes", "convert/request", "probe/probe",
         "tracefs/rights", "perf/sampled", "select/candidates", "select/select", "select/sets", "tracefs/graph_limits", "tracefs/remove",
         "tracefs/lent", "tracefs/broker", "tracefs/broker_rules", "tracefs/syscalls", "tracefs/tracefs",
         "probe/uprobe")]

@@ -149,7 +149,7 @@ int drain_open_stream(struct drain *d, struct output *o, const char *kind, uint3
 	err = ctf_stream_open(&o->stream, d->sink, name, diag);
 	o->stream.class_id = d->class_id;
 	if (d->pool->flight_recorder)
-		o->stream.begin_ns = 0; /* what came before its oldest event was overwritten */
+		o->stream.begin_ns = 0; /* older events may have been overwritten */
 	o->is_open = !err;
 	return err;
 }

@@ -51,7 +51,7 @@ void kernel_processes_born(struct kernel_processes *p, int32_t parent, int32_t c
 	p->born = child;
 }
 
-/* What the table has of an earlier thread with this number does not count. */
+/* An earlier thread with this number may be in the table: it does not count. */
 int32_t kernel_processes_child(struct kernel_processes *p, int32_t child)
 {
 	int32_t pid;

@@ -5,7 +5,7 @@
  * The kernel's sched_process_fork has the numbers of two threads; LTTng's has their processes too,
  * and analyses need them. task:task_newtask, which comes right before it on the same CPU, shows
  * whether the child is a thread of its parent's process. Threads that existed before are looked up
- * in /proc. What is learnt is kept by thread in a table of fixed size.
+ * in /proc. Both are kept by thread in a table of fixed size.
  *
  * A thread that is unknown to the table and gone from /proc is taken for a process. That happens to
  * children only if task_newtask is not recorded, and to parents that were born on another CPU and

@@ -106,7 +106,7 @@ def files_have_the_same_bytes():
     for row in rows(analysed("iolatencystats"), "syscall-latency-stats"):
         category, n, least, _, most = values(row)[:5]
         mine = [calls[c] for c in CATEGORIES[category] if c in calls and calls[c]["min_ns"] is not None]
-        if n and category != "Open":  # of fcntl it counts what makes a descriptor
+        if n and category != "Open":  # of fcntl it counts some
             is_([n, least, most], [sum(c["n"] - c["n_open"] - c["n_headless"] for c in mine), min(c["min_ns"] for c in mine),
                                    max(c["max_ns"] for c in mine)], category)
 

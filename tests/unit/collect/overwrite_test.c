@@ -122,7 +122,7 @@ static void losses_are_reported_after_the_copy_and_only_with_it(void)
 	rseq_init();
 	ok(ring_write(&p, 1, 0, event, sizeof event));
 	pool_slot(&p, 0)->lost = 3;
-	is(streams_finish(d, 0, NULL), 0);
+	is(streams_finish_cpus(d, NULL), 0);
 	is(streams_bytes(d), 0);
 	is(streams_write_overwrite(d, NULL), 0);
 	ok(streams_bytes(d) > 0);
