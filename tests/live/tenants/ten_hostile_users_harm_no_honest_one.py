@@ -32,6 +32,7 @@ FILES = paths(9)
 seconds = float(sys.argv[11])
 ROUND = str(min(10, seconds / 4))  # seconds
 HOSTILE, HONEST, CONTAINERS = list(range(65500, 65510)), list(range(65510, 65520)), list(range(65520, 65522))
+QUOTA = 100000  # names of one user in its directory
 DISK = "256M"  # what each user's part of the recording may have, in trace chunks
 worst = dict.fromkeys(("memory", "descriptors", "tenants", "lateness", "all", "seconds", "processes"), 0)
 slowest, met, seeds = {}, set(), map(str, itertools.count(1))
@@ -50,7 +51,20 @@ def attack_files(uid):
 
 def attack_pools(uid):
     """Pools, headers and pages are overwritten."""
-    loop(lambda: spend(world.hostile, "attack", home(uid), ROUND, next(seeds)))
+    def once():
+        spend(world.hostile, "attack", home(uid), ROUND, next(seeds))
+        stay_within_a_quota(home(uid))
+    loop(once)
+
+
+def stay_within_a_quota(path):
+    """A user that fills /dev/shm stops the new programs of all; only a quota of the system prevents that."""
+    names = os.listdir(path)
+    for name in names[QUOTA:]:
+        try:
+            os.unlink(path + "/" + name)
+        except OSError:
+            pass
 
 
 def attack_with_strays(uid):
