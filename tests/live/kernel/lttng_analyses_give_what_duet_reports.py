@@ -118,8 +118,13 @@ def pages_are_counted():
 
 
 def all_forms_run():
-    for name in ["iolatencytop", "schedtop", "iolatencyfreq", "irqfreq", "schedfreq", "iolog", "irqlog", "schedlog"]:
+    for name in ["iolatencytop", "schedtop", "iolatencyfreq", "schedfreq", "iolog", "schedlog"]:
         ok(sum(len(t["data"]) for t in analysed(name)), "rows of " + name)
+    # A device may not interrupt these threads at all.
+    hard = [i for i in reported("irq")["interrupts"] if i["kind"] == "irq"]
+    is_(len(rows(analysed("irqlog"), "log")), sum(i["n"] for i in hard), "interrupts logged")
+    counted_by_length = sum(values(row)[2] for t in analysed("irqfreq") if t["class"] == "freq" for row in t["data"])
+    is_(counted_by_length, sum(i["n"] for i in hard if i["min_ns"] != i["max_ns"]), "interrupts by length")
     requests = [e for e in viewed("block_rq_issue") if e["fields"]["nr_sector"]]
     ok(requests, "requests to a disk")
     for e in requests:
