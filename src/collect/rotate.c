@@ -216,6 +216,7 @@ static int rotate(struct collector *c, uint64_t since_ns, struct diag *d)
 {
 	struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
 					.begin_ns = since_ns,
+					.is_of_command = c->o->command != NULL,
 					.ledger = &c->handover->apps.ledger,
 					.bounds = c->bounds,
 					.resume = true };

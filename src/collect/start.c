@@ -58,6 +58,7 @@ static struct kernel_options kernel_options_of(struct collector *c)
 
 	k.clock = &c->session.clock;
 	k.clock_offset_ns = c->output.clock_offset_ns;
+	k.is_of_command = c->o->command != NULL;
 	k.n_cgroups = k.whole_machine ? 0 : k.n_cgroups;
 	k.overwrite = c->o->flight_recorder;
 	k.quota = c->o->quota;
@@ -183,6 +184,7 @@ static int open_streams(struct collector *c, uint32_t incarnation, struct diag *
 {
 	const struct streams_options more = { .clock_offset_ns = c->output.clock_offset_ns,
 					      .begin_ns = incarnation > 1 ? 0 : collector_now_ns(c),
+					      .is_of_command = c->o->command != NULL,
 					      .resume = incarnation > 1,
 					      .bounds = c->bounds,
 					      .ledger = &c->handover->apps.ledger,

@@ -53,6 +53,7 @@ struct kernel {
 	bool is_started;
 	bool ends_soon;
 	uint64_t clock_offset_ns;
+	bool is_of_command;
 	uint64_t bytes_before; /* in traces before the last rotation */
 	struct snapshot {      /* while one is written drain.sink belongs to it */
 		bool is_open;

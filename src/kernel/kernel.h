@@ -62,6 +62,7 @@ struct kernel_options {
 	int n_uprobes;
 	struct kernel_graph graph; /* not owned; as with probes */
 	bool whole_machine; /* false: only threads given to kernel_add_pid, and their children */
+	bool is_of_command; /* begins and ends with a command; metadata says so */
 	/* Records the processes in these cgroups, given by their directories, and those that enter
 	 * later; or NULL. */
 	const char *const *cgroups;

@@ -46,6 +46,7 @@ static int complete(struct kernel *k, const struct kernel_options *o, struct dia
 
 	k->drain.clock = *o->clock;
 	k->clock_offset_ns = o->clock_offset_ns;
+	k->is_of_command = o->is_of_command;
 	err = kernel_complete(k, o, d);
 	if (!err) {
 		k->drain.sink.quota = o->quota;

@@ -420,6 +420,7 @@ int kernel_open_trace(struct kernel *k, const char *path, uint64_t begin_ns, str
 					 .clock = &k->drain.clock,
 					 .clock_offset_ns = k->clock_offset_ns,
 					 .begin_ns = k->is_overwrite ? 0 : begin_ns,
+					 .is_of_command = k->is_of_command,
 					 .scope = k->whole_machine ? "machine" : "followed" };
 	struct text block = { 0 };
 	int err = ctf_writer_open(&k->drain.sink, &so, d);

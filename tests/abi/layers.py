@@ -95,7 +95,7 @@ LAYERS = [
     [("analysis/names", "names of what calls work on: variables, allocations, stacks, files")],
     [("analysis/wait", "where a thread's time went, and whom it waited for")],
     [("analysis/calls", "calls of programs: batches decoded, one tree with the kernel")],
-    [("analysis/diff", "two recordings compared"),
+    [("analysis/diff", "recordings of two sides compared"),
      ("analysis/report", "one file per report"),
      ("analysis/timeline", "slices, instants and states for viewers"),
      ("analysis/activity", "what each thread did in the last interval, while a recording grows")],

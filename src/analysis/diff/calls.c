@@ -43,15 +43,15 @@ static int take_times(struct samples *to, const struct spread *from)
 	return err;
 }
 
-static int take_row(const struct fcalls_row *from, struct diff_side *side)
+static int take_row(const struct fcalls_row *from, struct diff_row *row, uint32_t run)
 {
-	side->n += from->calls;
-	side->ns += from->self_ns;
-	side->total_ns += from->total_ns;
-	return take_times(&side->time, &from->time);
+	row->runs[run].n += from->calls;
+	row->runs[run].ns += from->self_ns;
+	row->runs[run].total_ns += from->total_ns;
+	return take_times(&row->now, &from->time);
 }
 
-static int take_report(struct fcalls_report *r, int side, diff_row_of *row_of, void *context)
+static int take_report(struct fcalls_report *r, struct diff *d, uint32_t run)
 {
 	char name[640];
 
@@ -59,15 +59,14 @@ static int take_report(struct fcalls_report *r, int side, diff_row_of *row_of, v
 		struct diff_row *row;
 
 		name_row(r->calls, r->rows[i].function, name, sizeof name);
-		row = row_of(context, DIFF_FUNCTION, name, strlen(name));
-		if (!row || take_row(&r->rows[i], &row->side[side]))
+		row = diff_row_of(d, DIFF_FUNCTION, name, strlen(name));
+		if (!row || take_row(&r->rows[i], row, run))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int diff_take_calls(struct trace *t, int side, diff_row_of *row_of, void *context,
-		    struct diag *diag)
+int diff_take_calls(struct diff *d, uint32_t run, struct trace *t, struct diag *diag)
 {
 	const struct fcalls_options o = { .range = { INT64_MIN, INT64_MAX },
 					  .is_without_kernel = true };
@@ -82,7 +81,7 @@ int diff_take_calls(struct trace *t, int side, diff_row_of *row_of, void *contex
 	if (!err && fcalls_has_calls(calls)) {
 		err = fcalls_report_open(&report, calls, &o, 0, diag);
 		if (!err) {
-			err = take_report(&report, side, row_of, context);
+			err = take_report(&report, d, run);
 			if (err)
 				diag_fail(diag, err, "no memory for the comparison");
 			fcalls_report_close(&report);

@@ -6,13 +6,8 @@
 #include "analysis/calls/calls.h"
 #include "analysis/diff/diff.h"
 
-/* Finds or makes a row; NULL: no memory. */
-typedef struct diff_row *diff_row_of(void *context, enum diff_kind kind, const char *name,
-				     size_t size);
-
-/* diff_take_calls - fill side @side of a row for each function of @t.  @t's cursor is not moved.
- * Returns 0 or -errno, reason in @diag. */
-int diff_take_calls(struct trace *t, int side, diff_row_of *row_of, void *context,
-		    struct diag *diag);
+/* diff_take_calls - fill the row of each function of @t, for recording number @run of @d.  @t's cursor
+ * is not moved.  Returns 0 or -errno, reason in @diag. */
+int diff_take_calls(struct diff *d, uint32_t run, struct trace *t, struct diag *diag);
 
 #endif

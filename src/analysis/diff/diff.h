@@ -1,80 +1,96 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/diff/diff.h - compares two recordings: the differences, and whether they are more than
- * chance.
+ * analysis/diff/diff.h - compares recordings of two sides, A and B: the differences, and whether they
+ * are more than that of two runs of the same program.
  *
- * Durations (system calls, functions of programs, from event A to event B) are two samples: Mann and Whitney's U test,
- * two-sided, by the normal approximation with correction for ties ("On a Test of Whether one of Two
- * Random Variables is Stochastically Larger than the Other", Annals of Mathematical Statistics 18,
- * 1947). It assumes no shape of the distributions, which suits durations. It is not used with fewer
- * than DIFF_LEAST values on each side. The size of an effect is the share of pairs in which B's
- * value is the greater (Vargha and Delaney's A, 2000): 0.5 is no difference, 0 and 1 are complete
- * ones.
+ * A row is a system call, a function, a program or an event.  Each recording gives it a median
+ * duration and an amount: number of calls or events, or CPU time.  Both are tested between the
+ * recordings (statistics.h).
  *
- * Rates of events and CPU time of programs are sums, and a recording has one of each. So each
- * recording is cut into DIFF_SLICES parts of equal length, and the parts' counts are the samples.
- * Parts of one recording resemble each other more than two recordings do: a significant difference
- * of rates holds for these two recordings, not for the next two.
- *
- * With many rows some differ by chance: p values are corrected by Holm's step-down method ("A
- * Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6,
- * 1979), over all tested rows.
+ *   (1) Amounts are those of whole recordings if each is of a command; else they are per second.
+ *   (2) Entry and exit of a system call are rows only if the recordings have no pairs of them: their
+ *       numbers are those of the call.
+ *   (3) The state dump is no row: it is the machine's state, not the program's work.
+ *   (4) A row is called changed only if the values that are shown differ in the tested direction.
  */
 #ifndef ANALYSIS_DIFF_DIFF_H
 #define ANALYSIS_DIFF_DIFF_H
 
-#include "analysis/samples.h"
+#include "analysis/diff/statistics.h"
+#include "analysis/index.h"
 #include "analysis/pass.h"
+#include "analysis/samples.h"
 
-enum { DIFF_SLICES = 32, DIFF_LEAST = 8 };
+enum { DIFF_SLICES = 32 };
 
 enum diff_kind { DIFF_EVENT, DIFF_CALL, DIFF_CPU, DIFF_PAIR, DIFF_FUNCTION, DIFF_KINDS };
 
-struct diff_side {
-	uint64_t n;	       /* events; calls, functions; CPU: switches to it */
-	uint64_t ns;	       /* CPU: its time; functions: time in themselves */
-	uint64_t total_ns;     /* functions */
-	struct samples time;   /* calls, pairs, functions */
-	struct samples slices; /* events: counts; CPU: nanoseconds */
+struct diff_run {	    /* a row's numbers of one recording */
+	uint64_t n;	    /* events; calls, functions, pairs; CPU: switches to it */
+	uint64_t ns;	    /* CPU: its time; functions: time in themselves */
+	uint64_t total_ns;  /* calls, pairs, functions */
+	uint64_t median_ns; /* as total_ns */
+	double time_error;  /* of the median's logarithm; < 0: not known */
+	double rate_error;  /* of the amount's logarithm, from slices */
 };
+
+/* A row's numbers of one side: the median over its recordings. */
+struct diff_side {
+	double n, ns, total_ns, median_ns;
+	double amount; /* that is tested: n, or ns of DIFF_CPU; per second if (1) */
+};
+
+enum { DIFF_TIME, DIFF_AMOUNT, DIFF_TESTS };
 
 struct diff_row {
 	enum diff_kind kind;
 	char *name;
+	struct diff_run *runs;
+	struct samples time[2]; /* of all recordings of a side */
 	struct diff_side side[2];
-	bool is_tested;
-	double p, superiority; /* p: corrected */
-	double change;	       /* the sort key of rows: see test_row() */
+	struct diff_series tests[DIFF_TESTS];
+	double *logarithms; /* DIFF_TESTS times the number of recordings */
+	bool is_of_call;    /* (2): not shown */
+	bool is_changed[DIFF_TESTS];
+	double change; /* the sort key of rows: the change of time or number */
+	/* The recording that is being read. */
+	struct samples now, *slices;
+	uint64_t of_slice[DIFF_SLICES];
 };
 
-struct diff_half { /* totals of one recording */
+struct diff_recording { /* totals */
 	int64_t first_ns, last_ns;
 	uint64_t n_events, lost_events, lost_packets, n_damages;
+	bool is_of_command;
+};
+
+enum diff_amounts { DIFF_AS_RECORDED, DIFF_TOTALS, DIFF_RATES };
+
+struct diff_options {
+	struct diff_sides sides;
+	const char *from, *to; /* patterns of a pair, or NULL */
+	enum diff_amounts amounts;
 };
 
 struct diff {
-	struct diff_half half[2];
-	struct diff_row *rows; /* by kind; within a kind the most important first */
+	struct diff_options o;
+	struct diff_recording *recordings; /* A's, then B's */
+	uint32_t n_recordings;		   /* read so far */
+	struct diff_row *rows; /* after diff_end by kind; within a kind the most important first */
 	uint32_t n_rows;
-	uint32_t n_tested, n_significant; /* at DIFF_LEVEL */
+	struct index row_keys; /* key: kind, hash and size of the name */
+	uint32_t n_row_rooms;
+	enum diff_method method;
+	uint32_t n_tested, n_changed; /* rows */
 };
 
-#define DIFF_LEVEL 0.05
-
-/* diff_init - compare @a with @b.  @from, @to: patterns of a pair, or NULL.  Returns 0 or -errno.
- */
-int diff_init(struct diff *d, struct trace *a, struct trace *b, const char *from, const char *to,
-	      struct diag *diag);
+/* diff_begin - then diff_read of each recording, A's first, then diff_end.  All return 0 or -errno. */
+int diff_begin(struct diff *d, const struct diff_options *o);
+int diff_read(struct diff *d, struct trace *t, struct diag *diag);
+int diff_end(struct diff *d);
 void diff_fini(struct diff *d);
 
-/*
- * diff_compare - Mann and Whitney's test of two samples.
- *
- * @superiority: set to the share of pairs in which @b's value is the greater; ties count half.
- *
- * Returns p, two-sided; 1 if all values are equal; -1 if one of them has fewer than DIFF_LEAST
- * values.
- */
-double diff_compare(struct samples *a, struct samples *b, double *superiority);
+/* diff_row_of - find or make a row.  NULL: no memory. */
+struct diff_row *diff_row_of(struct diff *d, enum diff_kind kind, const char *name, size_t size);
 
 #endif

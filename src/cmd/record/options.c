@@ -23,6 +23,7 @@
 #include "abi/clock.h"
 #include "base/cgroup.h"
 #include "cmd/record/recording.h"
+#include "cmd/repeat/repeat.h"
 #include "collect/calls/public.h"
 #include "kernel/kernel.h"
 #include "kernel/threads/event_contexts.h"

@@ -16,6 +16,7 @@
 #include "cmd/record/marks.h"
 #include "cmd/record/options.h"
 #include "cmd/record/recording.h"
+#include "cmd/repeat/repeat.h"
 #include "cmd/doctor/unseen.h"
 #include "collect/session/public.h"
 
@@ -161,6 +162,9 @@ int cmd_record(int argc, char **argv)
 			return CMD_FAILED;
 		a.o.command = argv + optind;
 	}
+	status = a.n_repeats ? repeat_record(&a) : OPTIONS_GO_ON;
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (!*a.session)
 		snprintf(a.session, sizeof a.session,
 			 a.o.command || a.pids.n || others_record() ? "record-%d" : "default",

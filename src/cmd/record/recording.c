@@ -247,6 +247,7 @@ static void print_summary(const struct recording *a, const struct recorder_resul
 				       .n_channels = a->channels.n,
 				       .wants_kernel = a->o.wants_kernel,
 				       .is_verbose = a->verbose,
+				       .is_brief = a->n_repeats != 0,
 				       .is_gone = a->o.leaves,
 				       .kernel_patterns = a->kernel_events,
 				       .result = *result };

@@ -26,6 +26,7 @@ struct recording {
 	bool is_strict;	     /* a finding makes the exit status 1 */
 	bool shows_progress; /* also with a command: announce_counts */
 	bool kernel_records; /* set before on_ready: the kernel may be refused */
+	uint32_t n_repeats;  /* only record has it: repeat.h; 0: not given */
 	bool quiet, verbose; /* verbose: only record and collect have it */
 	char default_path[64];
 	char session[64];

@@ -108,13 +108,19 @@ static void print_kernel_lost(const struct recording_summary *a)
 		   link_hint(a, loss_hint_kernel(a, hint), text, sizeof text));
 }
 
-static void print_missing(const struct recording_summary *a)
+static void print_missing_size(const struct recorder_result *r)
 {
-	const struct recorder_result *r = &a->result;
 	char size[32];
 
 	if (r->app_unwritten)
 		print_err(", %s of events NOT WRITTEN", cmd_size_text(r->app_unwritten, size));
+}
+
+static void print_missing(const struct recording_summary *a)
+{
+	const struct recorder_result *r = &a->result;
+
+	print_missing_size(r);
 	if (r->app_unwritten && !r->app_lost)
 		print_err("\n");
 	else
@@ -216,6 +222,23 @@ static void print_counts(const struct recording_summary *a, const struct recorde
 	print_replacements(r);
 }
 
+/* Of one recording of a series. */
+static void print_line(const struct recording_summary *a, const struct recorder_result *r)
+{
+	uint64_t n = r->app_events + r->kernel_events, lost = r->app_lost + r->kernel_lost;
+	char size[32], count[64];
+
+	print_err("%s: %.3f s, %s, %s", a->path, (double)r->duration_ns / 1e9,
+		  cmd_size_text(r->app_bytes + r->kernel_bytes, size),
+		  cmd_count_text(n, "event", count));
+	print_missing_size(r);
+	print_lost(lost, "more memory: -b");
+	if (a->wants_kernel && !r->kernel_recorded)
+		print_kernel_reason("  kernel        not recorded: ", &r->kernel_reason);
+	print_disk_losses(&r->disk);
+	print_replacements(r);
+}
+
 void summary_print(const struct recording_summary *a)
 {
 	const struct recorder_result *r = &a->result;
@@ -224,6 +247,10 @@ void summary_print(const struct recording_summary *a)
 	struct diag d = { "" };
 	char size[32];
 
+	if (a->is_brief) {
+		print_line(a, r);
+		return;
+	}
 	if (a->is_gone || r->trace_chunks || r->app_bytes + r->kernel_bytes > READ_MOST_BYTES) {
 		print_counts(a, r);
 		if (!a->is_gone && !r->trace_chunks)

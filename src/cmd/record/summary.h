@@ -12,6 +12,7 @@ struct recording_summary {
 	int n_channels;
 	bool wants_kernel;
 	bool is_verbose;		    /* print which kernel backend recorded, too */
+	bool is_brief;			    /* one line */
 	bool is_gone;			    /* sent to another host; no data is left here */
 	struct cmd_strings kernel_patterns; /* that -k asked for */
 	struct recorder_result result;

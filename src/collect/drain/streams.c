@@ -49,7 +49,8 @@ int streams_open(struct streams **out, const struct streams_options *o, struct d
 					 .domain = "ust",
 					 .clock = &o->channels[0].pool->clock,
 					 .clock_offset_ns = o->clock_offset_ns,
-					 .begin_ns = o->begin_ns };
+					 .begin_ns = o->begin_ns,
+					 .is_of_command = o->is_of_command };
 	int err;
 
 	assert(o->n_channels >= 1 && o->n_channels <= ABI_CHANNELS);

@@ -32,6 +32,7 @@ struct streams_options {
 	uint32_t n_channels;	  /* 1..ABI_CHANNELS */
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
 	uint64_t begin_ns;	  /* nothing is older; 0: not known */
+	bool is_of_command;	  /* begins and ends with a command */
 	bool resume; /* the pools were drained into another trace before: collect/resume.h,
 		      * collect/rotate.h */
 	uint64_t bytes_before,

@@ -87,6 +87,8 @@ static void add_env_block(struct text *t, const struct ctf_writer_options *o)
 	add_env(t, "duet_version", DUET_VERSION);
 	if (o->scope)
 		add_env(t, "duet_scope", o->scope);
+	if (o->is_of_command)
+		add_env(t, "duet_subject", "command");
 	text_addf(t, "};\n\n");
 }
 

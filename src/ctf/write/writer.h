@@ -69,6 +69,7 @@ struct ctf_writer_options {
 	uint64_t begin_ns;	  /* all streams begin then; 0: each with its first packet */
 	/* kernel: "machine", or "followed" if only some processes are recorded; or NULL */
 	const char *scope;
+	bool is_of_command; /* the trace begins and ends with a command: "duet_subject" */
 	/* for a trace made of another: its host, and the 16 bytes of its clock's uuid.  NULL: this
 	 * machine's */
 	const char *hostname;

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/diff/statistics.c - Student's t between recordings, its permutations, and Holm's correction:
+ * see statistics.h.
+ */
+#include "analysis/diff/statistics.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The share of permutations that look like the observed one must not be above this: 4 and 4 recordings
+ * have 2 of 70. */
+#define SHARE_MOST 0.03
+/* The least standard deviation between recordings that is believed, by pool.  Durations come in steps of
+ * the clock and of samples' buckets.  Few recordings are alike by chance more often than a normal
+ * distribution says, and there is no permutation that would show it: docs/design/figures/diff.md. */
+static const double least_deviation[DIFF_POOLS] = {
+	[DIFF_POOL_TIME] = 0.005, [DIFF_POOL_COUNT] = 0.01, [DIFF_POOL_CPU] = 0.005
+};
+#define LEAST_DEVIATION_OF_FEW 0.03
+
+struct work {
+	struct diff_series *
+		*s; /* those that are tested; the greatest |t| first once sorted; lent */
+	uint32_t n;
+	struct diff_sides sides;
+	double *differences, *t; /* by series */
+	uint64_t *beyond;	 /* by series: permutations with an equal or greater maximum */
+};
+
+/* ---------------------------------------------------------------- the statistic */
+
+/* @is_b: which recordings are B's, in this permutation. */
+static void measure(struct work *w, uint32_t row, const bool *is_b)
+{
+	const double n_a = w->sides.n_a, n_b = w->sides.n_b, *at = w->s[row]->at;
+	const double least = diff_method_of(w->sides) == DIFF_SEPARATION
+				     ? LEAST_DEVIATION_OF_FEW
+				     : least_deviation[w->s[row]->pool];
+	uint32_t n = w->sides.n_a + w->sides.n_b;
+	double a = 0, b = 0, variance = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		*(is_b[i] ? &b : &a) += at[i];
+	a /= n_a;
+	b /= n_b;
+	for (uint32_t i = 0; i < n; i++) {
+		double e = at[i] - (is_b[i] ? b : a);
+
+		variance += e * e / (n_a + n_b - 2);
+	}
+	variance = variance > least * least ? variance : least * least;
+	w->differences[row] = b - a;
+	w->t[row] = (b - a) / sqrt(variance * (1 / n_a + 1 / n_b));
+}
+
+static void measure_all(struct work *w, const bool *is_b)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		measure(w, i, is_b);
+}
+
+/* ---------------------------------------------------------------- permutations */
+
+static double ways(struct diff_sides sides)
+{
+	double n = 1;
+
+	for (uint32_t i = 1; i <= sides.n_b; i++)
+		n *= (double)(sides.n_a + i) / i;
+	return n;
+}
+
+enum diff_method diff_method_of(struct diff_sides sides)
+{
+	double alike = sides.n_a == sides.n_b ? 2 : 1;
+
+	assert(sides.n_a && sides.n_b);
+	if (sides.n_a == 1 && sides.n_b == 1)
+		return DIFF_ONE_A_SIDE;
+	return alike / ways(sides) <= SHARE_MOST && sides.n_a > 1 && sides.n_b > 1
+		       ? DIFF_PERMUTATIONS
+		       : DIFF_SEPARATION;
+}
+
+uint64_t diff_permutations(struct diff_sides sides, bool *is_all)
+{
+	double n = ways(sides);
+
+	*is_all = n < DIFF_PERMUTATIONS_MOST + 0.5;
+	return *is_all ? (uint64_t)(n + 0.5) : DIFF_PERMUTATIONS_MOST;
+}
+
+/* The next choice of B's recordings in lexical order; false after the last one.  The first has all of
+ * them at the end. */
+static bool next_choice(bool *is_b, uint32_t n)
+{
+	uint32_t i = n, ones = 0;
+
+	while (i > 1 && !(is_b[i - 1] && !is_b[i - 2]))
+		ones += is_b[--i];
+	if (i <= 1)
+		return false;
+	is_b[i - 2] = true;
+	is_b[i - 1] = false;
+	for (uint32_t k = i; k < n; k++)
+		is_b[k] = k >= n - ones;
+	return true;
+}
+
+/* Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8, 2003. */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void shuffle(bool *is_b, uint32_t n, uint64_t *state)
+{
+	for (uint32_t i = n; i > 1; i--) {
+		uint32_t k = (uint32_t)(next_random(state) % i);
+		bool was = is_b[k];
+
+		is_b[k] = is_b[i - 1];
+		is_b[i - 1] = was;
+	}
+}
+
+/* The greatest |t| of a row and of all that follow it, against the row's own. */
+static void count_beyond(struct work *w)
+{
+	double greatest = 0;
+
+	for (uint32_t i = w->n; i-- > 0;) {
+		greatest = fabs(w->t[i]) > greatest ? fabs(w->t[i]) : greatest;
+		w->beyond[i] += greatest >= fabs(w->s[i]->t) * (1 - 1e-9);
+	}
+}
+
+static void permute(struct work *w, bool *is_b)
+{
+	uint32_t n = w->sides.n_a + w->sides.n_b;
+	uint64_t state = 88172645463325252u, n_done = 0, n_all;
+	double before = 0;
+	bool is_all;
+
+	n_all = diff_permutations(w->sides, &is_all);
+	for (;;) { /* the observed one is the first */
+		measure_all(w, is_b);
+		count_beyond(w);
+		if (++n_done == n_all)
+			break;
+		if (!is_all)
+			shuffle(is_b, n, &state);
+		else if (!next_choice(is_b, n))
+			break;
+	}
+	assert(n_done == n_all);
+	for (uint32_t i = 0; i < w->n; i++) {
+		double p = (double)w->beyond[i] / (double)n_done;
+
+		before = p > before ? p : before;
+		w->s[i]->p = before;
+	}
+}
+
+/* ---------------------------------------------------------------- few recordings */
+
+static bool is_separated(const struct diff_series *s, struct diff_sides sides)
+{
+	double least[2] = { INFINITY, INFINITY }, most[2] = { -INFINITY, -INFINITY };
+
+	for (uint32_t i = 0; i < sides.n_a + sides.n_b; i++) {
+		int side = i >= sides.n_a;
+
+		least[side] = s->at[i] < least[side] ? s->at[i] : least[side];
+		most[side] = s->at[i] > most[side] ? s->at[i] : most[side];
+	}
+	return most[0] < least[1] || most[1] < least[0];
+}
+
+static int least_p_first(const void *a, const void *b)
+{
+	const struct diff_series *x = *(struct diff_series *const *)a,
+				 *y = *(struct diff_series *const *)b;
+
+	return x->p < y->p ? -1 : x->p > y->p;
+}
+
+static void correct(struct diff_series **tested, uint32_t n)
+{
+	double before = 0;
+
+	qsort(tested, n, sizeof *tested, least_p_first);
+	for (uint32_t i = 0; i < n; i++) {
+		double p = tested[i]->p * (double)(n - i);
+
+		before = p > before ? p : before;
+		tested[i]->p = before < 1 ? before : 1;
+	}
+}
+
+int diff_holm(struct diff_series *s, uint32_t n)
+{
+	struct diff_series **tested = calloc(n + (size_t)1, sizeof(struct diff_series *));
+	uint32_t n_tested = 0;
+
+	if (!tested)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		if (s[i].is_tested)
+			tested[n_tested++] = &s[i];
+	correct(tested, n_tested);
+	free(tested);
+	return 0;
+}
+
+static void test_separation(struct work *w)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		w->s[i]->p = diff_student_p(w->s[i]->t, w->sides.n_a + w->sides.n_b - 2);
+	correct(w->s, w->n);
+	for (uint32_t i = 0; i < w->n; i++)
+		if (!is_separated(w->s[i], w->sides))
+			w->s[i]->p = 1;
+}
+
+/* ---------------------------------------------------------------- all */
+
+static int greatest_first(const void *a, const void *b)
+{
+	double x = fabs((*(struct diff_series *const *)a)->t),
+	       y = fabs((*(struct diff_series *const *)b)->t);
+
+	return x > y ? -1 : x < y;
+}
+
+static int work_init(struct work *w, uint32_t n, struct diff_sides sides)
+{
+	size_t rooms = n + (size_t)1;
+
+	*w = (struct work){ .sides = sides };
+	w->s = calloc(rooms, sizeof(struct diff_series *));
+	w->differences = calloc(rooms, sizeof *w->differences);
+	w->t = calloc(rooms, sizeof *w->t);
+	w->beyond = calloc(rooms, sizeof *w->beyond);
+	return w->s && w->differences && w->t && w->beyond ? 0 : -ENOMEM;
+}
+
+static void work_fini(struct work *w)
+{
+	free(w->s);
+	free(w->differences);
+	free(w->t);
+	free(w->beyond);
+}
+
+/* Copies the series that can be tested, and marks the others. */
+static void choose(struct work *w, struct diff_series *s, uint32_t n)
+{
+	uint32_t n_at = w->sides.n_a + w->sides.n_b;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool is_finite = true, is_equal = true;
+
+		for (uint32_t k = 0; k < n_at; k++) {
+			is_finite = is_finite && isfinite(s[i].at[k]);
+			is_equal = is_equal && s[i].at[k] == s[i].at[0];
+		}
+		s[i].is_equal = is_equal && is_finite;
+		s[i].is_tested = is_finite && !is_equal;
+		if (s[i].is_tested)
+			w->s[w->n++] = &s[i];
+	}
+}
+
+static void test_work(struct work *w, bool *is_b)
+{
+	measure_all(w, is_b);
+	for (uint32_t i = 0; i < w->n; i++) {
+		w->s[i]->t = w->t[i];
+		w->s[i]->difference = w->differences[i];
+	}
+	if (diff_method_of(w->sides) == DIFF_SEPARATION) {
+		test_separation(w);
+		return;
+	}
+	qsort(w->s, w->n, sizeof *w->s, greatest_first);
+	permute(w, is_b);
+}
+
+int diff_test(struct diff_series *s, uint32_t n, struct diff_sides sides)
+{
+	uint32_t n_at = sides.n_a + sides.n_b;
+	bool *is_b;
+	struct work w;
+	int err;
+
+	for (uint32_t i = 0; i < n; i++) {
+		s[i].is_tested = s[i].is_equal = false;
+		s[i].t = s[i].difference = 0;
+		s[i].p = 1;
+	}
+	if (diff_method_of(sides) == DIFF_ONE_A_SIDE)
+		return diff_one_a_side(s, n);
+	is_b = calloc(n_at, sizeof *is_b);
+	err = work_init(&w, n, sides);
+	if (!is_b)
+		err = -ENOMEM;
+	if (!err) {
+		for (uint32_t i = sides.n_a; i < n_at; i++)
+			is_b[i] = true;
+		choose(&w, s, n);
+		test_work(&w, is_b);
+	}
+	work_fini(&w);
+	free(is_b);
+	return err;
+}
