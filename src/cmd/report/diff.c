@@ -30,7 +30,7 @@ static const char usage[] =
 	"events;\n"
 	"changes that are more than the difference between two runs first.  That takes several "
 	"recordings\n"
-	"a side, of four or more the most is found: `duet record --repeat 5`.\n\n"
+	"a side, of four or more the most is found; see duet record.\n\n"
 	"  --pair X Y  also the time from an event like X to the next like Y of a thread\n"
 	"  --totals    compare numbers and CPU time of whole recordings (default if each is of a "
 	"command)\n"
