@@ -49,6 +49,7 @@ enum abi_capture_kind {
 	ABI_CAPTURE_LOCK,    /* a flock */
 	ABI_CAPTURE_CONTROL, /* an ioctl's data; the command decides its type */
 	ABI_CAPTURE_OPTION,  /* a socket option; its name decides its type */
+	ABI_CAPTURE_TYPED,   /* `type` names it */
 	ABI_CAPTURE_KINDS,
 };
 
@@ -77,8 +78,11 @@ enum {
 	ABI_CAPTURE_MAX = 8192,	       /* bytes of one capture */
 };
 
-/* The field at a call's exit for texts that were not in memory at its entry. */
-#define ABI_CAPTURE_LATE "late_bytes"
+/* The field at a call's exit for texts that were not in memory at its entry: a byte with a bit for
+ * each text that could be read now, then all texts, each with its NUL. Older recordings have the
+ * texts alone, in the other field. */
+#define ABI_CAPTURE_LATE "late_texts"
+#define ABI_CAPTURE_LATE_OLD "late_bytes"
 
 struct abi_capture {
 	const char *call; /* the system call */
@@ -93,6 +97,7 @@ struct abi_capture {
 	bool is_after;		 /* captured again at the exit: behind the result */
 	bool is_of_failures;	 /* captured even if the call failed */
 	const char *other_field; /* NULL: the kind's */
+	const char *type;	 /* of _TYPED: analysis/syscalls/described.c */
 };
 
 struct abi_captures {

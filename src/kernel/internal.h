@@ -96,6 +96,10 @@ int kernel_begin_cgroups(struct kernel *k, struct diag *d);
 /* kernel_scan_cgroups - add the members that entered since the last scan. 0 or -errno. */
 int kernel_scan_cgroups(struct kernel *k, struct diag *d);
 
+/* kernel_format_of_missing_call - the format of the entry of a call that this kernel lacks; false:
+ * not known. */
+bool kernel_format_of_missing_call(const char *call, struct kernel_format *f);
+
 /* kernel_describe_arguments - give the classes the arguments of the chosen system calls' entries.
  * @f is scratch space. 0 or -errno. */
 int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,

@@ -30,7 +30,8 @@ int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s
 		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
 		texts = 0;
 		also.n = 0;
-		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL)) {
+		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL) ||
+		    kernel_format_of_missing_call(kernel_syscall_name(nr), f)) {
 			texts = by_bpf ? kernel_layout_texts(f) : 0;
 			if (by_bpf)
 				also = capture_of_call(kernel_syscall_name(nr), false,

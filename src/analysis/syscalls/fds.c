@@ -23,6 +23,7 @@ enum does {
 	DOES_ADDRESS, /* its socket has an address from then on */
 	DOES_ACCEPT,
 	DOES_OPEN_TWO, /* an array of two descriptors, at its exit */
+	DOES_CHDIR,    /* by a path, or by a descriptor */
 };
 
 enum { NO_FLAGS = -1, NO_PATH = -1 };
@@ -68,6 +69,9 @@ static const struct fd_call meanings[] = {
 	{ "dup3", DOES_DUP, 2, O_CLOEXEC, NO_PATH, NO_PATH, NULL },
 	{ "fcntl", DOES_FCNTL, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
 	{ "close", DOES_CLOSE, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "chdir", DOES_CHDIR, NO_FLAGS, 0, 0, NO_PATH, NULL },
+	{ "fchdir", DOES_CHDIR, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "mq_open", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
 	{ "close_range", DOES_CLOSE_RANGE, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
 };
 
@@ -97,8 +101,10 @@ void fds_fini(struct fds *f)
 {
 	for (uint32_t i = 0; i < f->n_files; i++)
 		free(f->files[i].name);
-	for (uint32_t i = 0; i < f->n_tables; i++)
+	for (uint32_t i = 0; i < f->n_tables; i++) {
 		free(f->tables[i].slots);
+		free(f->tables[i].cwd);
+	}
 	for (uint32_t i = 0; i < f->n_paths; i++)
 		free(f->paths[i].bytes);
 	free(f->files);
@@ -275,22 +281,29 @@ int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
 	return keep_path(p, text, size);
 }
 
-/* @path relative to the directory @dir, if that is known. */
-static char *join(const struct fds *f, uint32_t process, int64_t dir, const struct fd_path *path)
+/* After a change to a directory that is not known, no name is shown. */
+static int moved(struct fds *f, const struct fd_call *c, uint32_t thread, uint32_t process,
+		 const struct call_made *m)
 {
-	const struct fd_file *base =
-		*path->bytes == '/' || dir < 0 ? NULL : fds_look(f, process, dir);
-	size_t size = base && base->name ? strlen(base->name) : 0;
-	char *joined = malloc(size + path->size + 2);
+	const struct fd_path *path = thread < f->n_paths ? &f->paths[thread] : NULL;
+	const struct fd_file *at = fds_look(f, process, (int32_t)m->args[0]);
+	char *joined;
+	int err = 0;
 
-	if (!joined)
-		return NULL;
-	if (size) {
-		memcpy(joined, base->name, size);
-		joined[size++] = '/';
+	if (process >= f->n_tables)
+		return 0;
+	if (c->path == NO_PATH)
+		joined = at && at->name ? strdup(at->name) : NULL;
+	else
+		joined = path && path->size ? fds_join(f, process, -1, path) : NULL;
+	if (joined && *joined == '/') {
+		err = fds_set_cwd(f, process, joined);
+	} else {
+		free(f->tables[process].cwd);
+		f->tables[process].cwd = NULL;
 	}
-	memcpy(joined + size, path->bytes, path->size + 1);
-	return joined;
+	free(joined);
+	return err;
 }
 
 static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint32_t process,
@@ -301,7 +314,7 @@ static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint3
 
 	if (!path || !path->size || fd >= FDS_MAX)
 		return set_unnamed(f, process, fd, is_cloexec, c->call) < 0 ? -ENOMEM : 0;
-	return set_named(f, process, fd, is_cloexec, join(f, process, dir, path));
+	return set_named(f, process, fd, is_cloexec, fds_join(f, process, dir, path));
 }
 
 static int copied(struct fds *f, uint32_t process, int64_t from, int64_t to, bool is_cloexec)
@@ -346,11 +359,12 @@ static int learn_late_path(struct fds *f, uint32_t thread, const struct fd_call 
 			   const struct fds_exit *exit)
 {
 	struct call_memory room;
+	unsigned were_read;
 	const char *text;
 
 	if (c->path == NO_PATH || !exit || !exit->class->has_late || thread >= f->n_paths)
 		return 0;
-	text = call_memory_at_exit(exit->event->ctf, &room);
+	text = call_memory_at_exit(exit->event->ctf, &room, &were_read);
 	return text && *text ? keep_path(&f->paths[thread], text, strlen(text)) : 0;
 }
 
@@ -411,6 +425,8 @@ int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct cal
 		return opened(f, c, thread, process, m, result, is_cloexec);
 	case DOES_ACCEPT:
 		return accepted(f, c, process, result, is_cloexec, exit);
+	case DOES_CHDIR:
+		return moved(f, c, thread, process, m);
 	case DOES_OPEN_TWO:
 		return opened_two(f, c, process, is_cloexec, exit);
 	case DOES_ADDRESS:
@@ -435,6 +451,8 @@ int fds_fork(struct fds *f, uint32_t parent, uint32_t child)
 	struct fd_table *from, *to;
 
 	if (pass_grow(&f->tables, &f->n_tables, parent > child ? parent : child, sizeof *f->tables))
+		return -ENOMEM;
+	if (parent != child && fds_cwd(f, parent) && fds_set_cwd(f, child, fds_cwd(f, parent)))
 		return -ENOMEM;
 	from = &f->tables[parent];
 	to = &f->tables[child];

@@ -30,6 +30,7 @@ struct fd_slot {
 struct fd_table { /* of a process */
 	struct fd_slot *slots;
 	uint32_t n;
+	char *cwd; /* the working directory; NULL: unknown */
 };
 
 struct fd_path { /* the path argument of the call in progress */
@@ -67,6 +68,14 @@ int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
 	      const struct trace_event *e);
 int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m,
 	      int64_t result, const struct fds_exit *exit);
+
+/* fds_join - a path relative to the descriptor @dir, or to the working directory if that is
+ * negative, as far as it is known; NULL: no memory. The caller frees it. */
+char *fds_join(const struct fds *f, uint32_t process, int64_t dir, const struct fd_path *path);
+/* fds_set_cwd - the working directory of @process is @path, which is copied. 0 or -ENOMEM.
+ * fds_cwd - it; NULL: unknown. */
+int fds_set_cwd(struct fds *f, uint32_t process, const char *path);
+const char *fds_cwd(const struct fds *f, uint32_t process);
 
 /* fds_find - the index of the file of @fd, which is added if it is unknown; or -ENOMEM. */
 int64_t fds_find(struct fds *f, uint32_t process, int64_t fd);

@@ -67,7 +67,7 @@ bool call_memory_is_in(const struct abi_capture *what, const struct ctf_event_cl
 
 bool call_memory_at_exit_is_in(const struct ctf_event_class *c)
 {
-	return has_row(c, ABI_CAPTURE_LATE, 1);
+	return has_row(c, ABI_CAPTURE_LATE, 1) || has_row(c, ABI_CAPTURE_LATE_OLD, 1);
 }
 
 void call_memory_read(struct call_memory *m, const struct abi_capture *what,
@@ -78,9 +78,16 @@ void call_memory_read(struct call_memory *m, const struct abi_capture *what,
 		read_row(e, capture_field(what), capture_element(what), m->bytes, sizeof m->bytes);
 }
 
-const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room)
+const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room,
+				unsigned *were_read)
 {
 	room->size = read_row(e, ABI_CAPTURE_LATE, 1, room->bytes, sizeof room->bytes - 1);
+	*were_read = room->size ? room->bytes[0] : CALL_UNKNOWN_READ;
+	if (room->size)
+		memmove(room->bytes, room->bytes + 1, --room->size);
+	else
+		room->size =
+			read_row(e, ABI_CAPTURE_LATE_OLD, 1, room->bytes, sizeof room->bytes - 1);
 	room->bytes[room->size] = 0;
 	assert(room->size < sizeof room->bytes);
 	return room->size ? (const char *)room->bytes : NULL;
@@ -176,7 +183,7 @@ static bool add_time(struct text *t, const uint8_t *bytes, size_t size)
 	if (size < sizeof time)
 		return false;
 	memcpy(time, bytes, sizeof time);
-	text_addf(t, "{tv_sec=%" PRId64 ", tv_nsec=%" PRId64 "}", time[0], time[1]);
+	text_addf(t, "{tv_sec=%" PRId64 ", tv_nsec=%" PRIu64 "}", time[0], (uint64_t)time[1]);
 	return true;
 }
 
@@ -246,6 +253,8 @@ static bool add_buffer(struct text *t, const struct call_memory *m, const struct
 	int64_t all = from == ABI_CAPTURE_RESULT ? x->result : from ? x->args[from - 1] : m->size;
 	size_t shown = shown_of(m->size, x);
 
+	if (x->is_end && !strcmp(m->what->call, "recvfrom") && all > x->args[2])
+		all = x->args[2]; /* MSG_TRUNC: the length of the message, not of what was copied */
 	if (!x->args[m->what->argument - 1] || (all && !m->size))
 		return false;
 	if (strcmp(m->what->call, "getrandom") != 0)
@@ -268,12 +277,16 @@ static bool add_c_text(struct text *t, const struct call_memory *m, const struct
 	return true;
 }
 
-/* Iovecs from @at on; @left: the number of bytes that the call transferred, over all of them. */
-static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t count,
-		       uint64_t left, const struct call_moment *x)
+/* @count iovecs, which lay at the address @from. */
+static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t from,
+		       uint64_t count, const struct call_moment *x)
 {
-	uint64_t iov[2], n = 0;
+	bool has_failed = x->is_end && x->result < 0;
+	uint64_t iov[2], n = 0, left = x->is_end ? (uint64_t)x->result : UINT64_MAX;
 	uint16_t size;
+
+	if (!from)
+		return add(t, "NULL");
 
 	add(t, "[");
 	for (; at + 18 <= m->size; n++, at += size) {
@@ -286,22 +299,25 @@ static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t at,
 		all = iov[1] < left ? iov[1] : left;
 		left -= all;
 		text_addf(t, "%s{iov_base=", n ? ", " : "");
-		if (size || !all)
+		if (!has_failed && (size || !all))
 			call_quoted_part(t, m->bytes + at, size < all ? size : all, all, x);
 		else
 			add_address(t, iov[0]);
 		text_addf(t, ", iov_len=%" PRIu64 "}", iov[1]);
 	}
-	add(t, n < count && n ? ", ...]" : "]");
+	if (n < count && n && n < ABI_CAPTURE_VECTOR_MAX) /* the next one could not be read */
+		text_addf(t, ", ... /* %#" PRIx64 " */]", from + n * sizeof iov);
+	else
+		add(t, n < count && n ? ", ...]" : "]");
 }
 
 static bool add_vector(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	uint64_t count = (uint64_t)x->args[m->what->size_argument - 1];
 
-	if (!m->size && count)
+	if (!m->size && (count || !x->args[m->what->argument - 1]))
 		return false;
-	add_iovecs(t, m, 0, count, x->is_end ? (uint64_t)x->result : UINT64_MAX, x);
+	add_iovecs(t, m, 0, (uint64_t)x->args[m->what->argument - 1], count, x);
 	return true;
 }
 
@@ -321,7 +337,7 @@ static bool add_message(struct text *t, const struct call_memory *m, const struc
 	if (!h[0] || !add_sockaddr(t, m->bytes + at, name))
 		add_address(t, h[0]);
 	text_addf(t, ", msg_namelen=%" PRIu32 ", msg_iov=", (uint32_t)h[1]);
-	add_iovecs(t, m, at + name, h[3], x->is_end ? (uint64_t)x->result : UINT64_MAX, x);
+	add_iovecs(t, m, at + name, h[2], h[3], x);
 	text_addf(t, ", msg_iovlen=%" PRIu64, h[3]);
 	if (h[5]) {
 		add(t, ", msg_control=");
@@ -346,9 +362,72 @@ static bool add_length(struct text *t, const struct call_memory *m, const struct
 	return true;
 }
 
+static void dump_bytes(struct text *t, const uint8_t *bytes, uint64_t size)
+{
+	enum { A_LINE = 16 };
+
+	for (uint64_t at = 0; at < size; at += A_LINE) {
+		uint64_t n = size - at < A_LINE ? size - at : A_LINE;
+
+		text_addf(t, " | %05" PRIx64 " ", at);
+		for (uint64_t i = 0; i < A_LINE; i++) {
+			add(t, i == A_LINE / 2 ? "  " : " ");
+			if (i < n)
+				text_addf(t, "%02x", bytes[at + i]);
+			else
+				add(t, "  ");
+		}
+		add(t, "  ");
+		for (uint64_t i = 0; i < A_LINE; i++) {
+			char c = i < n ? (char)bytes[at + i] : ' ';
+
+			text_add(t, c < 0x20 || c == 0x7f ? "." : &c, 1);
+		}
+		add(t, " |\n");
+	}
+}
+
+static void dump_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t left)
+{
+	uint64_t iov[2], n = 0;
+	uint16_t size;
+
+	for (; at + 18 <= m->size && left; n++, at += size) {
+		memcpy(iov, m->bytes + at, sizeof iov);
+		memcpy(&size, m->bytes + at + sizeof iov, sizeof size);
+		at += 18;
+		size = size < m->size - at ? size : (uint16_t)(m->size - at);
+		iov[1] = iov[1] < left ? iov[1] : left;
+		left -= iov[1];
+		if (!iov[1])
+			continue;
+		text_addf(t, " * %" PRIu64 " bytes in buffer %" PRIu64 "\n", iov[1], n);
+		dump_bytes(t, m->bytes + at, size < iov[1] ? size : iov[1]);
+	}
+}
+
+void call_memory_dump(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { HEADER = 56 };
+	uint64_t all = x->is_end ? (uint64_t)x->result : UINT64_MAX;
+	uint16_t name;
+
+	if (m->what->kind == ABI_CAPTURE_BUFFER) {
+		dump_bytes(t, m->bytes, m->size < all ? m->size : all);
+	} else if (m->what->kind == ABI_CAPTURE_IOVECS) {
+		dump_iovecs(t, m, 0, all);
+	} else if (m->what->kind == ABI_CAPTURE_MESSAGE && m->size >= HEADER + 2) {
+		memcpy(&name, m->bytes + HEADER, sizeof name);
+		dump_iovecs(t, m, HEADER + 2u + name, all);
+	}
+}
+
 bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	assert(m->what && m->size <= sizeof m->bytes);
+	if (call_style()->has_no_structures && m->what->kind != ABI_CAPTURE_BUFFER &&
+	    m->what->kind != ABI_CAPTURE_TEXT)
+		return false;
 	switch ((enum abi_capture_kind)m->what->kind) {
 	case ABI_CAPTURE_ADDRESS:
 		return add_sockaddr(t, m->bytes, m->size);

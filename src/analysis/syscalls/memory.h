@@ -37,13 +37,20 @@ bool call_memory_is_in(const struct abi_capture *what, const struct ctf_event_cl
 void call_memory_read(struct call_memory *m, const struct abi_capture *what,
 		      const struct ctf_event *e);
 /* call_memory_at_exit - texts that the exit has because they were not in memory at entry: one after
- * the other, each with its NUL, room->size bytes in all; NULL: none. */
+ * the other, each with its NUL, room->size bytes in all; NULL: none. @were_read: a bit for
+ * each that could be read then; CALL_UNKNOWN_READ in older recordings. */
 bool call_memory_at_exit_is_in(const struct ctf_event_class *c);
-const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room);
+enum { CALL_UNKNOWN_READ = 0x100 };
+const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room,
+				unsigned *were_read);
 
 /* call_memory_add - "{tv_sec=0, tv_nsec=1000}", in the form of strace. Returns false and adds
  * nothing if there are too few bytes. */
 bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+
+/* call_memory_dump - the data of a buffer or of iovecs as lines of bytes and characters; nothing for
+ * other memory. */
+void call_memory_dump(struct text *t, const struct call_memory *m, const struct call_moment *x);
 
 /* call_memory_waits - whether the argument is shown only when @what, which the exit has, is
  * known. */

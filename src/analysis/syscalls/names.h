@@ -10,13 +10,21 @@
 
 #include <stdint.h>
 
+/* The order in which flags are shown, in the value of a table's last element. */
+enum { CALL_RISING, CALL_FALLING, CALL_AS_LISTED };
+
 struct call_name {
 	const char *name;
 	uint64_t value;
+	const char *unknown; /* of the last element, without a name: the comment for other
+			      * numbers */
 };
 
 extern const struct call_name call_names_open[];
 extern const struct call_name call_names_at[];
+extern const struct call_name call_names_setns[];
+extern const struct call_name call_names_wait_options[];
+extern const struct call_name call_names_pkey_all[];
 extern const struct call_name call_names_at_access[];
 extern const struct call_name call_names_at_unlink[];
 extern const struct call_name call_names_statx_mask[];
@@ -67,6 +75,88 @@ extern const struct call_name call_names_tcp[];
 extern const struct call_name call_names_so[];
 extern const struct call_name call_names_sigmask[];
 extern const struct call_name call_names_rwf[];
+extern const struct call_name call_names_poll[];
+extern const struct call_name call_names_epoll_events[];
+extern const struct call_name call_names_sa[];
+extern const struct call_name call_names_statx_all[];
+extern const struct call_name call_names_statx_attribute[];
+extern const struct call_name call_names_magic[];
+extern const struct call_name call_names_iflag[];
+extern const struct call_name call_names_oflag[];
+extern const struct call_name call_names_cflag[];
+extern const struct call_name call_names_lflag[];
+extern const struct call_name call_names_baud[];
+extern const struct call_name call_names_msg_ipc[];
+extern const struct call_name call_names_landlock_create[];
+extern const struct call_name call_names_landlock_rule[];
+extern const struct call_name call_names_landlock_fs[];
+extern const struct call_name call_names_fan_class[];
+extern const struct call_name call_names_fan_init[];
+extern const struct call_name call_names_fan_mark[];
+extern const struct call_name call_names_fan_event[];
+extern const struct call_name call_names_resolve[];
+extern const struct call_name call_names_membarrier[];
+extern const struct call_name call_names_membarrier_flags[];
+extern const struct call_name call_names_kcmp[];
+extern const struct call_name call_names_reboot_magic[];
+extern const struct call_name call_names_reboot[];
+extern const struct call_name call_names_mpol[];
+extern const struct call_name call_names_mpol_mode[];
+extern const struct call_name call_names_mpol_get[];
+extern const struct call_name call_names_mpol_move[];
+extern const struct call_name call_names_ioprio_who[];
+extern const struct call_name call_names_ioprio_class[];
+extern const struct call_name call_names_keyctl[];
+extern const struct call_name call_names_key_serial[];
+extern const struct call_name call_names_timex_modes[];
+extern const struct call_name call_names_timex_status[];
+extern const struct call_name call_names_swap[];
+extern const struct call_name call_names_close[];
+extern const struct call_name call_names_fsopen[];
+extern const struct call_name call_names_fsmount[];
+extern const struct call_name call_names_fspick[];
+extern const struct call_name call_names_fsconfig[];
+extern const struct call_name call_names_fsmount_attr[];
+extern const struct call_name call_names_mount_attr[];
+extern const struct call_name call_names_move_mount[];
+extern const struct call_name call_names_open_tree[];
+extern const struct call_name call_names_sched_flag[];
+extern const struct call_name call_names_userfault[];
+extern const struct call_name call_names_splice[];
+extern const struct call_name call_names_sync_range[];
+extern const struct call_name call_names_mlock2[];
+extern const struct call_name call_names_io_uring_setup[];
+extern const struct call_name call_names_io_uring_enter[];
+extern const struct call_name call_names_io_uring_feat[];
+extern const struct call_name call_names_io_uring_register[];
+extern const struct call_name call_names_kexec[];
+extern const struct call_name call_names_kexec_arch[];
+extern const struct call_name call_names_kexec_file[];
+extern const struct call_name call_names_module_init[];
+extern const struct call_name call_names_delete_module[];
+extern const struct call_name call_names_rseq[];
+extern const struct call_name call_names_perf_open[];
+extern const struct call_name call_names_xattr[];
+extern const struct call_name call_names_pkey[];
+extern const struct call_name call_names_bpf_cmd[];
+extern const struct call_name call_names_sigev[];
+extern const struct call_name call_names_mq_attr[];
+extern const struct call_name call_names_sem[];
+extern const struct call_name call_names_shmat[];
+extern const struct call_name call_names_sem_cmd[];
+extern const struct call_name call_names_pidfd_open[];
+extern const struct call_name call_names_futex2[];
+extern const struct call_name call_names_seccomp_mode[];
+extern const struct call_name call_names_seccomp_filter[];
+extern const struct call_name call_names_seccomp_ret[];
+extern const struct call_name call_names_personality[];
+extern const struct call_name call_names_memfd_secret[];
+extern const struct call_name call_names_handle[];
+extern const struct call_name call_names_syslog[];
+extern const struct call_name call_names_lock[];
+extern const struct call_name call_names_statvfs[];
+extern const struct call_name call_names_directory[];
+extern const struct call_name call_names_sigstack[];
 extern const struct call_name call_names_eventfd[];
 extern const struct call_name call_names_signalfd[];
 extern const struct call_name call_names_family[];
@@ -81,18 +171,12 @@ extern const struct call_name call_names_signal_code[];
 extern const struct call_name call_names_child_code[];
 extern const struct call_name call_names_fault_code[];
 extern const struct call_name call_names_ipc[];
-extern const struct call_name call_names_poll[];
-extern const struct call_name call_names_epoll_events[];
-extern const struct call_name call_names_sa[];
-extern const struct call_name call_names_statx_attribute[];
-extern const struct call_name call_names_magic[];
-extern const struct call_name call_names_iflag[];
-extern const struct call_name call_names_oflag[];
-extern const struct call_name call_names_cflag[];
-extern const struct call_name call_names_lflag[];
-extern const struct call_name call_names_baud[];
-extern const struct call_name call_names_lock[];
-extern const struct call_name call_names_statvfs[];
-extern const struct call_name call_names_sigstack[];
+
+/* The tables by name, of either family. */
+struct call_names_entry {
+	const char *name;
+	const struct call_name *names;
+};
+extern const struct call_names_entry call_names_of_uapi[], call_names_of_libc[];
 
 #endif

@@ -15,90 +15,160 @@ uapi_headers='linux/fcntl.h asm/mman.h linux/mman.h linux/sched.h linux/futex.h 
 	linux/prctl.h asm/prctl.h linux/wait.h linux/random.h linux/memfd.h linux/timerfd.h
 	linux/inotify.h linux/falloc.h linux/stat.h linux/mount.h linux/seccomp.h linux/ptrace.h asm/ptrace-abi.h
 	linux/resource.h linux/time.h linux/close_range.h linux/sockios.h asm/ioctls.h linux/perf_event.h
-	linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h'
-libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h'
+	linux/ipc.h linux/landlock.h linux/fanotify.h linux/openat2.h linux/membarrier.h linux/kcmp.h
+	linux/reboot.h linux/mempolicy.h linux/ioprio.h linux/keyctl.h linux/timex.h linux/io_uring.h linux/kexec.h linux/module.h
+	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h'
+libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h'
 
 tables() {
 	cat <<-'END'
-	uapi open (O_[A-Z]+|__O_TMPFILE|FASYNC) O_(ACCMODE|NDELAY|RDONLY|WRONLY|RDWR)|__O_TMPFILE
-	uapi at AT_(SYMLINK_NOFOLLOW|SYMLINK_FOLLOW|NO_AUTOMOUNT|EMPTY_PATH|RECURSIVE|STATX_(FORCE|DONT)_SYNC) -
-	uapi at_access AT_(EACCESS|SYMLINK_NOFOLLOW|EMPTY_PATH) -
-	uapi at_unlink AT_REMOVEDIR -
-	uapi statx_mask STATX_[A-Z_]+ STATX__RESERVED|STATX_ATTR_.*|STATX_ALL
-	uapi fcntl F_[A-Z0-9_]+ F_(OK|RDLCK|WRLCK|UNLCK|EXLCK|SHLCK|OWNER_.*|SEAL_.*|LINUX_SPECIFIC_BASE)
-	uapi fd FD_CLOEXEC -
-	uapi flock LOCK_(SH|EX|NB|UN) -
-	uapi prot PROT_[A-Z0-9_]+ PROT_(BTI|MTE|SAO|ADI)
-	uapi map MAP_[A-Z0-9_]+ MAP_(FILE|TYPE|HUGE_.*)
-	uapi madvise MADV_[A-Z_]+ -
-	uapi fadvise POSIX_FADV_[A-Z]+ -
-	uapi mremap MREMAP_[A-Z]+ -
-	uapi msync MS_(ASYNC|SYNC|INVALIDATE) -
-	uapi mlockall MCL_[A-Z]+ -
-	uapi clone CLONE_[A-Z_0-9]+ CLONE_ARGS_.*|CLONE_(CLEAR_SIGHAND|INTO_CGROUP|NEWTIME)
-	uapi unshare CLONE_(NEW[A-Z]+|FS|FILES|SYSVSEM) -
-	uapi sched SCHED_[A-Z]+ SCHED_FLAG.*
-	uapi futex FUTEX_(WAIT|WAKE|FD|REQUEUE|CMP_REQUEUE|WAKE_OP|LOCK_PI|LOCK_PI2|UNLOCK_PI|TRYLOCK_PI|WAIT_BITSET|WAKE_BITSET|WAIT_REQUEUE_PI|CMP_REQUEUE_PI) -
-	uapi futex_flags FUTEX_(PRIVATE_FLAG|CLOCK_REALTIME) -
-	uapi epoll_ctl EPOLL_CTL_[A-Z]+ -
-	uapi epoll EPOLL_CLOEXEC -
-	uapi seek SEEK_[A-Z]+ SEEK_MAX
-	uapi prctl PR_((SET|GET|CAPBSET)_[A-Z0-9_]+|CAP_AMBIENT|MCE_KILL|MCE_KILL_GET|TASK_PERF_EVENTS_(DIS|EN)ABLE|SCHED_CORE) PR_SET_(MM_.*|PTRACER_ANY)
-	uapi arch_prctl ARCH_[A-Z0-9_]+ -
-	uapi wait W(NOHANG|UNTRACED|STOPPED|EXITED|CONTINUED|NOWAIT)|__W(NOTHREAD|ALL|CLONE) WSTOPPED
-	uapi waitid P_(ALL|PID|PGID|PIDFD) -
-	uapi random GRND_[A-Z]+ -
-	uapi memfd MFD_[A-Z_]+ MFD_HUGE_.*
-	uapi timerfd TFD_[A-Z]+ TFD_TIMER_.*
-	uapi timerfd_set TFD_TIMER_[A-Z_]+ -
-	uapi inotify IN_(CLOEXEC|NONBLOCK) -
-	uapi inotify_mask IN_[A-Z_]+ IN_(CLOEXEC|NONBLOCK|CLOSE|MOVE|ALL_EVENTS)
-	uapi fallocate FALLOC_FL_[A-Z_]+ -
-	uapi rename RENAME_[A-Z]+ -
-	uapi mount MS_[A-Z_]+ MS_(ASYNC|SYNC|INVALIDATE|RMT_MASK|MGC_VAL|MGC_MSK|VERBOSE|NOSEC|BORN|ACTIVE|NOUSER|SUBMOUNT|NOREMOTELOCK)
-	uapi seccomp SECCOMP_(SET|GET)_[A-Z_]+ SECCOMP_GET_NOTIF_SIZES_.*
-	uapi ptrace PTRACE_[A-Z0-9_]+ PTRACE_(EVENT|O|EVENTMSG|SYSCALL_INFO|PEEKSIGINFO)_.*|PTRACE_OLDSETOPTIONS
-	uapi rlimit RLIMIT_[A-Z]+ -
-	uapi rusage RUSAGE_[A-Z]+ -
-	uapi priority PRIO_(PROCESS|PGRP|USER) -
-	uapi clock CLOCK_[A-Z_]+ -
-	uapi itimer ITIMER_[A-Z]+ -
-	uapi timer TIMER_ABSTIME -
-	uapi close_range CLOSE_RANGE_[A-Z]+ -
+	uapi open (O_[A-Z]+|__O_TMPFILE|__O_SYNC|FASYNC) O_(ACCMODE|NDELAY|RDONLY|WRONLY|RDWR) O_???
+	uapi at AT_(SYMLINK_NOFOLLOW|REMOVEDIR|SYMLINK_FOLLOW|NO_AUTOMOUNT|EMPTY_PATH|RECURSIVE) - AT_???
+	uapi at_access AT_(EACCESS|SYMLINK_NOFOLLOW|EMPTY_PATH) - AT_???
+	uapi at_unlink AT_REMOVEDIR -  AT_???
+	uapi statx_mask STATX_[A-Z_]+ STATX__RESERVED|STATX_ATTR_.* STATX_???
+	uapi fcntl F_[A-Z0-9_]+ F_(OK|RDLCK|WRLCK|UNLCK|EXLCK|SHLCK|OWNER_.*|SEAL_.*|LINUX_SPECIFIC_BASE) F_???
+	uapi fd FD_CLOEXEC - F_???
+	uapi flock LOCK_(SH|EX|NB|UN) - LOCK_???
+	uapi prot PROT_[A-Z0-9_]+ PROT_(BTI|MTE|SAO|ADI) PROT_???
+	uapi map MAP_[A-Z0-9_]+ MAP_(FILE|TYPE|HUGE_.*|UNINITIALIZED) MAP_???
+	uapi madvise MADV_[A-Z_]+ - MADV_???
+	uapi fadvise POSIX_FADV_[A-Z]+ - POSIX_FADV_???
+	uapi mremap MREMAP_[A-Z]+ - MREMAP_???
+	uapi msync MS_(ASYNC|SYNC|INVALIDATE) - MS_???
+	uapi mlockall MCL_[A-Z]+ - MCL_???
+	uapi clone CLONE_[A-Z_0-9]+ CLONE_ARGS_.*|CLONE_(CLEAR_SIGHAND|INTO_CGROUP|NEWTIME) CLONE_???
+	uapi setns CLONE_NEW[A-Z]+ - CLONE_NEW???
+	uapi unshare CLONE_(NEW[A-Z]+|FS|FILES|SYSVSEM|VM|SIGHAND|THREAD) - CLONE_???
+	libc sched SCHED_(OTHER|FIFO|RR|BATCH|ISO|IDLE|DEADLINE) - SCHED_???
+	uapi futex FUTEX_(WAIT|WAKE|FD|REQUEUE|CMP_REQUEUE|WAKE_OP|LOCK_PI|LOCK_PI2|UNLOCK_PI|TRYLOCK_PI|WAIT_BITSET|WAKE_BITSET|WAIT_REQUEUE_PI|CMP_REQUEUE_PI) - FUTEX_???
+	uapi futex_flags FUTEX_(PRIVATE_FLAG|CLOCK_REALTIME) - FUTEX_???
+	uapi epoll_ctl EPOLL_CTL_[A-Z]+ - EPOLL_CTL_???
+	uapi epoll EPOLL_CLOEXEC - EPOLL_???
+	uapi seek SEEK_[A-Z]+ SEEK_MAX SEEK_???
+	uapi prctl PR_((SET|GET|CAPBSET)_[A-Z0-9_]+|CAP_AMBIENT|MCE_KILL|MCE_KILL_GET|TASK_PERF_EVENTS_(DIS|EN)ABLE|SCHED_CORE) PR_SET_(MM_.*|PTRACER_ANY) PR_???
+	uapi arch_prctl ARCH_[A-Z0-9_]+ - ARCH_???
+	uapi wait W(NOHANG|UNTRACED|STOPPED|EXITED|CONTINUED|NOWAIT)|__W(NOTHREAD|ALL|CLONE) WSTOPPED W???
+	uapi waitid P_(ALL|PID|PGID|PIDFD) - P_???
+	uapi random GRND_[A-Z]+ - GRND_???
+	uapi memfd MFD_[A-Z_]+ MFD_HUGE_.* MFD_???
+	uapi timerfd TFD_[A-Z]+ TFD_TIMER_.* TFD_??? down
+	uapi timerfd_set TFD_TIMER_[A-Z_]+ - TFD_???
+	uapi inotify IN_(CLOEXEC|NONBLOCK) - IN_???
+	uapi inotify_mask IN_(ACCESS|MODIFY|ATTRIB|CLOSE_WRITE|CLOSE_NOWRITE|OPEN|MOVED_FROM|MOVED_TO|CREATE|DELETE|DELETE_SELF|MOVE_SELF|UNMOUNT|Q_OVERFLOW|IGNORED|ONLYDIR|DONT_FOLLOW|EXCL_UNLINK|MASK_CREATE|MASK_ADD|ISDIR|ONESHOT) - IN_???
+	uapi fallocate FALLOC_FL_[A-Z_]+ - FALLOC_FL_???
+	uapi rename RENAME_[A-Z]+ - RENAME_???
+	uapi mount MS_[A-Z_]+ MS_(ASYNC|SYNC|INVALIDATE|RMT_MASK|MGC_VAL|MGC_MSK|VERBOSE|KERNMOUNT_.*) MS_???
+	uapi seccomp SECCOMP_(SET|GET)_[A-Z_]+ SECCOMP_GET_NOTIF_SIZES_.* SECCOMP_SET_MODE_???
+	uapi ptrace PTRACE_[A-Z0-9_]+ PTRACE_(EVENT|O|EVENTMSG|SYSCALL_INFO|PEEKSIGINFO)_.*|PTRACE_OLDSETOPTIONS PTRACE_???
+	uapi rlimit RLIMIT_[A-Z]+ - RLIMIT_???
+	uapi rusage RUSAGE_[A-Z]+ - RUSAGE_???
+	uapi priority PRIO_(PROCESS|PGRP|USER) - PRIO_???
+	uapi clock CLOCK_[A-Z_]+ - CLOCK_???
+	uapi itimer ITIMER_[A-Z]+ - ITIMER_???
+	uapi timer TIMER_ABSTIME - TIMER_???
+	uapi close_range CLOSE_RANGE_[A-Z]+ - CLOSE_RANGE_???
 	uapi ioctl (TC[A-Z0-9]+|TIOC[A-Z0-9_]+|FIO[A-Z]+|SIOC[A-Z0-9]+|BLK[A-Z0-9]+|FS_IOC_[A-Z0-9_]+|FI[A-Z]+|PERF_EVENT_IOC_[A-Z_]+) TIOC(PKT|M|SER)_.*|TIOCINQ|TCSANOW|SIOCDEVPRIVATE|SIOCPROTOPRIVATE|FIRST.*|FS_IOC32_.*|FS_IOC_FSSETXATTR|FS_IOC_FSGETXATTR|FITRIM|FI(DEDUPERANGE|CLONERANGE)|TIOCG?S?RS485|TIOC[GS]ISO7816|TCGETS2|TCSETS2|TCSETSW2|TCSETSF2|SIOC(INQ|OUTQ)
-	uapi ipproto IPPROTO_[A-Z0-9]+ IPPROTO_MAX
-	uapi ip IP_[A-Z_]+ IP_(PMTUDISC_.*|DEFAULT_.*|MAX_.*|BIND_ADDRESS_NO_PORT_.*)
-	uapi tcp TCP_[A-Z_]+ TCP_(NLA_.*|REPAIR_(ON|OFF|OFF_NO_WP)|MSS_.*|MD5SIG_(MAXKEYLEN|FLAG_.*)|AO_.*|RECEIVE_ZEROCOPY_.*)
-	uapi so SO_[A-Z0-9_]+ SO_(EE_.*|PEERSEC_.*|TIMESTAMP(NS|ING)?|RCVTIMEO|SNDTIMEO|GET_FILTER|.*_NEW)
-	uapi sigmask SIG_(BLOCK|UNBLOCK|SETMASK) -
-	uapi rwf RWF_[A-Z]+ RWF_SUPPORTED
-	uapi poll POLL[A-Z]+ POLLFREE|POLL_.*|POLLREMOVE
-	uapi epoll_events EPOLL(IN|PRI|OUT|RDNORM|RDBAND|WRNORM|WRBAND|MSG|ERR|HUP|RDHUP|EXCLUSIVE|WAKEUP|ONESHOT|ET) -
-	uapi sa SA_[A-Z]+ SA_(NOMASK|ONESHOT|STACK|RESTORER)
-	uapi statx_attribute STATX_ATTR_[A-Z_]+ -
+	uapi ipproto IPPROTO_[A-Z0-9]+ IPPROTO_MAX IPPROTO_???
+	uapi ip IP_[A-Z_]+ IP_(PMTUDISC_.*|DEFAULT_.*|MAX_.*|BIND_ADDRESS_NO_PORT_.*) IP_???
+	uapi tcp TCP_[A-Z_]+ TCP_(NLA_.*|REPAIR_(ON|OFF|OFF_NO_WP)|MSS_.*|MD5SIG_(MAXKEYLEN|FLAG_.*)|AO_.*|RECEIVE_ZEROCOPY_.*) TCP_???
+	uapi so SO_[A-Z0-9_]+ SO_(EE_.*|PEERSEC_.*|TIMESTAMP(NS|ING)?|RCVTIMEO|SNDTIMEO|GET_FILTER|.*_NEW) SO_???
+	uapi sigmask SIG_(BLOCK|UNBLOCK|SETMASK) - SIG_???
+	uapi rwf RWF_[A-Z]+ RWF_SUPPORTED RWF_???
+	uapi poll POLL[A-Z]+ POLLFREE|POLL_.*|POLLREMOVE POLL???
+	uapi epoll_events EPOLL(IN|PRI|OUT|RDNORM|RDBAND|WRNORM|WRBAND|MSG|ERR|HUP|RDHUP|EXCLUSIVE|WAKEUP|ONESHOT|ET) - EPOLL???
+	uapi sa SA_[A-Z]+ SA_(NOMASK|ONESHOT|STACK|RESTORER) SA_???
+	uapi statx_all STATX_[A-Z_]+ STATX__RESERVED|STATX_ATTR_.* STATX_???
+	uapi statx_attribute STATX_ATTR_[A-Z_]+ - STATX_ATTR_???
 	uapi magic [A-Z0-9_]+_(SUPER_)?MAGIC(_NUMBER)? EXT[34]_SUPER_MAGIC|.*(BALLOON|FUTEXFS|MTD_INODE|STACK_END|QNX6|AFS_FS|NVRAM|LIBRARY|TIMER|IPC|LOCK).*
 	uapi iflag (IGNBRK|BRKINT|IGNPAR|PARMRK|INPCK|ISTRIP|INLCR|IGNCR|ICRNL|IUCLC|IXON|IXANY|IXOFF|IMAXBEL|IUTF8) -
 	uapi oflag (OPOST|OLCUC|ONLCR|OCRNL|ONOCR|ONLRET|OFILL|OFDEL) -
 	uapi cflag (CSTOPB|CREAD|PARENB|PARODD|HUPCL|CLOCAL|CMSPAR|CRTSCTS) -
 	uapi lflag (ISIG|ICANON|XCASE|ECHO|ECHOE|ECHOK|ECHONL|NOFLSH|TOSTOP|ECHOCTL|ECHOPRT|ECHOKE|FLUSHO|PENDIN|IEXTEN|EXTPROC) -
 	uapi baud B[0-9]+ -
-	uapi lock F_(RDLCK|WRLCK|UNLCK) -
-	libc statvfs ST_[A-Z]+ -
-	libc sigstack SS_[A-Z]+ -
-	libc eventfd EFD_[A-Z]+ -
-	libc signalfd SFD_[A-Z]+ -
-	libc family AF_[A-Z0-9]+ AF_(LOCAL|FILE|MAX|ROUTE)
-	libc socket SOCK_(STREAM|DGRAM|RAW|RDM|SEQPACKET|DCCP|PACKET) -
-	libc socket_flags SOCK_(CLOEXEC|NONBLOCK) -
-	libc message MSG_[A-Z_]+ MSG_(TRYHARD|EOF)
-	libc sol SOL_[A-Z0-9]+ SOL_(RAW)
-	libc shutdown SHUT_[A-Z]+ -
-	libc access [RWXF]_OK -
-	libc umount (MNT_(FORCE|DETACH|EXPIRE)|UMOUNT_NOFOLLOW) -
-	libc signal_code SI_[A-Z]+ -
-	libc child_code CLD_[A-Z]+ -
-	libc fault_code SEGV_[A-Z]+ SEGV_(CPERR|ACCADI|ADIDERR|ADIPERR|MTEAERR|MTESERR)
-	libc ipc IPC_(RMID|SET|STAT) -
+	uapi msg_ipc IPC_(CREAT|EXCL|NOWAIT) - IPC_???
+	uapi landlock_create LANDLOCK_CREATE_RULESET_[A-Z]+ - LANDLOCK_CREATE_RULESET_???
+	uapi landlock_rule LANDLOCK_RULE_[A-Z_]+ - LANDLOCK_RULE_???
+	uapi landlock_fs LANDLOCK_ACCESS_FS_[A-Z_]+ - LANDLOCK_ACCESS_FS_???
+	uapi fan_class FAN_CLASS_[A-Z_]+ - FAN_CLASS_???
+	uapi fan_init FAN_(CLOEXEC|NONBLOCK|UNLIMITED_QUEUE|UNLIMITED_MARKS|ENABLE_AUDIT|REPORT_(TID|FID|DIR_FID|NAME|PIDFD|TARGET_FID)) - FAN_???
+	uapi fan_mark FAN_MARK_[A-Z_]+ FAN_MARK_(IGNORE_SURV|INODE) FAN_MARK_???
+	uapi fan_event FAN_(ACCESS|MODIFY|ATTRIB|CLOSE_WRITE|CLOSE_NOWRITE|OPEN|MOVED_FROM|MOVED_TO|CREATE|DELETE|DELETE_SELF|MOVE_SELF|OPEN_EXEC|Q_OVERFLOW|FS_ERROR|OPEN_PERM|ACCESS_PERM|OPEN_EXEC_PERM|EVENT_ON_CHILD|RENAME|ONDIR) - FAN_???
+	uapi resolve RESOLVE_[A-Z_]+ - RESOLVE_???
+	uapi membarrier MEMBARRIER_(CMD_[A-Z_]+) MEMBARRIER_CMD_(SHARED|FLAG_.*) MEMBARRIER_CMD_???
+	uapi membarrier_flags MEMBARRIER_CMD_FLAG_CPU - MEMBARRIER_CMD_FLAG_???
+	uapi kcmp KCMP_[A-Z_]+ KCMP_TYPES KCMP_???
+	uapi reboot_magic LINUX_REBOOT_MAGIC[0-9][A-C]? - LINUX_REBOOT_MAGIC_???
+	uapi reboot LINUX_REBOOT_CMD_[A-Z0-9_]+ - LINUX_REBOOT_CMD_???
+	uapi mpol MPOL_(DEFAULT|PREFERRED|BIND|INTERLEAVE|LOCAL|PREFERRED_MANY) - MPOL_???
+	uapi mpol_mode MPOL_F_(STATIC_NODES|RELATIVE_NODES|NUMA_BALANCING) - MPOL_??? down
+	uapi mpol_get MPOL_F_(NODE|ADDR|MEMS_ALLOWED) - MPOL_F_???
+	uapi mpol_move MPOL_MF_(STRICT|MOVE|MOVE_ALL) - MPOL_MF_???
+	uapi ioprio_who IOPRIO_WHO_(PROCESS|PGRP|USER) - IOPRIO_WHO_???
+	uapi ioprio_class IOPRIO_CLASS_(NONE|RT|BE|IDLE) - IOPRIO_CLASS_???
+	uapi keyctl KEYCTL_[A-Z_0-9]+ KEYCTL_(MOVE_EXCL|CAPS.*|SUPPORTS_.*|CAPABILITIES_.*) KEYCTL_???
+	uapi key_serial KEY_SPEC_[A-Z_]+ -
+	uapi timex_modes ADJ_[A-Z_]+ ADJ_ADJTIME ADJ_???
+	uapi timex_status STA_[A-Z_]+ STA_RONLY STA_???
+	uapi close CLOSE_RANGE_[A-Z]+ - CLOSE_RANGE_???
+	uapi fsopen FSOPEN_CLOEXEC - FSOPEN_???
+	uapi fsmount FSMOUNT_CLOEXEC - FSMOUNT_???
+	uapi fspick FSPICK_[A-Z_]+ - FSPICK_???
+	uapi fsconfig FSCONFIG_[A-Z_]+ - FSCONFIG_???
+	uapi fsmount_attr MOUNT_ATTR_(RDONLY|NOSUID|NODEV|NOEXEC|NOATIME|STRICTATIME|NODIRATIME) - MOUNT_ATTR_???
+	uapi mount_attr MOUNT_ATTR_[A-Z_]+ MOUNT_ATTR__ATIME|MOUNT_ATTR_SIZE_.*|MOUNT_ATTR_RELATIME MOUNT_ATTR_???
+	uapi move_mount MOVE_MOUNT_[A-Z_]+ MOVE_MOUNT__MASK MOVE_MOUNT_???
+	uapi open_tree (OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_SYMLINK_NOFOLLOW|AT_REMOVEDIR|AT_SYMLINK_FOLLOW|AT_NO_AUTOMOUNT|AT_EMPTY_PATH|AT_RECURSIVE) - OPEN_TREE_???
+	uapi sched_flag SCHED_FLAG_[A-Z_]+ SCHED_FLAG_(ALL|KEEP_ALL|UTIL_CLAMP) SCHED_FLAG_???
+	uapi userfault (O_CLOEXEC|O_NONBLOCK|UFFD_USER_MODE_ONLY) - UFFD_???
+	libc splice SPLICE_F_[A-Z]+ - SPLICE_F_???
+	uapi sync_range SYNC_FILE_RANGE_[A-Z_]+ SYNC_FILE_RANGE_WRITE_AND_WAIT SYNC_FILE_RANGE_???
+	uapi mlock2 MLOCK_ONFAULT - MLOCK_???
+	uapi io_uring_setup IORING_SETUP_[A-Z0-9_]+ - IORING_SETUP_???
+	uapi io_uring_enter IORING_ENTER_[A-Z_]+ - IORING_ENTER_???
+	uapi io_uring_feat IORING_FEAT_[A-Z_]+ - IORING_FEAT_???
+	uapi io_uring_register IORING_(UN)?REGISTER_[A-Z_0-9]+ IORING_REGISTER_(LAST|FILES_SKIP|USE_REGISTERED_RING) IORING_REGISTER_???
+	uapi kexec KEXEC_(ON_CRASH|PRESERVE_CONTEXT) - KEXEC_???
+	uapi kexec_arch KEXEC_ARCH_[A-Z0-9_]+ KEXEC_ARCH_MASK KEXEC_ARCH_???
+	uapi kexec_file KEXEC_FILE_[A-Z_]+ - KEXEC_FILE_???
+	uapi module_init MODULE_INIT_[A-Z_]+ - MODULE_INIT_???
+	uapi delete_module O_(NONBLOCK|TRUNC) - O_??? down
+	uapi rseq RSEQ_FLAG_[A-Z]+ - RSEQ_FLAG_???
+	uapi perf_open PERF_FLAG_[A-Z_]+ - PERF_FLAG_???
+	uapi xattr XATTR_(CREATE|REPLACE) - XATTR_???
+	uapi pkey PKEY_DISABLE_[A-Z]+ - PKEY_???
+	uapi bpf_cmd BPF_(MAP|PROG|OBJ|BTF|LINK|TASK|ITER|RAW|ENABLE)_[A-Z_]+ BPF_(MAP_TYPE|PROG_TYPE|OBJ_NAME|LINK_TYPE)_.* BPF_???
+	uapi sigev SIGEV_[A-Z_]+ SIGEV_(MAX_SIZE|PAD_SIZE) SIGEV_???
+	uapi mq_attr O_NONBLOCK -
+	uapi sem (IPC_NOWAIT|SEM_UNDO) - SEM_??? down
+	uapi shmat SHM_(RDONLY|RND|REMAP|EXEC) - SHM_???
+	uapi sem_cmd (IPC_RMID|IPC_SET|IPC_STAT|IPC_INFO|SEM_STAT|SEM_INFO|SEM_STAT_ANY|GETPID|GETVAL|GETALL|GETNCNT|GETZCNT|SETVAL|SETALL) - SEM_???
+	uapi pidfd_open PIDFD_NONBLOCK - PIDFD_???
+	uapi futex2 (FUTEX_32|FUTEX_PRIVATE_FLAG) - FUTEX_???
+	uapi seccomp_mode SECCOMP_MODE_[A-Z]+ - SECCOMP_MODE_???
+	uapi seccomp_filter SECCOMP_FILTER_FLAG_[A-Z_]+ - SECCOMP_FILTER_FLAG_???
+	uapi seccomp_ret SECCOMP_RET_[A-Z_]+ SECCOMP_RET_(ACTION|DATA|ACTION_FULL|KILL) SECCOMP_RET_???
+	uapi personality ADDR_NO_RANDOMIZE - PER_???
+	uapi memfd_secret O_CLOEXEC -
+	uapi handle AT_(SYMLINK_FOLLOW|EMPTY_PATH|HANDLE_FID) - AT_???
+	uapi lock F_(RDLCK|WRLCK|UNLCK) - F_???
+	libc directory DT_[A-Z]+ - DT_???
+	libc statvfs ST_[A-Z]+ - ST_???
+	libc sigstack SS_[A-Z]+ - SS_???
+	libc eventfd EFD_[A-Z]+ - EFD_???
+	libc signalfd SFD_[A-Z]+ - SFD_??? down
+	libc family AF_[A-Z0-9]+ AF_(LOCAL|FILE|MAX|ROUTE) AF_???
+	libc socket SOCK_(STREAM|DGRAM|RAW|RDM|SEQPACKET|DCCP|PACKET) - SOCK_???
+	libc socket_flags SOCK_(CLOEXEC|NONBLOCK) - SOCK_???
+	libc message MSG_[A-Z_]+ MSG_(TRYHARD|EOF) MSG_???
+	libc sol SOL_[A-Z0-9]+ SOL_(RAW) SOL_???
+	libc shutdown SHUT_[A-Z]+ - SHUT_???
+	libc access [RWXF]_OK - ?_OK down
+	libc umount (MNT_(FORCE|DETACH|EXPIRE)|UMOUNT_NOFOLLOW) - MNT_???
+	libc signal_code SI_[A-Z]+ - SI_???
+	libc child_code CLD_[A-Z]+ - CLD_???
+	libc fault_code SEGV_[A-Z]+ SEGV_(CPERR|ACCADI|ADIDERR|ADIPERR|MTEAERR|MTESERR) SEGV_???
+	libc ipc IPC_(RMID|SET|STAT) - IPC_???
 	END
 }
 
@@ -114,6 +184,8 @@ includes=$(for h in $headers; do
 	printf '#if __has_include(<%s>)\n#include <%s>\n#endif\n' "$h" "$h"
 done)
 macros=$(printf '%s\n' "$includes" | "$@" -D_GNU_SOURCE -E -dM -x c -) || exit 1
+enumerators=$(printf '%s\n' "$includes" | "$@" -D_GNU_SOURCE -E -P -x c - | tr '{,' '\n\n' |
+	sed -n 's/^[[:space:]]*\([A-Z][A-Z0-9_]*\)[[:space:]]*\(=.*\)\{0,1\}\(}.*\)\{0,1\}$/\1/p')
 
 
 write() {
@@ -123,15 +195,21 @@ write() {
 		tables
 		echo ===
 		# What takes arguments, or speaks of a type or a text, is no plain number.
-		printf '%s\n' "$macros" | grep -v -e 'struct' -e '"' |
-			sed -n 's/^#define \([A-Za-z_][A-Za-z0-9_]*\) .*/\1/p' | LC_ALL=C sort
+		{
+			printf '%s\n' "$macros" | grep -v -e 'struct' -e '"' |
+				sed -n 's/^#define \([A-Za-z_][A-Za-z0-9_]*\) .*/\1/p'
+			printf '%s\n' "$enumerators"
+		} | LC_ALL=C sort -u
 	} | awk -v family="$family" '
 		$0 == "===" { reads = 1; next }
-		!reads && $1 == family { table[++n] = $2; wanted[n] = "^(" $3 ")$"; not[n] = "^(" $4 ")$"; next }
+		!reads && $1 == family { table[++n] = $2; wanted[n] = "^(" $3 ")$"; not[n] = "^(" $4 ")$"
+			unknown[n] = $5 ? "\"" $5 "\"" : "0"; order[n] = $6 == "down" ? "CALL_FALLING" : "0"; next }
 		reads { for (i = 1; i <= n; i++) if ($1 ~ wanted[i] && $1 !~ not[i])
-				lines[i] = lines[i] "\t{ \"" $1 "\", (uint64_t)(" $1 ") },\n" }
-		END { for (i = 1; i <= n; i++)
-			printf "const struct call_name call_names_%s[] = {\n%s\t{ 0 },\n};\n", table[i], lines[i] }'
+				lines[i] = lines[i] "\t{ \"" $1 "\", (uint64_t)(" $1 "), 0 },\n" }
+		END { for (i = 1; i <= n; i++) {
+			printf "const struct call_name call_names_%s[] = {\n%s\t{ 0, %s, %s },\n};\n", table[i], lines[i], order[i], unknown[i]
+			index_of = index_of "\t{ \"" table[i] "\", call_names_" table[i] " },\n" }
+			printf "const struct call_names_entry call_names_of_%s[] = {\n%s\t{ 0 },\n};\n", family, index_of }'
 }
 
 text=$(write)

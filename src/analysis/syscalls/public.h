@@ -4,7 +4,7 @@
 #define ANALYSIS_SYSCALLS_PUBLIC_H
 
 #include "analysis/syscalls/fds.h"
-#include "analysis/syscalls/pairing.h"
+#include "analysis/syscalls/memory.h"
 #include "analysis/syscalls/text.h"
 
 #endif

@@ -14,64 +14,15 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
+#include "analysis/syscalls/described.h"
 #include "analysis/syscalls/words.h"
 
 /* ---------------------------------------------------------------- parts */
 
-static uint64_t u64(const struct call_memory *m, size_t at)
-{
-	uint64_t v;
-
-	memcpy(&v, m->bytes + at, sizeof v);
-	return v;
-}
-
-static uint32_t u32(const struct call_memory *m, size_t at)
-{
-	uint32_t v;
-
-	memcpy(&v, m->bytes + at, sizeof v);
-	return v;
-}
-
-static uint16_t u16(const struct call_memory *m, size_t at)
-{
-	uint16_t v;
-
-	memcpy(&v, m->bytes + at, sizeof v);
-	return v;
-}
-
-static void add_mode(struct text *t, uint32_t mode)
-{
-	static const struct call_name types[] = {
-		{ "S_IFREG", S_IFREG },	  { "S_IFDIR", S_IFDIR },
-		{ "S_IFCHR", S_IFCHR },	  { "S_IFBLK", S_IFBLK },
-		{ "S_IFIFO", S_IFIFO },	  { "S_IFLNK", S_IFLNK },
-		{ "S_IFSOCK", S_IFSOCK }, { 0 },
-	};
-	static const struct call_name bits[] = {
-		{ "S_ISUID", S_ISUID }, { "S_ISGID", S_ISGID }, { "S_ISVTX", S_ISVTX }, { 0 }
-	};
-	const char *type = call_name_of(types, mode & S_IFMT);
-
-	if (type)
-		text_addf(t, "%s|", type);
-	for (int i = 0; bits[i].name; i++)
-		if (mode & bits[i].value)
-			text_addf(t, "%s|", bits[i].name);
-	text_addf(t, "%#03o", mode & (0777 | (type ? 0 : S_IFMT)));
-}
-
-static bool is_device(uint32_t mode)
-{
-	return S_ISCHR(mode) || S_ISBLK(mode);
-}
-
 static void add_two(struct text *t, const struct call_memory *m, size_t at, const char *fraction)
 {
-	text_addf(t, "{tv_sec=%" PRId64 ", %s=%" PRId64 "}", (int64_t)u64(m, at), fraction,
-		  (int64_t)u64(m, at + 8));
+	text_addf(t, "{tv_sec=%" PRId64 ", %s=%" PRIu64 "}", (int64_t)u64(m, at), fraction,
+		  u64(m, at + 8));
 }
 
 static void add_pair(struct text *t, const struct call_memory *m, const char *fraction)
@@ -83,23 +34,38 @@ static void add_pair(struct text *t, const struct call_memory *m, const char *fr
 	add(t, "}");
 }
 
+void call_stamp(struct text *t, int64_t seconds, uint64_t fraction, int digits)
+{
+	text_addf(t, "{tv_sec=%" PRId64 ", tv_%csec=%" PRIu64 "}", seconds, digits == 9 ? 'n' : 'u',
+		  fraction);
+	if (fraction < (digits == 9 ? 1000000000 : 1000000))
+		call_date(t, " /* ", seconds, fraction, digits, " */");
+}
+
 static void add_stamp(struct text *t, const struct call_memory *m, size_t at)
 {
 	uint64_t ns = u64(m, at + 8);
 
-	if (ns == 0x3fffffff)
-		add(t, "UTIME_NOW");
-	else if (ns == 0x3ffffffe)
-		add(t, "UTIME_OMIT");
-	else
-		add_two(t, m, at, "tv_nsec");
+	const char *name = ns == 0x3fffffff ? "UTIME_NOW" : ns == 0x3ffffffe ? "UTIME_OMIT" : NULL;
+
+	if (name && call_style()->constants == CALL_ABBREV)
+		return add(t, name);
+	call_stamp(t, (int64_t)u64(m, at), ns, 9);
+	if (name && call_style()->constants == CALL_VERBOSE)
+		text_addf(t, " /* %s */", name);
 }
 
 /* "8192*1024" is easier to read than the product. */
 static void add_limit(struct text *t, uint64_t v, const char *none)
 {
-	if (v == UINT64_MAX)
+	if (call_style()->constants == CALL_RAW)
+		text_addf(t, "%" PRIu64, v);
+	else if (v == UINT64_MAX && call_style()->constants == CALL_VERBOSE)
+		text_addf(t, "%" PRIu64 " /* %s */", v, none);
+	else if (v == UINT64_MAX)
 		add(t, none);
+	else if (v > 1024 && v % 1024 == 0 && call_style()->constants == CALL_VERBOSE)
+		text_addf(t, "%" PRIu64 " /* %" PRIu64 "*1024 */", v, v / 1024);
 	else if (v > 1024 && v % 1024 == 0)
 		text_addf(t, "%" PRIu64 "*1024", v / 1024);
 	else
@@ -135,39 +101,6 @@ void call_set_add(struct text *t, uint64_t set)
 }
 
 /* ---------------------------------------------------------------- each kind */
-
-static void add_stat(struct text *t, const struct call_memory *m)
-{
-	uint32_t mode = u32(m, 24);
-	uint64_t device = u64(m, 40);
-
-	add(t, "{st_mode=");
-	add_mode(t, mode);
-	if (is_device(mode))
-		text_addf(t, ", st_rdev=makedev(%#x, %#x), ...}", major(device), minor(device));
-	else
-		text_addf(t, ", st_size=%" PRId64 ", ...}", (int64_t)u64(m, 48));
-}
-
-static void add_statx(struct text *t, const struct call_memory *m)
-{
-	uint32_t mask = u32(m, 0);
-
-	add(t, "{stx_mask=");
-	if ((mask & STATX_BASIC_STATS) == STATX_BASIC_STATS) {
-		add(t, "STATX_BASIC_STATS");
-		mask &= ~(uint32_t)STATX_BASIC_STATS;
-		if (mask)
-			add(t, "|");
-	}
-	if (mask || !(u32(m, 0)))
-		call_flags(t, call_names_statx_mask, mask);
-	add(t, ", stx_attributes=");
-	call_flags(t, call_names_statx_attribute, u64(m, 8));
-	add(t, ", stx_mode=");
-	add_mode(t, u16(m, 28));
-	text_addf(t, ", stx_size=%" PRIu64 ", ...}", u64(m, 40));
-}
 
 static void add_statfs(struct text *t, const struct call_memory *m)
 {
@@ -234,6 +167,25 @@ static void add_action(struct text *t, const struct call_memory *m)
 	add(t, "}");
 }
 
+void call_ticks(struct text *t, int64_t ticks)
+{
+	enum { PER_SECOND = 100 }; /* of the kernel's interface: USER_HZ */
+
+	add_signed(t, ticks);
+	if (ticks && call_style()->constants != CALL_RAW)
+		text_addf(t, " /* %.2f s */", (double)ticks / PER_SECOND);
+}
+
+static void add_si_errno(struct text *t, int32_t n)
+{
+	const char *name = n > 0 ? call_errno(n) : NULL;
+
+	if (name)
+		text_addf(t, ", si_errno=%s", name);
+	else
+		text_addf(t, ", si_errno=%" PRIu32, (uint32_t)n);
+}
+
 static void add_siginfo(struct text *t, const struct call_memory *m)
 {
 	int signal = (int)u32(m, 0), code = (int)u32(m, 8);
@@ -245,17 +197,24 @@ static void add_siginfo(struct text *t, const struct call_memory *m)
 	add(t, ", si_code=");
 	call_one(t, signal == SIGCHLD && code > 0 ? call_names_child_code : call_names_signal_code,
 		 code, 32);
+	if ((int)u32(m, 4))
+		add_si_errno(t, (int32_t)u32(m, 4));
 	if (signal == SIGCHLD || code <= 0)
-		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRIu32, (int32_t)u32(m, 16),
-			  u32(m, 20));
+		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRId32, (int32_t)u32(m, 16),
+			  (int32_t)u32(m, 20));
+	if (code < 0 && code != SI_TKILL && u64(m, 24))
+		text_addf(t, ", si_int=%" PRId32 ", si_ptr=%#" PRIx64, (int32_t)u32(m, 24),
+			  u64(m, 24));
 	if (signal == SIGCHLD && code > 0) {
 		add(t, ", si_status=");
 		if (code == CLD_EXITED)
 			text_addf(t, "%" PRId32, (int32_t)u32(m, 24));
 		else
 			call_signal(t, (int32_t)u32(m, 24));
-		text_addf(t, ", si_utime=%" PRId64 ", si_stime=%" PRId64, (int64_t)u64(m, 32),
-			  (int64_t)u64(m, 40));
+		add(t, ", si_utime=");
+		call_ticks(t, (int64_t)u64(m, 32));
+		add(t, ", si_stime=");
+		call_ticks(t, (int64_t)u64(m, 40));
 	}
 	add(t, "}");
 }
@@ -318,15 +277,22 @@ static void add_ints(struct text *t, const struct call_memory *m)
 
 /* @revents: show the events that happened, for descriptors that have some; else show the requested
  * events. */
-static void add_poll(struct text *t, const struct call_memory *m, bool revents,
-		     const struct call_about *about)
+static void add_poll(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
+	const struct call_about *about = x->about;
+	bool revents = m->what->is_after;
 	const char *before = "";
+	uint64_t most = x->string_bytes && !call_style()->is_whole ? x->string_bytes : UINT64_MAX,
+		 n = 0;
 
 	add(t, "[");
 	for (uint32_t i = 0; i + 8 <= m->size; i += 8) {
 		if (revents && !u16(m, i + 6))
 			continue;
+		if (n++ == most) {
+			text_addf(t, "%s...", before);
+			break;
+		}
 		text_addf(t, "%s{fd=", before);
 		call_fd(t, (int32_t)u32(m, i), about);
 		if ((int32_t)u32(m, i) >= 0 || revents) {
@@ -374,6 +340,38 @@ static void add_uname(struct text *t, const struct call_memory *m)
 	add(t, ", ...}");
 }
 
+static void add_rusage(struct text *t, const struct call_memory *m)
+{
+	static const char *const names[] = { "maxrss", "ixrss",	   "idrss",   "isrss",	 "minflt",
+					     "majflt", "nswap",	   "inblock", "oublock", "msgsnd",
+					     "msgrcv", "nsignals", "nvcsw",   "nivcsw" };
+	bool is_whole = call_style()->is_whole && m->size >= 144;
+
+	add(t, "{ru_utime=");
+	add_two(t, m, 0, "tv_usec");
+	add(t, ", ru_stime=");
+	add_two(t, m, 16, "tv_usec");
+	for (size_t i = 0; is_whole && i < sizeof names / sizeof *names; i++)
+		text_addf(t, ", ru_%s=%" PRId64, names[i], (int64_t)u64(m, 32 + 8 * i));
+	add(t, is_whole ? "}" : ", ...}");
+}
+
+/* The kernel refuses a set that is larger than its own. */
+static bool add_signals(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint8_t from = m->what->size_argument;
+	uint64_t set = 0;
+
+	uint64_t size = from ? (uint64_t)x->args[from - 1] : sizeof set;
+
+	if (!m->size || m->size < size || size > sizeof set ||
+	    (size < sizeof set && strcmp(m->what->call, "rt_sigpending") != 0))
+		return false;
+	memcpy(&set, m->bytes, m->size < sizeof set ? m->size : sizeof set);
+	call_set_add(t, set);
+	return true;
+}
+
 /* ---------------------------------------------------------------- dispatch */
 
 /* The least number of bytes for a kind. */
@@ -384,11 +382,11 @@ static uint32_t least(uint8_t kind)
 		[ABI_CAPTURE_STATFS] = 88,   [ABI_CAPTURE_LIMIT] = 16,
 		[ABI_CAPTURE_INTS] = 4,	     [ABI_CAPTURE_OFFSET] = 8,
 		[ABI_CAPTURE_STATUS] = 4,    [ABI_CAPTURE_ACTION] = 32,
-		[ABI_CAPTURE_SIGNALS] = 8,   [ABI_CAPTURE_SIGINFO] = 48,
+		[ABI_CAPTURE_EPOLL] = 0,     [ABI_CAPTURE_SIGINFO] = 48,
 		[ABI_CAPTURE_SIGSTACK] = 24, [ABI_CAPTURE_TIMEVAL] = 16,
 		[ABI_CAPTURE_ITIMER] = 32,   [ABI_CAPTURE_TIMER] = 32,
-		[ABI_CAPTURE_STAMPS] = 32,   [ABI_CAPTURE_FDSET] = 128,
-		[ABI_CAPTURE_CPUS] = 1,	     [ABI_CAPTURE_UTSNAME] = 130,
+		[ABI_CAPTURE_STAMPS] = 32,   [ABI_CAPTURE_FDSET] = 0,
+		[ABI_CAPTURE_CPUS] = 0,	     [ABI_CAPTURE_UTSNAME] = 130,
 		[ABI_CAPTURE_SYSINFO] = 112, [ABI_CAPTURE_RUSAGE] = 32,
 		[ABI_CAPTURE_CLONE] = 64,
 	};
@@ -401,15 +399,16 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 	if (m->size < least(m->what->kind))
 		return false;
 	switch ((enum abi_capture_kind)m->what->kind) {
+	case ABI_CAPTURE_TYPED:
+		return call_described_add(t, m, x);
 	case ABI_CAPTURE_STAT:
-		return add_stat(t, m), true;
+		return call_stat_add(t, m), true;
 	case ABI_CAPTURE_STATX:
-		return add_statx(t, m), true;
+		return call_statx_add(t, m), true;
 	case ABI_CAPTURE_STATFS:
 		return add_statfs(t, m), true;
 	case ABI_CAPTURE_LIMIT: {
-		const char *none =
-			!strcmp(m->what->call, "prlimit64") ? "RLIM64_INFINITY" : "RLIM_INFINITY";
+		const char *none = "RLIM64_INFINITY";
 
 		add(t, "{rlim_cur=");
 		add_limit(t, u64(m, 0), none);
@@ -420,17 +419,23 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 	case ABI_CAPTURE_INTS:
 		return add_ints(t, m), true;
 	case ABI_CAPTURE_OFFSET:
-		return text_addf(t, "[%" PRId64 "]", (int64_t)u64(m, 0)), true;
+		if (strcmp(m->what->call, "sendfile") != 0)
+			return text_addf(t, "[%" PRId64 "]", (int64_t)u64(m, 0)), true;
+		return text_addf(t, "[%" PRIu64 "]", u64(m, 0)), true;
 	case ABI_CAPTURE_STATUS:
 		return add_status(t, u32(m, 0), x->result);
 	case ABI_CAPTURE_POLL:
-		return add_poll(t, m, m->what->is_after, x->about), true;
+		if (!x->args[0] || (!m->size && x->args[1]))
+			return false;
+		return add_poll(t, m, x), true;
 	case ABI_CAPTURE_EPOLL:
+		if (!x->is_end && (m->size < 12 || x->args[1] == 2)) /* EPOLL_CTL_DEL reads none */
+			return false;
 		return add_epoll(t, m, x->is_end), true;
 	case ABI_CAPTURE_ACTION:
 		return add_action(t, m), true;
 	case ABI_CAPTURE_SIGNALS:
-		return call_set_add(t, u64(m, 0)), true;
+		return add_signals(t, m, x);
 	case ABI_CAPTURE_SIGINFO:
 		return add_siginfo(t, m), true;
 	case ABI_CAPTURE_SIGSTACK:
@@ -448,19 +453,22 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 		add_stamp(t, m, 16);
 		return add(t, "]"), true;
 	case ABI_CAPTURE_FDSET:
+		/* The kernel reads as many words as the highest descriptor needs. */
+		if (x->args[0] < 0 || m->size < ((uint64_t)x->args[0] + 63) / 64 * 8)
+			return false;
 		return add_bits(t, m, x->args[0]), true;
 	case ABI_CAPTURE_CPUS:
+		if (!m->size && x->args[1])
+			return false;
 		return add_bits(t, m, INT64_MAX), true;
 	case ABI_CAPTURE_UTSNAME:
 		return add_uname(t, m), true;
 	case ABI_CAPTURE_SYSINFO:
 		return add_sysinfo(t, m), true;
 	case ABI_CAPTURE_RUSAGE:
-		add(t, "{ru_utime=");
-		add_two(t, m, 0, "tv_usec");
-		add(t, ", ru_stime=");
-		add_two(t, m, 16, "tv_usec");
-		return add(t, ", ...}"), true;
+		if (!strcmp(m->what->call, "wait4") && x->result <= 0)
+			return false;
+		return add_rusage(t, m), true;
 	case ABI_CAPTURE_CLONE:
 		return add_clone(t, m), true;
 	default:

@@ -14,118 +14,19 @@
 #include <linux/futex.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
+#include <linux/reboot.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "analysis/syscalls/memory.h"
 #include "analysis/syscalls/words.h"
 #include "analysis/syscalls/fds.h"
 
-enum { AT_CWD = -100 };
-
-/* ---------------------------------------------------------------- values */
-
-/* Names come from recordings: their control characters are replaced, so that none reaches a
- * terminal. */
-static void add_plain(struct text *t, const char *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++) {
-		unsigned char c = (unsigned char)bytes[i];
-
-		text_add(t, c < 0x20 || c == 0x7f ? "?" : &bytes[i], 1);
-	}
-}
-
-void call_fd(struct text *t, int64_t fd, const struct call_about *about)
-{
-	const struct fd_file *f =
-		about && about->fds ? fds_look(about->fds, about->process, fd) : NULL;
-	const char *name = f ? f->name ? f->name : fds_kind(f->call) : NULL;
-
-	add_signed(t, fd);
-	if (!name)
-		return;
-	add(t, "<");
-	add_plain(t, name, strlen(name));
-	add(t, ">");
-}
-
-static void add_pid(struct text *t, int64_t pid, const struct call_about *about)
-{
-	int64_t number = about && about->threads && pid > 0
-				 ? threads_of(about->threads, about->event, pid)
-				 : 0;
-	const struct thread *th = number > 0 ? threads_at(about->threads, (uint32_t)number) : NULL;
-
-	add_signed(t, pid);
-	if (!th || !th->name_size)
-		return;
-	add(t, "<");
-	add_plain(t, th->name, th->name_size);
-	add(t, ">");
-}
-
-static void add_number(struct text *t, const struct call_value *v)
-{
-	if (v->is_address)
-		add_address(t, (uint64_t)v->n);
-	else if (v->is_signed)
-		add_signed(t, v->n);
-	else
-		add_base(t, bits_of(v->n, v->size_bits), 10, "");
-}
-
-static void add_value(struct text *t, const struct call_rule *r, const struct call_value *v,
-		      const struct call_moment *x)
-{
-	const struct call_about *about = x ? x->about : NULL;
-	uint64_t bits = bits_of(v->n, v->size_bits);
-
-	if (v->text && v->text_size == 3 &&
-	    !memcmp(v->text, "0x0", 3)) /* not a text but its address; a file named "0x0" looks
-					 * the same */
-		return text_addf(t, "NULL");
-	if (v->text)
-		return call_quoted(t, v->text, v->text_size);
-	if (v->memory && x && call_memory_add(t, v->memory, x))
-		return;
-	switch (r ? r->kind : CALL_NUMBER) {
-	case CALL_NUMBER:
-	case CALL_PATH:
-		return add_number(t, v);
-	case CALL_HEX:
-		return add_hex(t, bits);
-	case CALL_OCTAL:
-		return text_addf(t, "%#03llo", (unsigned long long)bits);
-	case CALL_ADDRESS:
-		return add_address(t, bits);
-	case CALL_FD:
-	case CALL_AT_FD:
-		if (r->kind == CALL_AT_FD && (int32_t)v->n == AT_CWD)
-			return add(t, "AT_FDCWD");
-		return call_fd(t, (int32_t)v->n, about);
-	case CALL_PID:
-		return add_pid(t, (int32_t)v->n, about);
-	case CALL_SIGNAL:
-		return call_signal(t, (int32_t)v->n);
-	case CALL_ONE:
-		return call_one(t, r->names, v->n, v->size_bits);
-	case CALL_FLAGS:
-		return call_flags(t, r->names, bits);
-	case CALL_OPEN:
-		return call_open(t, r->names, bits);
-	case CALL_CLONE:
-		return call_clone(t, r->names, bits);
-	case CALL_STATX:
-		if (!(bits & AT_STATX_SYNC_TYPE))
-			add(t, bits ? "AT_STATX_SYNC_AS_STAT|" : "AT_STATX_SYNC_AS_STAT");
-		return bits ? call_flags(t, r->names, bits) : (void)0;
-	case CALL_WITH_FLAGS:
-		return call_with_flags(t, r, bits);
-	}
-}
+enum { KCMP_FILE_TYPE = 0, KCMP_EPOLL = 7 };
 
 /* ---------------------------------------------------------------- calls */
 
@@ -150,6 +51,21 @@ static const struct {
 	{ "clone", SHAPE_CLONE, CALL_NUMBER },
 	{ "prctl", SHAPE_PRCTL, CALL_NUMBER },
 	{ "ioctl", SHAPE_IOCTL, CALL_NUMBER },
+	{ "kcmp", SHAPE_KCMP, CALL_NUMBER },
+	{ "preadv", SHAPE_POSITION, CALL_NUMBER },
+	{ "pwritev", SHAPE_POSITION, CALL_NUMBER },
+	{ "preadv2", SHAPE_POSITION_FLAGS, CALL_NUMBER },
+	{ "pwritev2", SHAPE_POSITION_FLAGS, CALL_NUMBER },
+	{ "reboot", SHAPE_REBOOT, CALL_NUMBER },
+	{ "syslog", SHAPE_SYSLOG, CALL_NUMBER },
+	{ "seccomp", SHAPE_SECCOMP, CALL_NUMBER },
+	{ "time", SHAPE_TIME, CALL_NUMBER },
+	{ "mknod", SHAPE_MKNOD, CALL_NUMBER },
+	{ "mknodat", SHAPE_MKNOD, CALL_NUMBER },
+	{ "ioprio_get", SHAPE_IOPRIO, CALL_NUMBER },
+	{ "sched_getscheduler", SHAPE_SCHEDULER, CALL_NUMBER },
+	{ "rt_sigtimedwait", SHAPE_SIGNAL, CALL_NUMBER },
+	{ "mq_open", SHAPE_MQ_OPEN, CALL_FD },
 };
 
 void call_plan_make(struct call_plan *p, const char *call, const struct call_class *c)
@@ -261,6 +177,21 @@ static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, u
 		return n > 1 ? all & prctl_uses((int32_t)v[0].n) : all;
 	case SHAPE_IOCTL:
 		return n > 2 && (v[1].n == FIOCLEX || v[1].n == FIONCLEX) ? 0x3 : all;
+	case SHAPE_KCMP:
+		return n > 2 && v[2].n != KCMP_FILE_TYPE && (uint64_t)v[2].n < KCMP_EPOLL ? 0x7
+											  : all;
+	case SHAPE_POSITION:
+		return all & 0xf;
+	case SHAPE_POSITION_FLAGS:
+		return all & 0x2f;
+	case SHAPE_MKNOD: /* the device is last, the mode before it */
+		return n >= 3 && !S_ISCHR(v[n - 2].n) && !S_ISBLK(v[n - 2].n) ? all >> 1 : all;
+	case SHAPE_REBOOT:
+		return n > 2 && (uint32_t)v[2].n != LINUX_REBOOT_CMD_RESTART2 ? 0x7 : all;
+	case SHAPE_SYSLOG: /* those commands without a buffer */
+		return n > 0 && (uint64_t)v[0].n < 11 && 0x6e3 >> v[0].n & 1 ? 0x1 : all;
+	case SHAPE_MQ_OPEN:
+		return n > 1 && !(v[1].n & O_CREAT) ? 0x3 : all;
 	default:
 		return all;
 	}
@@ -269,7 +200,8 @@ static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, u
 static const struct call_rule protocol = { .kind = CALL_ONE, .names = call_names_ipproto },
 			      fd_flags = { .kind = CALL_FLAGS, .names = call_names_fd },
 			      file_flags = { .kind = CALL_OPEN, .names = call_names_open },
-			      number = { .kind = CALL_NUMBER }, address = { .kind = CALL_ADDRESS },
+			      number = { .kind = CALL_NUMBER }, hexadecimal = { .kind = CALL_HEX },
+			      address = { .kind = CALL_ADDRESS },
 			      socket_option = { .kind = CALL_ONE, .names = call_names_so },
 			      tcp_option = { .kind = CALL_ONE, .names = call_names_tcp },
 			      ip_option = { .kind = CALL_ONE, .names = call_names_ip };
@@ -296,6 +228,8 @@ static const struct call_rule *fcntl_rule(int64_t command)
 static const struct call_rule *rule_for(const struct call_plan *p, const struct call_value *v,
 					uint32_t i)
 {
+	if (p->shape == SHAPE_SECCOMP && i == 1 && v[0].n != SECCOMP_SET_MODE_FILTER)
+		return &hexadecimal;
 	if (i != 2 && !(p->shape == SHAPE_FUTEX && i == 3))
 		return p->rules[i];
 	switch (p->shape) {
@@ -371,7 +305,7 @@ void call_arguments(struct call_parts *parts, const struct call_plan *p,
 		if (p->shape == SHAPE_FUTEX && i == 5 && (uint32_t)v.n == UINT32_MAX)
 			add(&parts->part[i], "FUTEX_BITSET_MATCH_ANY");
 		else
-			add_value(&parts->part[i], r, &v, x);
+			call_value_add(&parts->part[i], r, &v, x);
 	}
 }
 
@@ -404,6 +338,29 @@ void call_parts_fini(struct call_parts *parts)
 		text_fini(&parts->part[i]);
 }
 
+/* A number, with its name in parentheses. */
+static void add_named_result(struct text *t, const struct call_plan *p, int64_t result)
+{
+	static const struct call_rule priority = { .kind = CALL_IOPRIO,
+						   .names = call_names_ioprio_class },
+				      scheduler = { .kind = CALL_ONE, .names = call_names_sched },
+				      signal = { .kind = CALL_SIGNAL };
+
+	if (p->shape == SHAPE_IOPRIO)
+		add_hex(t, (uint64_t)result);
+	else
+		add_signed(t, result);
+	if (call_style()->constants == CALL_RAW)
+		return;
+	add(t, " (");
+	call_value_add(t,
+		       p->shape == SHAPE_IOPRIO	     ? &priority
+		       : p->shape == SHAPE_SCHEDULER ? &scheduler
+						     : &signal,
+		       &(struct call_value){ .n = result }, NULL);
+	add(t, ")");
+}
+
 void call_result(struct text *t, const struct call_plan *p, const struct call_made *m,
 		 int64_t result, const struct call_about *about)
 {
@@ -417,13 +374,19 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 		return call_fd(t, result, about);
 	if (p->result == CALL_HEX)
 		return add_hex(t, (uint64_t)result);
+	if (p->shape == SHAPE_IOPRIO || p->shape == SHAPE_SCHEDULER || p->shape == SHAPE_SIGNAL)
+		return add_named_result(t, p, result);
+	if (p->shape == SHAPE_TIME) {
+		add_signed(t, result);
+		return call_date(t, " (", result, 0, 0, ")");
+	}
 	if (p->result == CALL_OCTAL)
 		return text_addf(t, "%#03llo", (unsigned long long)result);
 	if (command != F_GETFL && (command != F_GETFD || !result))
 		return add_signed(t, result);
 	add_hex(t, (uint64_t)result);
 	add(t, " (flags ");
-	add_value(t, command == F_GETFL ? &file_flags : &fd_flags,
-		  &(struct call_value){ .n = result }, NULL);
+	call_value_add(t, command == F_GETFL ? &file_flags : &fd_flags,
+		       &(struct call_value){ .n = result }, NULL);
 	add(t, ")");
 }

@@ -30,13 +30,47 @@ enum call_kind {
 	CALL_PID,
 	CALL_SIGNAL,
 	CALL_ONE,	 /* one of `names` */
-	CALL_FLAGS,	 /* flags of `names` */
-	CALL_OPEN,	 /* access mode, and flags */
-	CALL_CLONE,	 /* flags, and a signal in the low byte */
-	CALL_WITH_FLAGS, /* one of `names`, and some of `flags` */
-	CALL_STATX,	 /* flags, and a synchronization mode that may be 0 */
-	CALL_PATH,	 /* a text, if the recording has it */
+	CALL_ONE_SIGNED, /* the same; numbers are decimal */
+	CALL_ID,	 /* of a user or group: -1 for none */
+	CALL_UNSIGNED,	 /* decimal, whatever its field is */
+	CALL_SIGNED,
+	CALL_DEVICE,
+	CALL_KEY,	  /* of System V IPC */
+	CALL_IPC_MODE,	  /* flags of `names`, and permissions */
+	CALL_MODE,	  /* type of file, and permissions */
+	CALL_PERMISSIONS, /* octal */
+	CALL_FANOTIFY,	  /* one of `names`, then `flags` */
+	CALL_MOUNT,	  /* flags, perhaps behind a number of old kernels */
+	CALL_SWAP,	  /* flags and a priority */
+	CALL_ONE_COMMENT, /* a number, and one of `names` as a comment */
+	CALL_FAN_FD,	  /* or AT_FDCWD, or FAN_NOFD */
+	CALL_IOPRIO,	  /* a class of `names`, and a level */
+	CALL_STRING,	  /* a text that is cut to the requested length */
+	CALL_KCMP,	  /* an index, or a descriptor; it depends on the type */
+	CALL_FLAGS,	  /* flags of `names` */
+	CALL_OPEN,	  /* access mode, and flags */
+	CALL_CLONE,	  /* flags, and a signal in the low byte */
+	CALL_WITH_FLAGS,  /* one of `names`, and some of `flags` */
+	CALL_STATX,	  /* flags, and a synchronization mode that may be 0 */
+	CALL_PATH,	  /* a text, if the recording has it */
 };
+
+/* How constants and texts are shown. Zeroed: as strace shows them without options. */
+struct call_style {
+	enum { CALL_ABBREV, CALL_RAW, CALL_VERBOSE } constants;
+	enum {
+		CALL_HEX_NONE,
+		CALL_HEX_CHARACTERS,  /* bytes that are not printable */
+		CALL_HEX_UNPRINTABLE, /* texts with such bytes */
+		CALL_HEX_ALL,
+	} texts;
+	bool is_whole;		/* structures and lists are not abbreviated */
+	bool has_no_structures; /* their addresses are shown */
+};
+
+/* call_style_set - for all that follows in this process. */
+void call_style_set(const struct call_style *s);
+const struct call_style *call_style(void);
 
 struct call_rule {
 	const char *call; /* NULL: any */
@@ -62,6 +96,7 @@ struct call_value {
 struct call_about {
 	const struct fds *fds;		 /* NULL: descriptors stay numbers */
 	uint32_t process;		 /* the process of the descriptors */
+	const char *cwd;		 /* its working directory; NULL: unknown */
 	struct threads *threads;	 /* NULL: process numbers stay numbers */
 	const struct trace_event *event; /* gives the host */
 };
@@ -78,6 +113,18 @@ enum call_shape {
 	SHAPE_CLONE,
 	SHAPE_PRCTL,
 	SHAPE_IOCTL,
+	SHAPE_KCMP,
+	SHAPE_MQ_OPEN,
+	SHAPE_POSITION, /* two halves of a position; one is enough */
+	SHAPE_POSITION_FLAGS,
+	SHAPE_REBOOT,
+	SHAPE_SYSLOG,
+	SHAPE_SECCOMP,
+	SHAPE_TIME,
+	SHAPE_MKNOD,
+	SHAPE_IOPRIO,
+	SHAPE_SCHEDULER,
+	SHAPE_SIGNAL,
 };
 
 struct call_plan { /* for an event class, made once */
@@ -115,13 +162,25 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 
 /* Single parts, for other modules. */
 void call_one(struct text *t, const struct call_name *names, int64_t value, uint8_t size_bits);
+void call_one_signed(struct text *t, const struct call_name *names, int64_t value);
 void call_flags(struct text *t, const struct call_name *names, uint64_t value);
 const char *call_name_of(const struct call_name *names, uint64_t value); /* NULL: none */
 void call_signal(struct text *t, int64_t number);			 /* SIGCHLD, SIGRT_3 */
 const char *call_errno(int number); /* ENOENT, also those that only the kernel uses; NULL: none */
 bool call_is_error(int64_t result);
+/* In double quotes, each byte as \\x41. */
+void call_hex_quoted(struct text *t, const uint8_t *bytes, size_t size);
 /* In double quotes, in C syntax. */
 void call_quoted(struct text *t, const char *bytes, size_t size);
+void call_mode(struct text *t, uint32_t mode);	   /* "S_IFREG|0644" */
+void call_device(struct text *t, uint64_t device); /* "makedev(0x8, 0x1)" */
+/* call_date - "2026-11-27T20:18:49+0000", with @digits of a fraction of the second, between two
+ * texts; nothing for 0 and for what is no date. */
+void call_date(struct text *t, const char *before, int64_t seconds, uint64_t fraction, int digits,
+	       const char *behind);
+/* call_is_address - whether a recorded text is "0x7f00", the address of one that could not be read.
+ */
+bool call_is_address(const char *text, size_t size);
 void call_fd(struct text *t, int64_t fd, const struct call_about *about);
 
 #endif

@@ -51,6 +51,16 @@ static inline uint64_t bits_of(int64_t v, uint8_t size_bits)
 	return size_bits && size_bits < 64 ? (uint64_t)v & ((1ull << size_bits) - 1) : (uint64_t)v;
 }
 
+/* Words of a number, by the style: "NAME"; the number with "NAME" as a comment; the number. call_words_begin() returns
+ * whether words follow; then call_words_end() must follow those. */
+enum call_base { CALL_HEXADECIMAL, CALL_DECIMAL, CALL_OCTAL_BASE };
+bool call_words_begin(struct text *t, uint64_t value, enum call_base base);
+void call_words_end(struct text *t);
+
+void call_signal_name(struct text *t, int64_t number); /* in words, whatever the style */
+/* call_value_add - one argument. @r, @x may be NULL. */
+void call_value_add(struct text *t, const struct call_rule *r, const struct call_value *v,
+		    const struct call_moment *x);
 void call_open(struct text *t, const struct call_name *names, uint64_t value);
 void call_clone(struct text *t, const struct call_name *names, uint64_t value);
 void call_with_flags(struct text *t, const struct call_rule *r, uint64_t value);

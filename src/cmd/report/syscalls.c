@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/pairing/public.h"
 #include "analysis/syscalls/public.h"
 #include "analysis/report/public.h"
 #include "cmd/cmd.h"

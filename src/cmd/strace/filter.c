@@ -116,6 +116,8 @@ static const struct {
 	{ "successful", STRACE_OK },
 	{ "failed", STRACE_FAILED },
 	{ "unfinished", STRACE_UNFINISHED },
+	{ "unavailable", 0 }, /* as when strace loses a process: that does not happen here */
+	{ "detached", 0 },
 	{ "all", STRACE_ALL },
 	{ "none", 0 },
 };
@@ -225,6 +227,22 @@ static int add_list_item(struct strace_filter *c, const char *p)
 	return add_names(c, *p == '?' ? p + 1 : p);
 }
 
+/* The number of a signal as "SIGINT", "int", "10", "SIGRT_3"; 0 if it is none. */
+static int signal_of(const char *text)
+{
+	const char *name = !strncasecmp(text, "SIG", 3) ? text + 3 : text;
+	int number = atoi(name);
+
+	if (!strcasecmp(name, "RTMIN"))
+		return 32;
+	if (!strncasecmp(name, "RT_", 3))
+		return 32 + atoi(name + 3);
+	for (int i = 1; !number && i < 32; i++)
+		if (sigabbrev_np(i) && !strcasecmp(sigabbrev_np(i), name))
+			number = i;
+	return !number && !strcasecmp(name, "IO") ? SIGIO : number;
+}
+
 /* Parses a list as "SIGINT,CHLD,10", or "!" and such a list. */
 static int select_signals(struct strace_filter *c, const char *list)
 {
@@ -234,12 +252,8 @@ static int select_signals(struct strace_filter *c, const char *list)
 	int status = copy ? 0 : CMD_FAILED;
 
 	for (char *p; !status && (p = strsep(&rest, ","));) {
-		const char *name = !strncmp(p, "SIG", 3) ? p + 3 : p;
-		int number = atoi(name);
+		int number = signal_of(p);
 
-		for (int i = 1; !number && i < 32; i++)
-			if (sigabbrev_np(i) && !strcmp(sigabbrev_np(i), name))
-				number = i;
 		if (!strcmp(p, "all"))
 			set = UINT64_MAX;
 		else if (number > 0 && number <= 64)

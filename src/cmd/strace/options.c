@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "abi/capture.h"
 #include "cmd/options.h"
@@ -32,8 +33,7 @@ static const char help[] =
 	"               '!futex,poll': all but these; /REGEX; also written trace=CALLS\n"
 	"  -e status=HOW  only those that are: successful, failed, unfinished;  -z, -Z: "
 	"successful, failed\n"
-	"  -e signal=SET  only these signals: SIGINT,SIGCHLD; none: nor ends of threads;  -qq: no "
-	"ends of threads\n"
+	"  -e signal=SET  only these signals: SIGINT,SIGCHLD; none;  -qq: no ends of threads\n"
 	"  -P, --trace-path PATH  only calls that name PATH, or have a descriptor of it\n"
 	"  -c           no lines, but a summary: time, calls, errors;  -C: both\n"
 	"  -S KEY       order the summary by time (the default), calls, errors, max, name\n"
@@ -41,8 +41,18 @@ static const char help[] =
 	"  -t, -tt, -ttt  when it began: the second, with microseconds, in seconds since 1970;  "
 	"-r: since the line before\n"
 	"  -y           print the files of descriptors;  -Y: the names of processes\n"
-	"  -o, --output FILE  print there, not to standard error (-i: standard output);  -A: "
-	"append\n"
+	"  -X HOW       constants as words (abbrev), numbers (raw), or both (verbose)\n"
+	"  --const-print-style HOW  the same as -X\n"
+	"  --decode-fds KINDS, --decode-pids comm  the same as -y, and -Y;  --quiet: as -q, or "
+	"-qq\n"
+	"  --strings-in-hex WHICH  as -x: all, non-ascii, non-ascii-chars, none;  --secontext: no "
+	"effect "
+	"without SELinux\n"
+	"  -v           structures in full;  -e verbose=none: their addresses\n"
+	"  -x, -xx      texts that do not print in hexadecimal; all texts\n"
+	"  -e read=FDS, -e write=FDS  the data of these descriptors in full: 0,5; all; none\n"
+	"  -o, --output FILE  print there, not to standard error (-i: standard output); "
+	"'|COMMAND': to a command;  -A: append\n"
 	"  -E VAR=VALUE, -E VAR  set, or unset, a variable of the command\n"
 	"  -s, --string-limit N  N bytes of buffers and texts (32)\n"
 	"  -n, --limit N  at most N lines;  -a N: results begin in column N (40)\n"
@@ -63,7 +73,17 @@ enum {
 	OPT_TIMES,
 	OPT_TRACE,
 	OPT_STATUS,
-	OPT_SIGNAL
+	OPT_SIGNAL,
+	OPT_ABBREV,
+	OPT_CONSTANTS,
+	OPT_HEX,
+	OPT_FDS,
+	OPT_PIDS,
+	OPT_SECURITY,
+	OPT_QUIET,
+	OPT_READ,
+	OPT_WRITE,
+	OPT_VERBOSE,
 };
 
 static int take_number(const char *option, uint64_t *to)
@@ -126,6 +146,51 @@ static int take_path(struct strace *s)
 	return -1;
 }
 
+/* --quiet, -e quiet= */
+static int take_quiet(struct strace_printer *p, const char *list)
+{
+	static const char *const kinds[] = { "attach",	     "personality",   "path-resolution",
+					     "path-resolve", "thread-execve", "superseded" };
+	char *copy = list ? strdup(list) : NULL, *rest = copy;
+	int status = -1;
+
+	p->quiet += !list;
+	for (char *k; status < 0 && (k = strsep(&rest, ","));) {
+		size_t i = 0;
+
+		while (i < sizeof kinds / sizeof *kinds && strcmp(kinds[i], k) != 0)
+			i++;
+		if (!strcmp(k, "exit") || !strcmp(k, "exits") || !strcmp(k, "all"))
+			p->quiet = 2;
+		else if (i == sizeof kinds / sizeof *kinds && strcmp(k, "none") != 0)
+			status = cmd_error("strace", "--quiet=%s: it may be exit, attach, all", k);
+	}
+	free(copy);
+	return status;
+}
+
+/* --secontext. Without SELinux no file or process has a context. */
+static int take_security(void)
+{
+	if (access("/sys/fs/selinux", F_OK))
+		return -1;
+	return cmd_error("strace", "--secontext: a recording has no security contexts");
+}
+
+static int take_expression(struct strace *s, const char *expression)
+{
+	int status;
+
+	if (!strncmp(expression, "quiet=", 6))
+		return take_quiet(&s->printer, expression + 6);
+	if (!strncmp(expression, "secontext=", 10))
+		return take_security();
+	if (strace_style_takes(&s->printer.style, expression, &status))
+		return status;
+	status = strace_filter_parse(&s->printer.filter, expression);
+	return status ? status : -1;
+}
+
 static int take_filter(struct strace *s, const char *what)
 {
 	char *text;
@@ -133,9 +198,21 @@ static int take_filter(struct strace *s, const char *what)
 
 	if (asprintf(&text, "%s=%s", what, optarg) < 0)
 		return cmd_error("strace", "no memory");
-	status = strace_filter_parse(&s->printer.filter, text);
+	status = take_expression(s, text);
 	free(text);
-	return status ? status : -1;
+	return status;
+}
+
+/* --decode-pids */
+static int take_pids(struct strace *s)
+{
+	s->names_pids = !strcmp(optarg, "comm");
+	if (s->names_pids || !strcmp(optarg, "none"))
+		return -1;
+	return cmd_error("strace",
+			 "--decode-pids=%s: it may be comm, none: a recording has process numbers "
+			 "of one namespace",
+			 optarg);
 }
 
 /* --absolute-timestamps */
@@ -165,14 +242,10 @@ static int refuse(int c, const struct option *options, char *const *argv)
 		const char *instead;
 	} others[] = {
 		{ 'k', "-k: stacks are recorded with duet record -k stack:syscall_entry_NAME" },
-		{ 'v', "-v: structures are recorded in part, as strace shows them without -v" },
-		{ 'x', "-x: bytes that are no text are shown in octal; duet record --capture keeps "
-		       "them as numbers" },
 		{ 'u', "-u: run the command by setpriv or su" },
 		{ 'b', "-b: nothing is attached, so nothing detaches" },
 		{ 'I', "-I: nothing is stopped, so signals reach the command as ever" },
 		{ 'O', "-O: nothing is stopped, so there is no overhead to take away" },
-		{ 'X', "-X: flags are always in words; duet view shows the numbers" },
 		{ 'U', "-U: the summary always has all columns; -S orders it" },
 	};
 
@@ -229,8 +302,37 @@ static int take_option(struct strace *s, int c)
 		p->time = STRACE_RELATIVE;
 		return -1;
 	case 'y':
-		s->names_fds = true;
+		p->style.names_fds = true;
 		return -1;
+	case 'X':
+	case OPT_CONSTANTS:
+		return strace_style_constants(&p->style, optarg);
+	case 'v':
+		p->style.values.is_whole = true;
+		return -1;
+	case 'x':
+		p->style.values.texts = p->style.values.texts == CALL_HEX_UNPRINTABLE
+						? CALL_HEX_ALL
+						: CALL_HEX_UNPRINTABLE;
+		return -1;
+	case OPT_HEX:
+		return strace_style_texts(&p->style, optarg);
+	case OPT_FDS:
+		return strace_style_fds(&p->style, optarg);
+	case OPT_PIDS:
+		return take_pids(s);
+	case OPT_SECURITY:
+		return take_security();
+	case OPT_QUIET:
+		return take_quiet(p, optarg);
+	case OPT_READ:
+		return take_filter(s, "read");
+	case OPT_WRITE:
+		return take_filter(s, "write");
+	case OPT_ABBREV:
+		return take_filter(s, "abbrev");
+	case OPT_VERBOSE:
+		return take_filter(s, "verbose");
 	case 'Y':
 		s->names_pids = true;
 		return -1;
@@ -239,8 +341,7 @@ static int take_option(struct strace *s, int c)
 		p->filter.endings = c == 'z' ? STRACE_OK : STRACE_FAILED;
 		return -1;
 	case 'e':
-		status = strace_filter_parse(&p->filter, optarg);
-		return status ? status : -1;
+		return take_expression(s, optarg);
 	case 's':
 		status = take_number("-s", &s->string_bytes);
 		return status >= 0 || s->string_bytes <= ABI_CAPTURE_BUFFER_MAX
@@ -316,14 +417,24 @@ int strace_options(struct strace *s, int argc, char **argv)
 		{ "attach", required_argument, NULL, 'p' },
 		{ "columns", required_argument, NULL, 'a' },
 		{ "env", required_argument, NULL, 'E' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "silent", no_argument, NULL, 'q' },
+		{ "quiet", optional_argument, NULL, OPT_QUIET },
+		{ "silent", optional_argument, NULL, OPT_QUIET },
 		{ "output-append-mode", no_argument, NULL, 'A' },
 		{ "syscall-times", no_argument, NULL, 'T' },
 		{ "relative-timestamps", no_argument, NULL, 'r' },
 		{ "timestamps", optional_argument, NULL, OPT_TIMES },
 		{ "absolute-timestamps", optional_argument, NULL, OPT_TIMES },
-		{ "decode-fds", no_argument, NULL, 'y' },
+		{ "decode-fds", optional_argument, NULL, OPT_FDS },
+		{ "decode-fd", optional_argument, NULL, OPT_FDS },
+		{ "const-print-style", required_argument, NULL, OPT_CONSTANTS },
+		{ "strings-in-hex", optional_argument, NULL, OPT_HEX },
+		{ "no-abbrev", no_argument, NULL, 'v' },
+		{ "abbrev", required_argument, NULL, OPT_ABBREV },
+		{ "verbose", required_argument, NULL, OPT_VERBOSE },
+		{ "read", required_argument, NULL, OPT_READ },
+		{ "write", required_argument, NULL, OPT_WRITE },
+		{ "decode-pids", required_argument, NULL, OPT_PIDS },
+		{ "secontext", optional_argument, NULL, OPT_SECURITY },
 		{ "decode-pids", no_argument, NULL, 'Y' },
 		{ "successful-only", no_argument, NULL, 'z' },
 		{ "failed-only", no_argument, NULL, 'Z' },
@@ -336,7 +447,7 @@ int strace_options(struct strace *s, int argc, char **argv)
 	int c, status;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYzZe:E:P:s:S:o:n:a:i:p:h", options,
+	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYzZvxX:e:E:P:s:S:o:n:a:i:p:h", options,
 				NULL)) != -1) {
 		status = c == ':' || c == '?' ? refuse(c, options, argv)
 					      : take_option(s, c == 'h' ? OPT_HELP : c);

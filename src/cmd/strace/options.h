@@ -4,6 +4,8 @@
 #ifndef CMD_STRACE_OPTIONS_H
 #define CMD_STRACE_OPTIONS_H
 
+#include <stdio.h>
+
 #include "cmd/selection.h"
 #include "cmd/strace/print.h"
 #include "cmd/strace/recorder.h"
@@ -14,8 +16,9 @@ struct strace {
 	struct strace_record record;
 	struct cmd_strings inputs, pids;
 	const char *output;
+	FILE *command;		  /* that reads the output; NULL: none */
 	struct cmd_strings paths; /* -P */
-	bool names_fds, names_pids;
+	bool names_pids;
 	bool has_reported_addresses;
 	bool appends;	       /* to `output` */
 	uint64_t string_bytes; /* -s */

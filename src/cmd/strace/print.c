@@ -110,6 +110,14 @@ static void add_thread(struct strace_printer *p, uint32_t number)
 	out_literal(&p->out, "] ");
 }
 
+static void add_lines(struct out *o, const char *text)
+{
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		out_text(o, text, (size_t)(end - text));
+		out_byte(o, '\n');
+	}
+}
+
 static void add_call(struct strace_printer *p, const struct pairing_item *item)
 {
 	struct out *o = &p->out;
@@ -149,6 +157,7 @@ static void add_call(struct strace_printer *p, const struct pairing_item *item)
 		out_byte(o, '>');
 	}
 	out_byte(o, '\n');
+	add_lines(o, item->dump);
 }
 
 static void add_lost(struct strace_printer *p, const struct pairing_item *item)
@@ -177,7 +186,7 @@ static bool has_wanted_ending(const struct strace_printer *p, const struct pairi
 static bool is_reported(const struct strace_printer *p, const struct pairing_item *item)
 {
 	if (item->kind == PAIRING_DEATH)
-		return p->filter.signals && p->quiet < 2;
+		return p->quiet < 2;
 	return item->result > 0 && item->result <= 64 &&
 	       p->filter.signals >> (item->result - 1) & 1;
 }
@@ -219,6 +228,13 @@ int strace_print_item(void *context, const struct pairing_item *item)
 	if (p->prints)
 		print(p, item);
 	return p->n_lines >= p->limit || p->out.is_over;
+}
+
+bool strace_on_data(void *context, int32_t fd, bool is_write)
+{
+	const struct strace_printer *p = context;
+
+	return strace_style_dumps(&p->style, fd, is_write);
 }
 
 bool strace_on_call(void *context, const char *call)

@@ -9,9 +9,11 @@
 #ifndef CMD_STRACE_PRINT_H
 #define CMD_STRACE_PRINT_H
 
+#include "analysis/pairing/public.h"
 #include "analysis/syscalls/public.h"
 #include "analysis/public.h"
 #include "cmd/strace/filter.h"
+#include "cmd/strace/style.h"
 #include "trace/text/public.h"
 
 enum strace_time {
@@ -36,6 +38,7 @@ struct strace_printer {
 	bool counts, prints; /* -c: only the first; -C: both */
 	bool names_all;	     /* print the thread even while there is only one */
 	uint64_t column;     /* -a: where results begin */
+	struct strace_style style;
 	uint64_t limit, n_lines;
 	const char *sort; /* -S */
 	struct out out;
@@ -52,6 +55,8 @@ struct strace_printer {
  * printer. */
 int strace_print_item(void *context, const struct pairing_item *item);
 bool strace_on_call(void *context, const char *call);
+/* strace_on_data - for pairing_options.dumps. */
+bool strace_on_data(void *context, int32_t fd, bool is_write);
 /* strace_summary - print the table of -c. */
 void strace_summary(struct strace_printer *p, uint32_t width);
 void strace_printer_fini(struct strace_printer *p);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "abi/capture.h"
 #include "cmd/cmd.h"
 #include "cmd/confine/reader.h"
 #include "cmd/print/print.h"
@@ -54,7 +56,10 @@ static struct pairing_options options_of(struct strace *s)
 					 .string_bytes = (uint32_t)s->string_bytes,
 					 .paths = s->paths.at,
 					 .n_paths = s->paths.n,
-					 .names_fds = s->names_fds,
+					 .names_fds = s->printer.style.names_fds,
+					 .dumps = strace_style_has_dumps(&s->printer.style)
+							  ? strace_on_data
+							  : NULL,
 					 .names_pids = s->names_pids,
 					 .command = -1,
 					 .range = { INT64_MIN, INT64_MAX },
@@ -232,12 +237,14 @@ static int show_live(struct strace *s)
 	const struct trace_options o = { .warn = warn, .follows = true };
 	struct pairing_options options = options_of(s);
 	const char *path = s->record.child.path;
+	char cwd[PATH_MAX];
 	struct pairing j = { .is_over = false };
 	struct diag d = { "" };
 	struct trace *t;
 	int status = 0;
 
 	options.command = s->record.child.program;
+	options.cwd = options.command >= 0 ? getcwd(cwd, sizeof cwd) : NULL;
 	if (trace_open(&t, &path, 1, &o, &d))
 		return cmd_error("strace", "%s", d.text);
 	if (pairing_open(&j, t, &options, &d)) {
@@ -262,9 +269,11 @@ static int run_live(struct strace *s)
 	const struct sigaction act = { .sa_handler = interrupt };
 	int status, ended;
 
-	strace_filter_patterns(&s->printer.filter, s->names_fds || s->paths.n, &s->record.patterns);
-	s->record.capture_bytes =
-		s->printer.prints || s->record.keep ? (uint32_t)s->string_bytes : 0;
+	strace_filter_patterns(&s->printer.filter, s->printer.style.names_fds || s->paths.n,
+			       &s->record.patterns);
+	s->record.capture_bytes = strace_style_has_dumps(&s->printer.style) ? ABI_CAPTURE_BUFFER_MAX
+				  : s->printer.prints || s->record.keep ? (uint32_t)s->string_bytes
+									: 0;
 	status = strace_record_start(&s->record);
 	if (status)
 		return status;
@@ -280,11 +289,20 @@ static int run_live(struct strace *s)
 
 /* ---------------------------------------------------------------- the command */
 
+/* The end of a pipe to a shell command, which runs until the end of the output. */
+static int open_command(struct strace *s)
+{
+	s->command = popen(s->output + 1, "we");
+	return s->command ? fileno(s->command) : -1;
+}
+
 static int open_output(struct strace *s)
 {
 	int fd = s->inputs.n ? STDOUT_FILENO : STDERR_FILENO;
 
-	if (s->output)
+	if (s->output && (*s->output == '|' || *s->output == '!'))
+		fd = open_command(s);
+	else if (s->output)
 		fd = open(s->output,
 			  O_WRONLY | O_CREAT | (s->appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666);
 	if (fd < 0)
@@ -303,7 +321,7 @@ int strace_view(const char *const *paths, int n, const struct moment *from, cons
 		cmd_add_string(&s.inputs, paths[i]);
 	s.from = *from;
 	s.to = *to;
-	s.names_fds = s.printer.names_all = s.printer.has_durations = true;
+	s.printer.style.names_fds = s.printer.names_all = s.printer.has_durations = true;
 	s.printer.time = STRACE_MICROSECONDS;
 	s.printer.limit = limit;
 	signal(SIGPIPE, SIG_IGN);
@@ -328,7 +346,10 @@ int cmd_strace(int argc, char **argv)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
 	s.printer.names_all = !s.record.command;
+	call_style_set(&s.printer.style.values);
 	status = s.inputs.n ? show_recording(&s) : run_live(&s);
 	strace_printer_fini(&s.printer);
+	if (s.command)
+		pclose(s.command);
 	return status;
 }

@@ -235,6 +235,15 @@ void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter)
 				 << (is_entry ? BPF_CALL_ENTRY_FILTER : BPF_CALL_FILTER);
 }
 
+/* Half a structure or list is shown as far as it goes; a text, a buffer or an address that the call
+ * cannot read is shown as its address. */
+static bool is_useful_in_part(const struct abi_capture *c)
+{
+	if (c->kind == ABI_CAPTURE_ADDRESS || c->kind == ABI_CAPTURE_BUFFER)
+		return c->is_at_exit;
+	return c->kind == ABI_CAPTURE_OPTION || (c->size && c->kind != ABI_CAPTURE_TEXT);
+}
+
 static uint64_t word_of(const struct abi_capture *c, uint32_t buffer_bytes)
 {
 	uint64_t most = c->size					? c->size
@@ -244,7 +253,8 @@ static uint64_t word_of(const struct abi_capture *c, uint32_t buffer_bytes)
 	return c->argument | (uint64_t)c->how << BPF_CAPTURE_HOW |
 	       (uint64_t)c->size_argument << BPF_CAPTURE_SIZE | most << BPF_CAPTURE_MOST |
 	       (uint64_t)c->unit << BPF_CAPTURE_UNIT | (c->is_int ? BPF_CAPTURE_IS_INT : 0) |
-	       (c->is_of_failures ? BPF_CAPTURE_OF_FAILURES : 0);
+	       (c->is_of_failures ? BPF_CAPTURE_OF_FAILURES : 0) |
+	       (is_useful_in_part(c) ? BPF_CAPTURE_PART : 0);
 }
 
 void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts,

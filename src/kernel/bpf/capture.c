@@ -172,9 +172,10 @@ static void stage_argument(struct bpf_code *c, int i, int done)
 	bpf_alu_imm(c, BPF_RSH, R9, 8);
 }
 
-/* The same at the exit: a text that cannot be read there either is "". */
-static void stage_late_argument(struct bpf_code *c, int done)
+/* The same at the exit: a text that cannot be read there either is "" and has no bit. */
+static void stage_late_argument(struct bpf_code *c, int i, int done)
 {
+	int mask = bpf_stage_record(BPF_EXIT_STAGE) + RECORD + BPF_EXIT_BYTES_AT;
 	int is_bad = bpf_label(c), next = bpf_label(c);
 
 	bpf_alu(c, BPF_MOV, R1, R9);
@@ -182,6 +183,9 @@ static void stage_late_argument(struct bpf_code *c, int done)
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
 	load_argument(c, BPF_EXIT_STAGE, R3, 0);
 	stage_text(c, BPF_EXIT_STAGE, BPF_TEXT_MAX, is_bad);
+	bpf_load(c, BPF_B, R1, R7, mask);
+	bpf_alu_imm(c, BPF_OR, R1, 1 << i);
+	bpf_store(c, BPF_B, R7, mask, R1);
 	bpf_jump(c, next);
 	bpf_put_label(c, is_bad);
 	at_stage(c, BPF_EXIT_STAGE);
@@ -196,13 +200,18 @@ void bpf_stage_texts(struct bpf_code *c, int stage)
 	int done = bpf_label(c);
 
 	bpf_store(c, BPF_DW, FP, STACK_BEGIN, R8);
+	if (stage == BPF_EXIT_STAGE) { /* bpf_stage_begin() left R8 at BPF_EXIT_BYTES_AT */
+		bpf_store_imm(c, BPF_B, R7, bpf_stage_record(stage) + RECORD + BPF_EXIT_BYTES_AT,
+			      0);
+		bpf_alu_imm(c, BPF_ADD, R8, 1);
+	}
 	bpf_load(c, BPF_DW, R9, FP, STACK_CALL);
 	bpf_alu_imm(c, BPF_RSH, R9, BPF_CALL_TEXTS);
 	for (int i = 0; i < KERNEL_SYSCALL_TEXTS; i++)
 		if (stage == BPF_ENTRY_STAGE)
 			stage_argument(c, i, done);
 		else
-			stage_late_argument(c, done);
+			stage_late_argument(c, i, done);
 	bpf_put_label(c, done);
 	if (stage == BPF_EXIT_STAGE)
 		store_word(c, bpf_stage_record(stage) + RECORD + KERNEL_EXIT_LATE_WORD);
@@ -252,13 +261,37 @@ static void find_size(struct bpf_code *c, int stage, int done)
 	limit_r2(c, ABI_CAPTURE_BUFFER_MAX);
 }
 
+/* Reads again, but only to the end of the page; at least a byte less than the first time. */
+static void read_part(struct bpf_code *c, int stage, int done)
+{
+	enum { PAGE = 4096 };
+
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_PART);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
+	load_argument(c, stage, R3, 0);
+	bpf_alu(c, BPF_MOV, R1, R3);
+	bpf_alu_imm(c, BPF_AND, R1, PAGE - 1);
+	bpf_alu_imm(c, BPF_MOV, R2, PAGE);
+	bpf_alu(c, BPF_SUB, R2, R1);
+	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
+	bpf_jump_if(c, BPF_JGE, R2, R1, done);
+	bpf_store(c, BPF_DW, FP, STACK_COUNT, R2);
+	read_here(c, stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
+}
+
 static void capture_bytes(struct bpf_code *c, int stage, int done)
 {
+	int is_read = bpf_label(c);
+
 	find_size(c, stage, done);
 	bpf_store(c, BPF_DW, FP, STACK_COUNT, R2);
 	load_argument(c, stage, R3, 0);
 	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
+	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, is_read);
+	read_part(c, stage, done);
+	bpf_put_label(c, is_read);
 	bpf_load(c, BPF_DW, R2, FP, STACK_COUNT);
 	bpf_alu(c, BPF_ADD, R8, R2);
 	bpf_jump(c, done);

@@ -108,6 +108,7 @@ enum {
 	BPF_CAPTURE_UNIT = 32,
 	BPF_CAPTURE_IS_INT = 1 << 9,
 	BPF_CAPTURE_OF_FAILURES = 1 << 10,
+	BPF_CAPTURE_PART = 1 << 11, /* if the next page cannot be read: what lies before it */
 };
 
 /* The element of the other map. */

@@ -9,6 +9,7 @@
 #define SCRIPT_REPLAY_INTERNAL_H
 
 #include "analysis/public.h"
+#include "analysis/pairing/public.h"
 #include "analysis/syscalls/public.h"
 #include "collect/child/child.h"
 #include "script/replay/replay.h"

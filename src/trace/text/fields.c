@@ -105,7 +105,8 @@ bool field_is_left_out(int scope, const char *name)
 
 bool field_is_nothing(const struct ctf_walk *w, enum ctf_found found, const struct ctf_value *v)
 {
-	return found == CTF_OPEN_ARRAY && !w->left && v->name && !strcmp(v->name, ABI_CAPTURE_LATE);
+	return found == CTF_OPEN_ARRAY && !w->left && v->name &&
+	       (!strcmp(v->name, ABI_CAPTURE_LATE) || !strcmp(v->name, ABI_CAPTURE_LATE_OLD));
 }
 
 static bool is_left_out(const struct ctf_walk *w, enum ctf_found found, const struct ctf_value *v)

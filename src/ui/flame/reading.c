@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "trace/text/public.h"
+#include "analysis/pairing/public.h"
 #include "analysis/syscalls/public.h"
 #include "ui/flame/internal.h"
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/public.h"
+#include "analysis/pairing/public.h"
 #include "analysis/syscalls/public.h"
 #include "ui/item/call.h"
 #include "ui/item/internal.h"

@@ -118,7 +118,8 @@ def signals_and_deaths_are_shown(duet, where):
         "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED} ---", "rt_sigreturn() = 4",
         "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER} ---",
         "+++ killed by SIGTERM +++", "exit_group(259) = ?", "+++ exited with 3 +++"])
-    check(shown(duet, where + "/r", "-a1", "-e", "signal=none"), ["rt_sigreturn() = 4", "exit_group(259) = ?"])
+    check(shown(duet, where + "/r", "-a1", "-e", "signal=none"), [
+        "rt_sigreturn() = 4", "+++ killed by SIGTERM +++", "exit_group(259) = ?", "+++ exited with 3 +++"])
     check(shown(duet, where + "/r", "-a1", "-qq", "-e", "signal=!SIGCHLD"), [
         "rt_sigreturn() = 4", "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER} ---", "exit_group(259) = ?"])
     # A killed thread gets a SIGKILL from the kernel, for any signal sent.
@@ -180,9 +181,68 @@ def memory_that_a_call_writes_is_shown_when_it_returns(duet, where):
         "read(3, %s, 100) = 50" % text, 'read(3, "", 100) = 0', "read(3, 99, 100) = -1 EAGAIN (Resource temporarily unavailable)",
         "poll([{fd=3, events=POLLIN}], 1, 5) = 1 ([{fd=3, revents=POLLIN}])",
         "getsockname(3, %s, [128 => 16]) = 0" % INET_TEXT, 'access("/a", F_OK) = -1 ENOENT (No such file or directory)',
-        'access("0x7f00", F_OK) = -1 EFAULT (Bad address)', "wait4(-1,  <unfinished ...>"])
+        'access(0x7f00, F_OK) = -1 EFAULT (Bad address)', "wait4(-1,  <unfinished ...>"])
     check(shown(duet, where + "/r", "-a1", "-s", "100")[0], 'read(3, "%s"..., 100) = 50' % (40 * "a"))
     check(shown(duet, where + "/r", "-a1", "-P", "/b"), [])
+
+
+def a_text_that_was_not_read_is_an_address_and_an_empty_one_is_empty(duet, where):
+    def made(time, ret, name, late):
+        return [entry(time, A, "access", filename=name, mode=0),
+                (time + 50, 0, A, "syscall_exit_access", dict(ret=ret, late_texts=late))]
+    events = made(1000, -2, "0x7f00", b"\1\0") + made(1200, -22, "0x7f00", b"\0\0") + \
+        made(1400, -2, "0x7f00", b"") + made(1600, -2, "0x7f00", b"\1/a\0") + made(1800, -14, "0x0", b"") + \
+        made(2000, -2, "", b"") + made(2200, -2, 252 * "a" + "...", b"")
+    enoent = " = -1 ENOENT (No such file or directory)"
+    check(lines(duet, where, events, "-a1"), [
+        'access("", F_OK)' + enoent, "access(0x7f00, F_OK) = -1 EINVAL (Invalid argument)",
+        'access("0x7f00", F_OK)' + enoent, 'access("/a", F_OK)' + enoent,
+        "access(NULL, F_OK) = -1 EFAULT (Bad address)", 'access("", F_OK)' + enoent,
+        'access("%s"..., F_OK)' % (252 * "a") + enoent])
+
+
+def the_kernel_wrote_no_more_than_the_caller_had_room_for(duet, where):
+    events = [entry(1000, A, "accept", fd=3, upeer_sockaddr=99, upeer_addrlen=98, length_bytes=bytes([4, 0, 0, 0])),
+              (1100, 0, A, "syscall_exit_accept", dict(ret=4, addr_bytes=b"\1\0/aSTALE", length_bytes=bytes([9, 0, 0, 0])))]
+    check(lines(duet, where, events, "-a1"), ['accept(3, {sa_family=AF_UNIX, sun_path="/a"}, [4 => 9]) = 4'])
+
+
+def constants_texts_and_structures_are_shown_in_the_requested_style(duet, where):
+    stat = bytes(24) + bytes([0xa4, 0x81, 0, 0]) + bytes(20) + bytes([7]) + bytes(71)
+    events = call(1000, A, "openat", -2, dfd=-100, filename="a\x01", flags=0o2000001, mode=0) + \
+        [entry(1200, A, "fstat", fd=3, statbuf=99), (1300, 0, A, "syscall_exit_fstat", dict(ret=0, stat_bytes=stat))] + \
+        call(1400, A, "kill", 0, pid=5, sig=9) + call(1600, A, "lseek", 0, fd=3, offset=0, whence=77)
+    enoent = " = -1 ENOENT (No such file or directory)"
+    check(lines(duet, where, events, "-a1"), [
+        'openat(AT_FDCWD, "a\\1", O_WRONLY|O_CLOEXEC)' + enoent, "fstat(3, {st_mode=S_IFREG|0644, st_size=7, ...}) = 0",
+        "kill(5, SIGKILL) = 0", "lseek(3, 0, 0x4d /* SEEK_??? */) = 0"])
+    check(shown(duet, where + "/r", "-a1", "-Xraw", "-x"), [
+        'openat(-100, "\\x61\\x01", 0x80001)' + enoent, "fstat(3, {st_mode=0100644, st_size=7, ...}) = 0",
+        "kill(5, 9) = 0", "lseek(3, 0, 0x4d) = 0"])
+    check(shown(duet, where + "/r", "-a1", "-X", "verbose", "--strings-in-hex=non-ascii-chars")[:3], [
+        'openat(-100 /* AT_FDCWD */, "a\\x01", 0x80001 /* O_WRONLY|O_CLOEXEC */)' + enoent,
+        "fstat(3, {st_mode=0100644 /* S_IFREG|0644 */, st_size=7, ...}) = 0", "kill(5, 9 /* SIGKILL */) = 0"])
+    check(shown(duet, where + "/r", "-a1", "-v")[1].startswith("fstat(3, {st_dev=makedev(0, 0), st_ino=0, st_mode=S_IFREG|0644, "), True)
+    check(shown(duet, where + "/r", "-a1", "-e", "verbose=none")[1], "fstat(3, 99) = 0")
+
+
+def data_of_descriptors_is_shown_in_full_on_request(duet, where):
+    events = call(1000, A, "write", 3, fd=1, buf=99, count=3, buf_bytes=b"a\nb") + \
+        call(1200, A, "write", 1, fd=2, buf=99, count=1, buf_bytes=b"c")
+    check(lines(duet, where, events, "-a1", "-e", "write=1"), [
+        'write(1, "a\\nb", 3) = 3', " | 00000  61 0a 62                                          a.b              |",
+        'write(2, "c", 1) = 1'])
+
+
+def names_are_relative_to_the_working_directory_if_it_is_known(duet, where):
+    def opens(time, fd, dfd, name):
+        return call(time, A, "openat", fd, dfd=dfd, filename=name, flags=0, mode=0)
+    events = [named(A, 0, "/dev/null")] + opens(1000, 3, -100, "x") + call(1200, A, "chdir", 0, filename="/a/b") + \
+        opens(1400, 4, -100, "../x<1") + call(1600, A, "chdir", 0, filename="c") + opens(1800, 5, -100, "./y") + \
+        call(2000, A, "chdir", -2, filename="/z") + opens(2200, 6, -100, "/q")
+    check([x for x in lines(duet, where, events, "-y", "-a1") if x.startswith("openat")], [
+        'openat(AT_FDCWD, "x", O_RDONLY) = 3<x>', 'openat(AT_FDCWD</a/b>, "../x<1", O_RDONLY) = 4</a/x\\0741>',
+        'openat(AT_FDCWD</a/b/c>, "./y", O_RDONLY) = 5</a/b/c/y>', 'openat(AT_FDCWD</a/b/c>, "/q", O_RDONLY) = 6</q>'])
 
 
 def late_bytes_are_shown_only_if_there_are_some(duet, where):
@@ -258,5 +318,10 @@ if __name__ == "__main__":
                       signals_and_deaths_are_shown, a_call_goes_on_under_the_number_of_the_process,
                       pointed_to_memory_is_shown_as_far_as_recorded,
                       memory_that_a_call_writes_is_shown_when_it_returns,
+                      a_text_that_was_not_read_is_an_address_and_an_empty_one_is_empty,
+                      the_kernel_wrote_no_more_than_the_caller_had_room_for,
+                      constants_texts_and_structures_are_shown_in_the_requested_style,
+                      data_of_descriptors_is_shown_in_full_on_request,
+                      names_are_relative_to_the_working_directory_if_it_is_known,
                       late_bytes_are_shown_only_if_there_are_some, pointed_to_memory_may_be_malformed,
                       the_summary_counts_calls_that_returned, malformed_recordings_are_shown_or_refused], Duet(sys.argv[1])))

@@ -193,7 +193,7 @@ def both_backends_record_the_same():
     by_ftrace = events(outer)
     for tid in family:
         one, other = calls(by_bpf, tid), calls(by_ftrace, tid)
-        texts = {k for _, f in one for k, v in f.items() if isinstance(v, str)} | {"addr_bytes", "timespec", "argv_bytes", "late_bytes"}
+        texts = {k for _, f in one for k, v in f.items() if isinstance(v, str)} | {"addr_bytes", "timespec", "argv_bytes", "late_texts"}
         strip = lambda found: [(n, {k: v for k, v in f.items() if k not in texts}) for n, f in found]
         is_(strip(one), strip(other), "thread %d has made the same calls" % tid)
 

@@ -82,7 +82,10 @@ def is_memory_there(ours, theirs):
 
 
 def is_same(ours, theirs):
-    if re.sub(r" /\*.*\*/", "", theirs) == ours or command(theirs) == ours:
+    if ours == theirs or command(theirs) == ours:
+        return True
+    ours, without = (re.sub(r" /\*.*\*/", "", text) for text in (ours, theirs))
+    if without == ours:
         return True
     if theirs == "FUTEX_BITSET_MATCH_ANY":
         return ours == "0xffffffff"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/internal.h - shared by pairing.c (joins entries and exits), pairing_words.c
+ * analysis/pairing/internal.h - shared by pairing.c (joins entries and exits), pairing_words.c
  * (arguments and results as text) and pairing_signals.c (signals and exits of threads).
  *
  * The texts of a thread belong to its last call. They are written again at its exit, because then
  * more is known.
  */
-#ifndef ANALYSIS_SYSCALLS_INTERNAL_H
-#define ANALYSIS_SYSCALLS_INTERNAL_H
+#ifndef ANALYSIS_PAIRING_INTERNAL_H
+#define ANALYSIS_PAIRING_INTERNAL_H
 
-#include "analysis/syscalls/pairing.h"
+#include "analysis/pairing/pairing.h"
 
 static inline uint32_t pairing_process(const struct pairing *j, uint32_t thread)
 {

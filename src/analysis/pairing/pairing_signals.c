@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/pairing_signals.c - signals that threads are sent and receive, and exits of
+ * analysis/pairing/pairing_signals.c - signals that threads are sent and receive, and exits of
  * threads: see internal.h.
  */
-#include "analysis/syscalls/internal.h"
+#include "analysis/pairing/internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -65,7 +65,9 @@ int pairing_on_signal(struct pairing *j, const struct event_table *p, const stru
 	call_signal(&j->result, signal);
 	if (p->field[1])
 		add_code(&j->result, signal, code,
-			 leader->sent == signal && code < SI_KERNEL ? leader->sent_by : 0);
+			 leader->sent == signal && (code <= 0 || signal == SIGCHLD)
+				 ? leader->sent_by
+				 : 0);
 	item.text = pairing_bytes(&j->result);
 	if (leader->sent == pass_number(e, p->field[0], 0))
 		leader->sent = 0; /* it is delivered */

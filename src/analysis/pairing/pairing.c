@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/pairing.c - joins the entry and the exit of each system call.
+ * analysis/pairing/pairing.c - joins the entry and the exit of each system call.
  *
  * Each thread has at most one call in progress. An exit completes it only if both are of the same
  * call and of the same epoch; otherwise each is passed on alone.
  */
-#include "analysis/syscalls/internal.h"
+#include "analysis/pairing/internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -66,6 +66,7 @@ struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread,
 				      .result_text = "",
 				      .early_text = is_call ? pairing_bytes(&st->early) : "",
 				      .late_text = is_call ? pairing_bytes(&st->late) : "",
+				      .dump = is_call ? pairing_bytes(&st->dump) : "",
 				      .has_begin = true,
 				      .was_given = st->was_given };
 }
@@ -218,8 +219,11 @@ static int on_exec(struct pairing *j, const struct event_table *p, const struct 
 	if (pass_grow(&j->states, &j->n_states, (uint32_t)(now > before ? now : before),
 		      sizeof *j->states))
 		return -ENOMEM;
-	if (tid == j->o.command)
+	if (tid == j->o.command) {
+		if (j->is_hiding && j->o.cwd && fds_set_cwd(&j->fds, (uint32_t)now, j->o.cwd))
+			return -ENOMEM;
 		j->is_hiding = false;
+	}
 	fds_exec(&j->fds, (uint32_t)now);
 	st = &j->states[now];
 	if (now != before) {
@@ -275,6 +279,7 @@ static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 					   .text = "",
 					   .early_text = "",
 					   .late_text = "",
+					   .dump = "",
 					   .result_text = "",
 					   .lost_events = e->lost_events,
 					   .lost_packets = e->lost_packets };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/pairing.h - each system call as one item: entry and exit joined, arguments and
+ * analysis/pairing/pairing.h - each system call as one item: entry and exit joined, arguments and
  * results as text.
  *
  * Items come in the order of their ends: calls, signals, exits of threads, and losses. A long call
  * can be passed on before it returns (pairing_report_lasting). Nothing is joined over a loss: the
  * entry then becomes an item without an end, and the exit one without a beginning.
  */
-#ifndef ANALYSIS_SYSCALLS_PAIRING_H
-#define ANALYSIS_SYSCALLS_PAIRING_H
+#ifndef ANALYSIS_PAIRING_PAIRING_H
+#define ANALYSIS_PAIRING_PAIRING_H
 
 #include <sys/types.h>
 
@@ -35,11 +35,12 @@ struct pairing_item {
 	const char *late_text;	  /* the other arguments, and memory of a call whose entry was
 				   * not seen */
 	const char *result_text;
-	int64_t result; /* for a signal: its number */
-	bool has_begin; /* the entry was seen; else duration and arguments are unknown */
-	bool has_end;	/* else there is no result; result_text is "?" if the call cannot return,
+	const char *dump; /* the data that was read or written, in lines; "" */
+	int64_t result;	  /* for a signal: its number */
+	bool has_begin;	  /* the entry was seen; else duration and arguments are unknown */
+	bool has_end;	  /* else there is no result; result_text is "?" if the call cannot return,
 			 * "" if its exit may be lost */
-	bool was_given; /* as PAIRING_LASTING */
+	bool was_given;	  /* as PAIRING_LASTING */
 	uint64_t lost_events, lost_packets;
 };
 
@@ -48,6 +49,9 @@ struct pairing_options {
 	bool names_fds, names_pids;
 	uint32_t string_bytes; /* limit for buffers and texts; 0: show everything */
 	int64_t command; /* a thread that is hidden until it executes another program; -1: none */
+	const char *cwd; /* the working directory of the command; NULL: unknown */
+	/* Whether data that is read or written by a descriptor is shown in full; NULL: never. */
+	bool (*dumps)(void *context, int32_t fd, bool is_write);
 	struct pass_range range;
 	const char *const
 		*paths; /* only calls with one of these paths, or with a descriptor of one; none:
@@ -69,6 +73,8 @@ struct pairing_state {	       /* state of a thread */
 	uint32_t epoch;
 	bool was_given;
 	struct text text, early, late; /* the arguments; see pairing_item */
+	struct text dump;
+	int32_t lengths[CALL_ARGS]; /* those that arguments pointed to at the entry; -1: none */
 	struct call_parts parts;
 	bool is_about;	     /* it has one of the requested paths */
 	uint32_t first_late; /* the first argument that is known only at exit, in the order of

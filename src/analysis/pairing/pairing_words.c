@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/pairing_words.c - arguments and results of the calls in progress as text: see
+ * analysis/pairing/pairing_words.c - arguments and results of the calls in progress as text: see
  * internal.h.
  */
-#include "analysis/syscalls/internal.h"
+#include "analysis/pairing/internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,6 +12,9 @@ static struct call_about about(struct pairing *j, uint32_t thread, const struct 
 {
 	return (struct call_about){ .fds = j->o.names_fds ? &j->fds : NULL,
 				    .process = pairing_process(j, thread),
+				    .cwd = j->o.names_fds
+						   ? fds_cwd(&j->fds, pairing_process(j, thread))
+						   : NULL,
 				    .threads = j->o.names_pids ? j->run.threads : NULL,
 				    .event = e };
 }
@@ -101,6 +104,14 @@ static bool is_about(struct pairing *j, uint32_t thread, const struct pairing_st
 	return false;
 }
 
+/* The data that the call writes or has read, in lines, if that is requested. @result: at exit. */
+static void dump(struct pairing *j, struct pairing_state *st, const struct call_memory *m,
+		 const struct call_moment *x)
+{
+	if (j->o.dumps && j->o.dumps(j->o.context, (int32_t)st->made.args[0], !x->is_end))
+		call_memory_dump(&st->dump, m, x);
+}
+
 void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_event *e)
 {
 	struct pairing_state *st = &j->states[thread];
@@ -111,9 +122,17 @@ void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_
 
 	read_values(c, e, &st->made, values);
 	read_memory(j, c, e);
+	for (int i = 0; i < CALL_ARGS; i++)
+		st->lengths[i] = -1;
+	for (int i = 0; i < j->n_memory; i++)
+		if (j->memory[i].what->kind == ABI_CAPTURE_LENGTH && j->memory[i].size >= 4)
+			memcpy(&st->lengths[j->memory[i].what->argument - 1], j->memory[i].bytes,
+			       4);
 	for (int i = 0; i < j->n_memory; i++)
 		if (j->memory[i].what->argument <= c->n_fields)
 			values[j->memory[i].what->argument - 1].memory = &j->memory[i];
+	for (int i = 0; i < j->n_memory; i++)
+		dump(j, st, &j->memory[i], &moment);
 	st->is_about = j->o.n_paths && is_about(j, thread, st, values, c->n_fields);
 	call_arguments(&st->parts, &j->call_plans[st->class], values, c->n_fields, UINT32_MAX,
 		       &moment);
@@ -126,12 +145,13 @@ void pairing_words_fini(struct pairing_state *st)
 	text_fini(&st->text);
 	text_fini(&st->early);
 	text_fini(&st->late);
+	text_fini(&st->dump);
 	call_parts_fini(&st->parts);
 }
 
 void pairing_words_forget(struct pairing_state *st)
 {
-	st->text.size = st->early.size = st->late.size = 0;
+	st->text.size = st->early.size = st->late.size = st->dump.size = 0;
 }
 
 /* "[128]" and "[16]": "[128 => 16]". */
@@ -147,6 +167,16 @@ static void add_change(struct text *part, const struct text *now, const char *be
 		part->size--;
 		text_addf(part, " => %.*s", (int)now->size - 1, now->bytes + 1);
 	}
+}
+
+/* The kernel writes no more than the caller had room for, though it returns the whole length. */
+static void limit(const struct pairing_state *st, struct call_memory *m)
+{
+	int32_t most =
+		m->what->how == ABI_CAPTURE_POINTED ? st->lengths[m->what->size_argument - 1] : -1;
+
+	if (most >= 0 && m->size > (uint32_t)most)
+		m->size = (uint32_t)most;
 }
 
 /* Replaces the text of an argument by the memory that the kernel wrote. */
@@ -170,26 +200,55 @@ static void show_written(struct pairing_state *st, const struct call_memory *m,
 	}
 }
 
+static void quote(struct text *part)
+{
+	struct text quoted = { 0 };
+
+	call_quoted(&quoted, part->bytes, part->size);
+	text_fini(part);
+	*part = quoted;
+}
+
+/* Older recordings do not tell an empty text from one that could not be read. */
+static bool was_read(unsigned were_read, unsigned bit, size_t size, int64_t result)
+{
+	return were_read == CALL_UNKNOWN_READ ? size || result != -EFAULT : were_read & bit;
+}
+
 /* Texts that were not in memory at entry: there they are recorded as the text of their address. A
  * text that is empty at exit too is really empty, or the kernel could not read it. */
 static void show_late_texts(struct pairing *j, struct pairing_state *st,
 			    const struct trace_event *e, int64_t result)
 {
 	const struct call_class *c = st->made.class;
-	const char *p = call_memory_at_exit(e->ctf, &j->memory[0]),
+	unsigned were_read, bit = 1;
+	const char *p = call_memory_at_exit(e->ctf, &j->memory[0], &were_read),
 		   *end = p ? p + j->memory[0].size : NULL;
 
+	/* Nothing was late: then these are texts. */
+	for (uint32_t i = 0; !p && i < c->n_fields; i++)
+		if (c->field[i]->code == OP_STRING && st->parts.part[i].size &&
+		    call_is_address(st->parts.part[i].bytes, st->parts.part[i].size))
+			quote(&st->parts.part[i]);
 	for (uint32_t i = 0; p && i < c->n_fields && p < end; i++) {
 		struct text *part = &st->parts.part[i];
 		size_t n = strnlen(p, (size_t)(end - p));
 
 		if (c->field[i]->code != OP_STRING)
 			continue;
-		if ((n || result != -EFAULT) && part->size > 2 && !memcmp(part->bytes, "\"0x", 3)) {
+		if (was_read(were_read, bit, n, result) &&
+		    call_is_address(part->bytes, part->size)) {
+			bool is_string = j->call_plans[st->class].rules[i] &&
+					 j->call_plans[st->class].rules[i]->kind == CALL_STRING;
+			size_t most = is_string && j->o.string_bytes ? j->o.string_bytes : n;
+
 			part->size = 0;
-			call_quoted(part, p, n);
+			call_quoted(part, p, n < most ? n : most);
+			if (n > most)
+				text_add(part, "...", 3);
 			j->n_late_texts++;
 		}
+		bit <<= 1;
 		p += n + 1;
 	}
 }
@@ -225,6 +284,31 @@ static void show_after(struct pairing *j, const struct call_memory *m, const str
 	text_fini(&t);
 }
 
+/* Whether the call wrote to the memory, so that it is shown: a sleep writes the rest of its time
+ * only if a signal ended it; iovecs are shown in any case. */
+static bool is_written(const struct abi_capture *what, int64_t result)
+{
+	enum { RESTART_FIRST = 512, RESTART_LAST = 516 };
+
+	if (!what->is_of_failures || what->kind == ABI_CAPTURE_IOVECS)
+		return result >= 0 || what->is_of_failures;
+	return result == -EINTR || (result <= -RESTART_FIRST && result >= -RESTART_LAST);
+}
+
+/* A call that failed may not have looked at these arguments. */
+static void show_addresses(struct pairing_state *st, int from, int end)
+{
+	for (int i = from; i < end; i++) {
+		struct text *part = &st->parts.part[i];
+
+		part->size = 0;
+		if (st->made.args[i])
+			text_addf(part, "%#llx", (unsigned long long)st->made.args[i]);
+		else
+			text_addf(part, "NULL");
+	}
+}
+
 void pairing_words_end(struct pairing *j, const struct call_class *c, const struct trace_event *e,
 		       uint32_t thread, bool is_pair, int64_t result)
 {
@@ -240,17 +324,26 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 		show_late_texts(j, st, e, result);
 	read_memory(j, c, e);
 	for (int i = 0; i < j->n_memory; i++) {
-		const struct call_memory *m = &j->memory[i];
+		struct call_memory *m = &j->memory[i];
 
+		if (is_pair)
+			limit(st, m);
+		if (is_pair && result > 0)
+			dump(j, st, m, &moment);
 		if (m->what->is_after && result > 0)
 			show_after(j, m, &moment, &before);
-		else if (is_pair && !m->what->is_after && (result < 0 || !m->what->is_of_failures))
+		else if (is_pair && !m->what->is_after && is_written(m->what, result) &&
+			 !(result < 0 && !strcmp(name, "clock_nanosleep") && st->made.args[1] & 1))
 			show_written(st, m, &moment);
 		else if (!is_pair && m->size)
 			call_memory_add(&st->late, m, &moment);
 	}
+	if (is_pair && result < 0 && !strcmp(name, "epoll_pwait2"))
+		show_addresses(st, 3, 5);
 	if (*before == ',')
 		text_add(&j->result, ")", 1);
+	else if (is_pair && result > 0 && strstr(name, "select"))
+		text_add(&j->result, " ()", 3);
 	else if (!result && is_pair &&
 		 (strstr(name, "poll") == name || !strcmp(name, "ppoll") || strstr(name, "select")))
 		text_addf(&j->result, " (Timeout)");
@@ -267,8 +360,8 @@ void pairing_words_program(struct pairing *j, struct pairing_state *st, const st
 	const char *name;
 	size_t size;
 
-	if (!part->size || (part->bytes[0] == '"' && memcmp(part->bytes, "\"0x", 3) != 0) ||
-	    !p->field[2] || !ctf_event_text(e->ctf, p->field[2], &name, &size))
+	if (!part->size || part->bytes[0] == '"' || !p->field[2] ||
+	    !ctf_event_text(e->ctf, p->field[2], &name, &size))
 		return;
 	part->size = 0;
 	call_quoted(part, name, size);

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/syscalls/values.c - one argument or result as text, by its rule: see text.h. */
+#include <linux/fcntl.h>
+#include <linux/stat.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "analysis/syscalls/fds.h"
+#include "analysis/syscalls/memory.h"
+#include "analysis/syscalls/words.h"
+
+enum { AT_CWD = -100, KCMP_FILE_TYPE = 0 };
+
+/* Names come from recordings: characters that do not print, and the brackets around a name, are
+ * shown by their numbers, so that none reaches a terminal. */
+static void add_plain(struct text *t, const char *bytes, size_t size)
+{
+	struct text quoted = { 0 };
+
+	call_quoted(&quoted, bytes, size);
+	for (size_t i = 1; !quoted.failed && i + 1 < quoted.size; i++) {
+		char c = quoted.bytes[i], next = quoted.bytes[i + 1];
+
+		if (c == '<' || c == '>')
+			text_addf(t, next >= '0' && next <= '7' ? "\\%03o" : "\\%o", c);
+		else
+			text_add(t, &c, 1);
+	}
+	text_fini(&quoted);
+}
+
+/* The kernel's name for a descriptor that has no file (/proc/PID/fd). */
+static const char *name_of_kind(const char *kind)
+{
+	static const struct {
+		const char *kind, *name;
+	} names[] = {
+		{ "inotify", "anon_inode:inotify" },
+		{ "eventfd", "anon_inode:[eventfd]" },
+		{ "timerfd", "anon_inode:[timerfd]" },
+		{ "signalfd", "anon_inode:[signalfd]" },
+		{ "epoll", "anon_inode:[eventpoll]" },
+		{ "perf_event", "anon_inode:[perf_event]" },
+		{ "pidfd", "anon_inode:[pidfd]" },
+		{ "userfaultfd", "anon_inode:[userfaultfd]" },
+	};
+
+	for (size_t i = 0; kind && i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i].kind, kind))
+			return names[i].name;
+	return kind;
+}
+
+void call_fd(struct text *t, int64_t fd, const struct call_about *about)
+{
+	const struct fd_file *f =
+		about && about->fds ? fds_look(about->fds, about->process, fd) : NULL;
+	const char *name = f ? f->name ? f->name : name_of_kind(fds_kind(f->call)) : NULL;
+
+	add_signed(t, fd);
+	if (!name)
+		return;
+	add(t, "<");
+	add_plain(t, name, strlen(name));
+	add(t, ">");
+}
+
+static void add_pid(struct text *t, int64_t pid, const struct call_about *about)
+{
+	int64_t number = about && about->threads && pid > 0
+				 ? threads_of(about->threads, about->event, pid)
+				 : 0;
+	const struct thread *th = number > 0 ? threads_at(about->threads, (uint32_t)number) : NULL;
+
+	add_signed(t, pid);
+	if (!th || !th->name_size)
+		return;
+	add(t, "<");
+	add_plain(t, th->name, th->name_size);
+	add(t, ">");
+}
+
+static void add_cwd(struct text *t, const struct call_about *about)
+{
+	if (call_words_begin(t, (uint64_t)AT_CWD, CALL_DECIMAL)) {
+		add(t, "AT_FDCWD");
+		call_words_end(t);
+	}
+	if (!about || !about->cwd)
+		return;
+	add(t, "<");
+	add_plain(t, about->cwd, strlen(about->cwd));
+	add(t, ">");
+}
+
+static void add_number(struct text *t, const struct call_value *v)
+{
+	if (v->is_address)
+		add_address(t, (uint64_t)v->n);
+	else if (v->is_signed)
+		add_signed(t, v->n);
+	else
+		add_base(t, bits_of(v->n, v->size_bits), 10, "");
+}
+
+void call_date(struct text *t, const char *before, int64_t seconds, uint64_t fraction, int digits,
+	       const char *behind)
+{
+	time_t time = (time_t)seconds;
+	char text[64], zone[16] = "";
+	struct tm tm;
+
+	if ((!seconds && !fraction) || !localtime_r(&time, &tm) ||
+	    !strftime(text, sizeof text, "%FT%T", &tm))
+		return;
+	strftime(zone, sizeof zone, "%z", &tm);
+	text_addf(t, "%s%s", before, text);
+	if (digits)
+		text_addf(t, ".%0*llu", digits, (unsigned long long)fraction);
+	text_addf(t, "%s%s", zone, behind);
+}
+
+void call_device(struct text *t, uint64_t device)
+{
+	if (!call_words_begin(t, device, CALL_HEXADECIMAL))
+		return;
+	text_addf(t, "makedev(%#x, %#x)", major(device), minor(device));
+	call_words_end(t);
+}
+
+void call_mode(struct text *t, uint32_t mode)
+{
+	static const struct call_name types[] = {
+		{ "S_IFREG", S_IFREG, NULL },	{ "S_IFDIR", S_IFDIR, NULL },
+		{ "S_IFCHR", S_IFCHR, NULL },	{ "S_IFBLK", S_IFBLK, NULL },
+		{ "S_IFIFO", S_IFIFO, NULL },	{ "S_IFLNK", S_IFLNK, NULL },
+		{ "S_IFSOCK", S_IFSOCK, NULL }, { 0 },
+	};
+	static const struct call_name bits[] = { { "S_ISUID", S_ISUID, NULL },
+						 { "S_ISGID", S_ISGID, NULL },
+						 { "S_ISVTX", S_ISVTX, NULL },
+						 { 0 } };
+	const char *type = call_name_of(types, mode & S_IFMT);
+
+	if (!type && (mode & S_IFMT || !(mode & 07000)))
+		return text_addf(t, "%#03o", mode);
+	if (!call_words_begin(t, mode, CALL_OCTAL_BASE))
+		return;
+	if (type)
+		text_addf(t, "%s|", type);
+	for (int i = 0; bits[i].name; i++)
+		if (mode & bits[i].value)
+			text_addf(t, "%s|", bits[i].name);
+	text_addf(t, "%#03o", mode & 0777);
+	call_words_end(t);
+}
+
+static void add_ipc_mode(struct text *t, const struct call_rule *r, uint64_t bits)
+{
+	if (bits & ~0777ull) {
+		call_flags(t, r->names, bits & ~0777ull);
+		add(t, "|");
+	}
+	text_addf(t, "%#03llo", (unsigned long long)bits & 0777);
+}
+
+static void add_fanotify(struct text *t, const struct call_rule *r, uint64_t bits)
+{
+	const uint64_t class = 0xc;
+
+	call_one(t, r->names, (int64_t)(bits & class), 0);
+	if (bits & ~class) {
+		add(t, "|");
+		call_flags(t, r->flags, bits & ~class);
+	}
+}
+
+/* The mark of a text that was cut when it was recorded, and its most bytes (kernel/bpf). */
+enum { TEXT_MAX = 255 };
+
+bool call_is_address(const char *text, size_t size)
+{
+	return size >= 3 && size <= 18 && !memcmp(text, "0x", 2) &&
+	       strspn(text + 2, "0123456789abcdef") >= size - 2;
+}
+
+/* A text that was not in memory is recorded as its address, which is shown without quotes. If the
+ * exit of the call has the text, it is shown later. */
+static void add_text(struct text *t, const struct call_rule *r, const struct call_value *v,
+		     const struct call_moment *x)
+{
+	size_t size = v->text_size, most = SIZE_MAX;
+	bool is_cut = size == TEXT_MAX && !memcmp(v->text + size - 3, "...", 3);
+
+	if (size == 3 && !memcmp(v->text, "0x0", 3)) /* a file named "0x0" looks the same */
+		return text_addf(t, "NULL");
+	if (call_is_address(v->text, size))
+		return text_add(t, v->text, size);
+	if (r && r->kind == CALL_STRING && x && x->string_bytes)
+		most = x->string_bytes;
+	size -= is_cut ? 3 : 0;
+	is_cut |= size > most;
+	call_quoted(t, v->text, size < most ? size : most);
+	if (is_cut)
+		add(t, "...");
+}
+
+/* The upper half was a sign once, and is not looked at today. */
+static void add_mount(struct text *t, const struct call_rule *r, uint64_t bits)
+{
+	const uint64_t magic = 0xc0ed0000, mask = 0xffff0000;
+
+	if ((bits & mask) != magic)
+		return call_flags(t, r->names, bits);
+	if (!call_words_begin(t, bits, CALL_HEXADECIMAL))
+		return;
+	add(t, "MS_MGC_VAL");
+	if (bits & ~mask) {
+		struct call_style was = *call_style(), words = was;
+
+		add(t, "|");
+		words.constants = CALL_ABBREV;
+		call_style_set(&words);
+		call_flags(t, r->names, bits & ~mask);
+		call_style_set(&was);
+	}
+	call_words_end(t);
+}
+
+static void add_swap(struct text *t, const struct call_rule *r, uint64_t bits)
+{
+	const uint64_t prefer = 0x8000, priority = 0x7fff;
+
+	if (bits & ~priority)
+		call_flags(t, r->names, bits & ~priority);
+	if (bits & prefer || bits & priority || !bits)
+		text_addf(t, "%s%llu", bits & ~priority ? "|" : "",
+			  (unsigned long long)(bits & priority));
+}
+
+/* The mode of synchronization is first, and its value 0 has a name. */
+static void add_statx_flags(struct text *t, const struct call_rule *r, uint64_t bits)
+{
+	static const struct call_name modes[] = {
+		{ "AT_STATX_SYNC_AS_STAT", 0, NULL },
+		{ "AT_STATX_FORCE_SYNC", AT_STATX_FORCE_SYNC, NULL },
+		{ "AT_STATX_DONT_SYNC", AT_STATX_DONT_SYNC, NULL },
+		{ 0 }
+	};
+	const struct call_style was = *call_style();
+	struct call_style words = was;
+
+	if (!call_words_begin(t, bits, CALL_HEXADECIMAL))
+		return;
+	words.constants = CALL_ABBREV;
+	call_style_set(&words);
+	call_flags(t, modes, bits & AT_STATX_SYNC_TYPE);
+	if (bits & ~(uint64_t)AT_STATX_SYNC_TYPE) {
+		add(t, "|");
+		call_flags(t, r->names, bits & ~(uint64_t)AT_STATX_SYNC_TYPE);
+	}
+	call_style_set(&was);
+	call_words_end(t);
+}
+
+static void add_io_priority(struct text *t, const struct call_rule *r, uint64_t bits)
+{
+	if (!call_words_begin(t, (uint64_t)(int32_t)bits, CALL_DECIMAL))
+		return;
+	add(t, "IOPRIO_PRIO_VALUE(");
+	call_one(t, r->names, (int64_t)(bits >> 13), 32);
+	text_addf(t, ", %llu)", (unsigned long long)(bits & 8191));
+	call_words_end(t);
+}
+
+static void add_commented(struct text *t, const struct call_rule *r, int32_t n)
+{
+	const struct call_name *names = r->names;
+	const char *name = call_name_of(names, (uint32_t)n);
+
+	if (!name && call_style()->constants != CALL_RAW)
+		return call_one_signed(t, names, n);
+	add_signed(t, n);
+	if (call_style()->constants != CALL_RAW)
+		text_addf(t, " /* %s */", name);
+}
+
+void call_value_add(struct text *t, const struct call_rule *r, const struct call_value *v,
+		    const struct call_moment *x)
+{
+	const struct call_about *about = x ? x->about : NULL;
+	uint64_t bits = bits_of(v->n, v->size_bits);
+
+	if (v->text)
+		return add_text(t, r, v, x);
+	if (v->memory && x && call_memory_add(t, v->memory, x))
+		return;
+	switch (r ? r->kind : CALL_NUMBER) {
+	case CALL_NUMBER:
+	case CALL_PATH:
+		return add_number(t, v);
+	case CALL_HEX:
+		return add_hex(t, bits);
+	case CALL_ONE_SIGNED:
+		return call_one_signed(t, r->names, (int32_t)v->n);
+	case CALL_ID:
+		return (uint32_t)v->n == UINT32_MAX ? add(t, "-1")
+						    : add_base(t, (uint32_t)v->n, 10, "");
+	case CALL_UNSIGNED:
+		return add_base(t, bits, 10, "");
+	case CALL_SIGNED:
+		return add_signed(t, v->size_bits == 64 || !v->size_bits ? v->n : (int32_t)v->n);
+	case CALL_DEVICE:
+		return call_device(t, bits);
+	case CALL_KEY:
+		return (uint32_t)v->n ? add_hex(t, (uint32_t)v->n) : add(t, "IPC_PRIVATE");
+	case CALL_IPC_MODE:
+		return add_ipc_mode(t, r, bits);
+	case CALL_MODE:
+		return call_mode(t, (uint32_t)bits);
+	case CALL_FANOTIFY:
+		return add_fanotify(t, r, bits);
+	case CALL_KCMP:
+		if (x && x->args[2] == KCMP_FILE_TYPE)
+			return call_fd(t, (int32_t)v->n, about);
+		return add_hex(t, bits);
+	case CALL_MOUNT:
+		return add_mount(t, r, bits);
+	case CALL_SWAP:
+		return add_swap(t, r, bits);
+	case CALL_ONE_COMMENT:
+		return add_commented(t, r, (int32_t)v->n);
+	case CALL_IOPRIO:
+		return add_io_priority(t, r, bits);
+	case CALL_STRING:
+		return add_address(t, bits);
+	case CALL_PERMISSIONS: /* the kernel's type has 16 bits */
+		return text_addf(t, "%#03llo", (unsigned long long)bits & 0xffff);
+	case CALL_OCTAL:
+		return text_addf(t, "%#03llo", (unsigned long long)bits);
+	case CALL_ADDRESS:
+		return add_address(t, bits);
+	case CALL_FAN_FD:
+		if ((int32_t)v->n == -1) {
+			if (!call_words_begin(t, (uint64_t)-1, CALL_DECIMAL))
+				return;
+			add(t, "FAN_NOFD");
+			return call_words_end(t);
+		}
+		__attribute__((fallthrough));
+	case CALL_FD:
+	case CALL_AT_FD:
+		if (r->kind != CALL_FD && (int32_t)v->n == AT_CWD)
+			return add_cwd(t, about);
+		return call_fd(t, (int32_t)v->n, about);
+	case CALL_PID:
+		return add_pid(t, (int32_t)v->n, about);
+	case CALL_SIGNAL:
+		return call_signal(t, (int32_t)v->n);
+	case CALL_ONE:
+		return call_one(t, r->names, v->n, v->size_bits);
+	case CALL_FLAGS:
+		return call_flags(t, r->names, bits);
+	case CALL_OPEN:
+		return call_open(t, r->names, bits);
+	case CALL_CLONE:
+		return call_clone(t, r->names, bits);
+	case CALL_STATX:
+		return add_statx_flags(t, r, bits);
+	case CALL_WITH_FLAGS:
+		return call_with_flags(t, r, bits);
+	}
+}
