@@ -18,7 +18,8 @@
 
 enum {
 	NO_ID = UINT32_MAX,
-	AHEAD = 512 /* bytes to prefetch: like the processor, but across pages */
+	LONG_ID = NO_ID - 1, /* of no class: its header is extended */
+	AHEAD = 512	     /* bytes to prefetch: like the processor, but across pages */
 };
 
 /* ---------------------------------------------------------------- the second pass */
@@ -55,6 +56,12 @@ static void load_columns(const struct ctf_fast_class *s, const struct ctf_row *r
 			FILL_NUMBERS(uint16_t);
 		case LOAD_I16:
 			FILL_NUMBERS(int16_t);
+		case LOAD_I24:
+			for (uint32_t k = 0; k < n; k++)
+				columns_i24((struct ctf_column *)rows[numbers[k]].columns + cell,
+					    bodies[numbers[k]] + l->at, l->n);
+			cell += l->n;
+			break;
 		case LOAD_U32:
 			FILL_NUMBERS(uint32_t);
 		case LOAD_I32:
@@ -108,6 +115,22 @@ take_strings(const uint8_t *p, const uint8_t *stop, struct ctf_column *columns, 
 	return p;
 }
 
+/* Reads a header of *head bytes, and its id: LONG_ID if it is extended or cut. */
+static inline __attribute__((always_inline)) uint32_t
+wide_header(const uint8_t *p, const uint8_t *stop, uint64_t *clock, uint32_t *head)
+{
+	uint32_t v = next_u32(p), id = v & 31;
+
+	*head = 4;
+	*clock = next_clock(*clock, v >> 5, 27);
+	if (likely(id < 30))
+		return id;
+	if (id == 31 || stop - p < 6)
+		return LONG_ID;
+	*head = 6;
+	return p[4] | (uint32_t)p[5] << 8;
+}
+
 /* Reads a header that is not extended.  Returns its id. */
 static inline __attribute__((always_inline)) uint32_t
 short_header(const uint8_t *p, enum ctf_header kind, uint64_t *clock)
@@ -132,7 +155,7 @@ static inline __attribute__((always_inline)) void
 scan_fast(struct scan *scan, struct ctf_batch *rows, struct ctf_fast_classes *fast,
 	  enum ctf_header kind, bool guesses, uint32_t last)
 {
-	const uint32_t head = kind == CTF_HEADER_COMPACT ? 4 : 6;
+	uint32_t head = kind == CTF_HEADER_COMPACT || kind == CTF_HEADER_WIDE ? 4 : 6;
 	struct ctf_column *cell = scan->cell,
 			  *last_cell = rows->columns + CTF_ROW_COLUMNS - CTF_COLUMNS_MAX;
 	const uint8_t *p = scan->p, *stop = scan->stop, *body, *next;
@@ -140,9 +163,11 @@ scan_fast(struct scan *scan, struct ctf_batch *rows, struct ctf_fast_classes *fa
 	uint32_t n = scan->n, n_changes = 0, stream = rows->stream, cpu = rows->cpu, id;
 	struct ctf_fast_class *s = &fast->entries[last % CTF_FAST_CLASSES];
 
-	for (; n < CTF_ROWS && cell <= last_cell && (size_t)(stop - p) >= head;
+	for (; n < CTF_ROWS && cell <= last_cell &&
+	       (size_t)(stop - p) >= (kind == CTF_HEADER_WIDE ? 4 : head);
 	     p = next, clock = then) {
-		id = short_header(p, kind, &then);
+		id = kind == CTF_HEADER_WIDE ? wide_header(p, stop, &then, &head)
+					     : short_header(p, kind, &then);
 		if (guesses) {
 			if (unlikely(id != last))
 				break;
@@ -249,9 +274,10 @@ static inline __attribute__((always_inline)) void scan_rows(struct ctf_reader *r
 				.clock = reader->clock,
 				.slots = reader->slots };
 	const struct ctf_column *last_cell = rows->columns + CTF_ROW_COLUMNS - CTF_COLUMNS_MAX;
-	bool is_short =
-		kind == CTF_HEADER_COMPACT || kind == CTF_HEADER_LARGE || kind == CTF_HEADER_KERNEL;
+	bool is_short = kind == CTF_HEADER_COMPACT || kind == CTF_HEADER_WIDE ||
+			kind == CTF_HEADER_LARGE || kind == CTF_HEADER_KERNEL;
 	uint32_t first_long = kind == CTF_HEADER_COMPACT ? 31
+			      : kind == CTF_HEADER_WIDE	 ? 65536
 			      : kind == CTF_HEADER_LARGE ? 65535
 							 : NO_ID,
 		 id;
@@ -289,6 +315,8 @@ static void scan_all(struct ctf_reader *r, struct ctf_batch *rows, struct ctf_fa
 	switch (r->stream->header_kind) {
 	case CTF_HEADER_COMPACT:
 		return scan_rows(r, rows, fast, CTF_HEADER_COMPACT);
+	case CTF_HEADER_WIDE:
+		return scan_rows(r, rows, fast, CTF_HEADER_WIDE);
 	case CTF_HEADER_LARGE:
 		return scan_rows(r, rows, fast, CTF_HEADER_LARGE);
 	case CTF_HEADER_KERNEL:

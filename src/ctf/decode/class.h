@@ -96,6 +96,7 @@ struct ctf_program {
 enum ctf_header { /* of events; all but the first have decoders in C */
 		  CTF_HEADER_GENERIC,
 		  CTF_HEADER_COMPACT, /* 5 bits of id, 27 of time, little-endian */
+		  CTF_HEADER_WIDE,    /* the same, and a wider id: of duet (abi/ctf.h) */
 		  CTF_HEADER_LARGE,   /* u16 id, u32 time */
 		  CTF_HEADER_KERNEL,  /* u32 time, u16 id: of duet */
 		  CTF_HEADER_NONE,    /* no header: one event class, no time */

@@ -50,6 +50,27 @@ static bool is_lttng_header(const struct ctf_meta *m, const struct ctf_type *h, 
 	       v->members[0].type->align_bits == align && v->members[1].type->align_bits == 8;
 }
 
+/* Like LTTng's compact one, but with a third form: abi/ctf.h. */
+static bool is_wide_header(const struct ctf_meta *m, const struct ctf_type *h)
+{
+	const struct ctf_type *id, *v;
+
+	if (h->n_members != 2 || h->align_bits != 8 || strcmp(h->members[0].name, "id"))
+		return false;
+	id = h->members[0].type;
+	v = h->members[1].type;
+	return id->kind == CTF_ENUM && is_integer(m, id, 5, 1) && id->n_members == 3 &&
+	       has_range(id, "compact", 0, 29) && has_range(id, "wide", 30, 30) &&
+	       has_range(id, "extended", 31, 31) && v->kind == CTF_VARIANT && v->n_members == 3 &&
+	       v->path && !strcmp(v->path, "id") && !strcmp(v->members[0].name, "compact") &&
+	       !strcmp(v->members[1].name, "wide") && !strcmp(v->members[2].name, "extended") &&
+	       is_struct_of(m, v->members[0].type, 27, 1, 0, 0) &&
+	       is_struct_of(m, v->members[1].type, 27, 1, 16, 1) &&
+	       is_struct_of(m, v->members[2].type, 32, 8, 64, 8) &&
+	       v->members[0].type->align_bits == 1 && v->members[1].type->align_bits == 1 &&
+	       v->members[2].type->align_bits == 8;
+}
+
 static bool is_kernel_header(const struct ctf_meta *m, const struct ctf_type *h)
 {
 	return is_struct_of(m, h, 32, 8, 16, 8) && h->align_bits == 8 &&
@@ -62,6 +83,8 @@ enum ctf_header ctf_header_recognise(const struct ctf_meta *m, const struct ctf_
 		return CTF_HEADER_NONE;
 	if (is_lttng_header(m, h, 5, 27, 1))
 		return CTF_HEADER_COMPACT;
+	if (is_wide_header(m, h))
+		return CTF_HEADER_WIDE;
 	if (is_lttng_header(m, h, 16, 32, 8))
 		return CTF_HEADER_LARGE;
 	return is_kernel_header(m, h) ? CTF_HEADER_KERNEL : CTF_HEADER_GENERIC;

@@ -39,6 +39,8 @@ static enum ctf_load_code number_code(const struct ctf_op *op)
 		return op->is_signed ? LOAD_I8 : LOAD_U8;
 	case 16:
 		return op->is_signed ? LOAD_I16 : LOAD_U16;
+	case 24:
+		return op->is_signed ? LOAD_I24 : LOAD_NUMBER;
 	case 32:
 		return op->is_signed ? LOAD_I32 : LOAD_U32;
 	case 64:

@@ -16,6 +16,7 @@ enum ctf_load_code {
 	LOAD_I8,
 	LOAD_U16,
 	LOAD_I16,
+	LOAD_I24, /* vpid and vtid of duet: the only one that no type of C has */
 	LOAD_U32,
 	LOAD_I32,
 	LOAD_64,
@@ -46,6 +47,14 @@ static inline void columns_number(const struct ctf_op *op, const uint8_t *packet
 	cell->u = vm_number(packet, base + op->offset_bits, op);
 	if (op->type->kind == CTF_FLOAT)
 		cell->real = ctf_real(op, cell->u);
+}
+
+static inline void columns_i24(struct ctf_column *cell, const uint8_t *p, uint32_t n)
+{
+	for (; n; n--, p += 3)
+		cell++->i = (int32_t)((uint32_t)p[0] << 8 | (uint32_t)p[1] << 16 |
+				      (uint32_t)p[2] << 24) >>
+			    8;
 }
 
 static inline void columns_text(struct ctf_column *c, const uint8_t *p, uint64_t size)
@@ -87,6 +96,10 @@ columns_take(const struct ctf_program *p, const uint8_t *packet, uint64_t at, ui
 			break;
 		case LOAD_I16:
 			CELLS_LOAD(int16_t);
+			break;
+		case LOAD_I24:
+			columns_i24(cell, packet + base / 8 + l->at, l->n);
+			cell += l->n;
 			break;
 		case LOAD_U32:
 			CELLS_LOAD(uint32_t);

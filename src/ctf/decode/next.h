@@ -73,6 +73,23 @@ static inline bool next_compact(struct ctf_reader *r, uint32_t *id)
 	return true;
 }
 
+static inline bool next_wide(struct ctf_reader *r, uint32_t *id)
+{
+	uint64_t at = vm_align(r->at, 8);
+	const uint8_t *p = r->packet + at / 8;
+
+	if (!next_compact(r, id))
+		return false;
+	if (likely(*id != 30 ||
+		   (*p & 31) != 30)) /* not wide; or class 30 after an extended header */
+		return true;
+	if (unlikely(r->end - at < 48))
+		return false;
+	*id = p[4] | (uint32_t)p[5] << 8;
+	r->at = at + 48;
+	return true;
+}
+
 static inline bool next_large(struct ctf_reader *r, uint32_t *id)
 {
 	uint64_t at = vm_align(r->at, 8);
@@ -120,6 +137,8 @@ static inline bool next_header_of(struct ctf_reader *r, enum ctf_header kind, ui
 	switch (kind) {
 	case CTF_HEADER_COMPACT:
 		return next_compact(r, id);
+	case CTF_HEADER_WIDE:
+		return next_wide(r, id);
 	case CTF_HEADER_LARGE:
 		return next_large(r, id);
 	case CTF_HEADER_KERNEL:

@@ -19,20 +19,24 @@
 	"event { name = \"texts\"; id = 3; stream_id = 0; fields := struct { u64 _x; string _s; "  \
 	"string _t; }; };\n"                                                                       \
 	"event { name = \"counted\"; id = 5; stream_id = 0; fields := struct { u8 __t_length; "    \
-	"integer { size = 8; align = 8; encoding = UTF8; } _t[ __t_length ]; }; };\n"
+	"integer { size = 8; align = 8; encoding = UTF8; } _t[ __t_length ]; }; };\n"              \
+	"event { name = \"threads\"; id = 30; stream_id = 0; fields := struct { "                  \
+	"integer { size = 24; align = 1; signed = true; } _v; "                                    \
+	"integer { size = 24; align = 1; signed = true; } _w; u8 _x; } align(8); };\n"
 
 #define PLAIN(header)                                                                              \
 	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { " header " }; };\n"
 
-enum header { COMPACT_HEADER, LARGE_HEADER, KERNEL_HEADER, OTHER_HEADER, N_HEADERS };
+enum header { COMPACT_HEADER, WIDE_HEADER, LARGE_HEADER, KERNEL_HEADER, OTHER_HEADER, N_HEADERS };
 static const char *const metadata[N_HEADERS] = {
 	COMPACT EVENTS,
+	WIDE EVENTS,
 	LARGE EVENTS,
 	PLAIN("t32 timestamp; u16 id;") EVENTS,
 	PLAIN("u16 id; t64 timestamp;") EVENTS,
 };
 
-static const uint32_t ids[] = { 2, 66, 130, 3, 5 };
+static const uint32_t ids[] = { 2, 66, 130, 3, 5, 30 };
 enum { N_IDS = sizeof ids / sizeof *ids, RUN = 150, MIXED = 300, BEYOND = 4, CUT_MOST = 60 };
 
 static const char *path;
@@ -41,9 +45,12 @@ static size_t body, body_end; /* of the first: without the bytes beyond it */
 
 static void put_event(struct bytes *b, enum header h, uint32_t id, uint64_t time)
 {
-	if (h == COMPACT_HEADER && id < 31) {
+	if (h == COMPACT_HEADER ? id < 31 : h == WIDE_HEADER && id < 30) {
 		put(b, id | time << 5, 4);
-	} else if (h == COMPACT_HEADER) {
+	} else if (h == WIDE_HEADER && time % 16) {
+		put(b, 30 | time << 5, 4);
+		put(b, id, 2);
+	} else if (h == COMPACT_HEADER || h == WIDE_HEADER) {
 		put(b, 31, 1);
 		put(b, id, 4);
 		put(b, time, 8);
@@ -54,11 +61,14 @@ static void put_event(struct bytes *b, enum header h, uint32_t id, uint64_t time
 		put(b, id, 2);
 		put(b, time, h == LARGE_HEADER ? 4 : 8);
 	}
-	put(b, time * 0x0101, id == 2 ? 4 : id == 130 ? 2 : id == 3 ? 8 : 0);
+	put(b, time * 0x0101, id == 2 ? 4 : id == 130 ? 2 : id == 3 ? 8 : id == 30 ? 3 : 0);
 	if (id == 2) {
 		put(b, ~time, 8);
 		put(b, time, 2);
 	} else if (id == 66) {
+		put(b, time, 1);
+	} else if (id == 30) {
+		put(b, ~time, 3);
 		put(b, time, 1);
 	} else if (id == 5) {
 		put(b, time % 7, 1);

@@ -195,6 +195,14 @@ static inline char *trace_text(const char *path)
 	"struct { t27 timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; } "   \
 	"align(8); };\n"
 
+#define WIDE                                                                                       \
+	HEAD("le")                                                                                 \
+	"stream { id = 0; " CONTEXT "event.header := struct { "                                    \
+	"enum : u5 { compact = 0 ... 29, wide = 30, extended = 31 } id; variant <id> { "           \
+	"struct { t27 timestamp; } compact; struct { t27 timestamp; "                              \
+	"integer { size = 16; align = 1; signed = false; } id; } wide; "                           \
+	"struct { u32 id; t64 timestamp; } extended; } v; } align(8); };\n"
+
 #define LARGE                                                                                      \
 	HEAD("le")                                                                                 \
 	"stream { id = 0; " CONTEXT "event.header := struct { "                                    \
