@@ -24,7 +24,7 @@
 
 enum { CHUNK = 65536, CHUNKS = 64, TURNS = 41, EVENT_MOST = 64 };
 enum { COPY, COUNT, BOTH, WRITE, PARTS };
-enum { HEADER = sizeof(struct abi_ctf_event), IDS = 8, TEXT = 9 };
+enum { HEADER = sizeof(uint32_t), IDS = sizeof(struct abi_ctf_ids), TEXT = 9 };
 
 static const char *const names[PARTS] = { "copy", "count", "both", "write" };
 static const char *const mixes[] = { "int", "two in turn", "eight at random", "int and text" };
@@ -50,10 +50,10 @@ static double now_ns(void)
 static size_t put_event(uint8_t *p, uint16_t id, uint32_t time)
 {
 	size_t n = HEADER + IDS + (id == TEXT ? 4 : lengths[id - 1]);
+	uint32_t head = ABI_CTF_HEAD(id, time);
 
 	memset(p, 0, n);
-	memcpy(p, &id, sizeof id);
-	memcpy(p + sizeof id, &time, sizeof time);
+	memcpy(p, &head, sizeof head);
 	if (id == TEXT) {
 		memcpy(p + n, "sixteen letters!", 17);
 		n += 17;
@@ -161,7 +161,7 @@ static void measure(const struct counter *c, int mix, const char *directory)
 
 int main(int argc, char **argv)
 {
-	struct counter *c = counter_open(0);
+	struct counter *c = counter_open(0, true);
 
 	chunks = aligned_alloc(4096, (size_t)CHUNK * CHUNKS);
 	if (!c || !chunks)

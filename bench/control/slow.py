@@ -20,7 +20,7 @@ import time
 duet, program, library, pace = map(os.path.abspath, sys.argv[1:5])
 SECONDS, RATE = os.environ.get("SECONDS", "5"), os.environ.get("RATE", "200000")
 DISK, LINK = os.environ.get("DISK", "1000000"), int(os.environ.get("LINK", "64000"))
-BUFFER, SPOOL, WARM = "4M", "4M", str((4 << 20) // 18 * 5 // 4)
+BUFFER, SPOOL, WARM = "4M", "4M", str((4 << 20) // 14 * 5 // 4)
 work = tempfile.mkdtemp(prefix="duet-slow-", dir="/dev/shm")
 os.environ.update(DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library)
 

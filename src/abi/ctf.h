@@ -5,13 +5,16 @@
  * All is packed to bytes and in the machine's order, which the metadata states; the index is
  * big-endian.  Events follow a packet's header and context:
  *
- *   application: u16 id (65535: u32 id, u64 time follow), u32 low time, s32 vpid, s32 vtid, fields
+ *   application: 5 bits id and 27 bits time in a u32, [s24 vpid, s24 vtid,] fields
+ *                id 30: u16 id follows; id 31: 1 byte, then u32 id, u64 time
  *   kernel:      u32 low time, u16 id, u8 flags, u8 preempt count, s32 tid, fields
  */
 #ifndef ABI_CTF_H
 #define ABI_CTF_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ABI_CTF_MAGIC 0xC1FC1FC1u
 #define ABI_CTF_INDEX_MAGIC 0xC1F1DCC1u
@@ -32,22 +35,80 @@ struct abi_ctf_packet {
 } __attribute__((packed));
 _Static_assert(sizeof(struct abi_ctf_packet) == 84, "32 bytes of header, 52 of context");
 
-/* The large event header of applications.  It is extended if a u32 cannot hold the time since the
- * last event. */
-struct abi_ctf_event {
+/*
+ * The event header of applications: LTTng's compact one, with a third form.  The time is the low
+ * bits of the clock, for less than ABI_CTF_GAP_NS since the event before.
+ *
+ *   u32: id below ABI_CTF_WIDE, time
+ *   u32: ABI_CTF_WIDE, time; u16 id
+ *   u8: ABI_CTF_EXTENDED; u32 id; u64 time
+ */
+#define ABI_CTF_ID_BITS 5
+#define ABI_CTF_TIME_BITS 27
+#define ABI_CTF_GAP_NS (1ull << ABI_CTF_TIME_BITS)
+#define ABI_CTF_WIDE 30u
+#define ABI_CTF_EXTENDED 31u
+#define ABI_CTF_HEAD(id, time_ns) ((uint32_t)(time_ns) << ABI_CTF_ID_BITS | (id))
+
+struct abi_ctf_event_wide {
+	uint32_t head; /* ABI_CTF_HEAD(ABI_CTF_WIDE, time) */
 	uint16_t id;
-	uint32_t time;
 } __attribute__((packed));
 
-#define ABI_CTF_EXTENDED 65535u
 struct abi_ctf_event_extended {
-	uint16_t extended; /* ABI_CTF_EXTENDED */
+	uint8_t extended; /* ABI_CTF_EXTENDED */
 	uint32_t id;
 	uint64_t time;
 } __attribute__((packed));
 
-_Static_assert(sizeof(struct abi_ctf_event) == 6 && sizeof(struct abi_ctf_event_extended) == 14,
+_Static_assert(ABI_CTF_ID_BITS + ABI_CTF_TIME_BITS == 32 &&
+		       sizeof(struct abi_ctf_event_wide) == 6 &&
+		       sizeof(struct abi_ctf_event_extended) == 13,
 	       "event headers as the metadata describes them");
+
+/* The threads of events: Linux's pids end at 2^22.  Sign-extended, so -1 is possible. */
+struct abi_ctf_ids {
+	int64_t vpid : 24, vtid : 24;
+} __attribute__((packed));
+_Static_assert(sizeof(struct abi_ctf_ids) == 6, "two numbers of 24 bits");
+/* The same in the low bits of a word. */
+#define ABI_CTF_IDS(vpid, vtid) ((uint64_t)((vpid)&0xffffffu) | (uint64_t)((vtid)&0xffffffu) << 24)
+#define ABI_CTF_VPID(ids) ((uint32_t)(ids)&0xffffffu)
+#define ABI_CTF_VTID(ids) ((uint32_t)((ids) >> 24) & 0xffffffu)
+
+/*
+ * abi_ctf_read_event - the header of an application's event at @p; its size, or 0: more than @room.
+ *
+ * @id: anything may be there.  @time_ns: of the event before; becomes this one's.
+ */
+static inline size_t abi_ctf_read_event(const void *p, size_t room, uint32_t *id, uint64_t *time_ns)
+{
+	struct abi_ctf_event_extended extended;
+	uint32_t head, low;
+	uint16_t wide;
+
+	if (room < sizeof head)
+		return 0;
+	memcpy(&head, p, sizeof head);
+	*id = head & ABI_CTF_EXTENDED;
+	if (*id == ABI_CTF_EXTENDED) {
+		if (room < sizeof extended)
+			return 0;
+		memcpy(&extended, p, sizeof extended);
+		*id = extended.id;
+		*time_ns = extended.time;
+		return sizeof extended;
+	}
+	low = head >> ABI_CTF_ID_BITS;
+	*time_ns += (low - (uint32_t)*time_ns) & (ABI_CTF_GAP_NS - 1);
+	if (*id != ABI_CTF_WIDE)
+		return sizeof head;
+	if (room < sizeof(struct abi_ctf_event_wide))
+		return 0;
+	memcpy(&wide, (const char *)p + sizeof head, sizeof wide);
+	*id = wide;
+	return sizeof(struct abi_ctf_event_wide);
+}
 
 struct abi_ctf_index_header { /* all big-endian */
 	uint32_t magic;

@@ -36,8 +36,10 @@
 #include "abi/clock.h"
 
 #define ABI_POOL_MAGIC 0x6c6f6f7074657564ull /* "duetpool" */
-#define ABI_POOL_VERSION 2u
-#define ABI_POOL_FLIGHT_RECORDER 1u /* flags: overwrite the oldest chunk instead of losing events */
+#define ABI_POOL_VERSION 3u
+/* flags: overwrite the oldest chunk instead of losing events; events have no vpid and vtid */
+#define ABI_POOL_FLIGHT_RECORDER 1u
+#define ABI_POOL_WITHOUT_IDS 2u
 
 enum {
 	ABI_SCHEMAS = 4096,
@@ -146,7 +148,7 @@ struct abi_schema {
 	uint32_t size;	 /* bytes; 0 until the text is complete (store-release) */
 };
 _Static_assert(sizeof(struct abi_schema) == 8, "layout both sides agree on");
-_Static_assert(ABI_SCHEMAS < 65534, "ids fit in the short event header");
+_Static_assert(ABI_SCHEMAS < 65536, "ids fit in the wide event header");
 /* Its index + 1 is the event id in the stream.  The collector uses id 0 for its own event. */
 
 static inline uint64_t abi_pool_slots_offset(void)

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define ABI_SESSION_MEMORY_MAGIC 0x6472616f62746564ull /* "detboard" */
-#define ABI_SESSION_MEMORY_VERSION 2u
+#define ABI_SESSION_MEMORY_VERSION 3u
 
 enum {
 	ABI_CHANNELS = 16, /* a power of two */

@@ -224,8 +224,8 @@ static void put_channel_keys(const struct completion *c)
 		return;
 	if (!keys.settled)
 		keys.settled = (int)(colon + 1 - c->word);
-	put_words(&keys,
-		  "size= count= mode=discard mode=overwrite mode=block wait= context= events=");
+	put_words(&keys, "size= count= mode=discard mode=overwrite mode=block wait= context= "
+			 "ids=thread ids=none events=");
 }
 
 /* Names of events in the recordings of the line; without one, of what runs and of the kernel. */

@@ -284,8 +284,8 @@ static uintptr_t top_of_stack(void)
 {
 	uintptr_t tp = thread_pointer();
 
-	if (tp == main_thread || (!main_thread && (uint32_t)thread_context == process.pid &&
-				  thread_context >> 32 == process.pid))
+	if (tp == main_thread ||
+	    (!main_thread && thread_context == ABI_CTF_IDS(process.pid, process.pid)))
 		return &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
 	return tp;
 }

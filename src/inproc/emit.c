@@ -77,7 +77,7 @@ static uint32_t own_tid(void)
 
 uint64_t thread_context_make(void)
 {
-	return process.pid | (uint64_t)own_tid() << 32;
+	return ABI_CTF_IDS(process.pid, own_tid());
 }
 
 enum { MOST_BEHIND_CONTEXTS = 1024 }; /* bytes of payload that are copied on the stack */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "abi/ctf.h"
 #include "base/atomic.h"
 #include "filter/payload.h"
 #include "inproc/context.h"
@@ -67,10 +68,10 @@ static bool get(const struct filter_source *source, uint32_t which, struct filte
 	v->more = 0;
 	switch (which) {
 	case FILTER_VPID:
-		v->bits = (uint32_t)thread_context;
+		v->bits = ABI_CTF_VPID(thread_context);
 		return true;
 	case FILTER_VTID:
-		v->bits = thread_context >> 32;
+		v->bits = ABI_CTF_VTID(thread_context);
 		return true;
 	case FILTER_IP:
 		v->bits = (uintptr_t)s->ip;

@@ -117,7 +117,7 @@ static bool has_room(const struct pool *p, const struct abi_chunk *c, uint64_t t
 	uint32_t pos = ABI_POS_OF(load(&c->word));
 
 	return pos >= sizeof *c && pos <= p->chunk_size &&
-	       p->chunk_size - pos >= RING_EXTENDED_BYTES + size &&
+	       p->chunk_size - pos >= RING_HEADER_BYTES_MAX + size &&
 	       t_ns - load(&c->begin_ns) < ABI_SINCE_MAX;
 }
 
@@ -208,7 +208,7 @@ void *ring_open_on_stack(struct pool *p, struct ring_open *o, void *live, uint32
 		return NULL; /* the parent's event: the parent records or counts it */
 	if (live)
 		held_settle(live);
-	if (size <= p->chunk_size - sizeof *o->chunk - RING_EXTENDED_BYTES)
+	if (size <= p->chunk_size - sizeof *o->chunk - RING_HEADER_BYTES_MAX)
 		t_ns = acquire(p, o, slot, size);
 	else
 		fetch_add(&o->slot->too_large, 1);
@@ -221,7 +221,7 @@ void *ring_open_on_stack(struct pool *p, struct ring_open *o, void *live, uint32
 		held_begin(o, word);
 	begin_ns = load(&o->chunk->begin_ns);
 	at = (char *)o->chunk + ABI_POS_OF(word);
-	n = ring_put_header(at, id, context, t_ns, begin_ns + ABI_SINCE_OF(word));
+	n = ring_put_header(p, at, id, context, t_ns, begin_ns + ABI_SINCE_OF(word));
 	o->since_ns = t_ns - begin_ns;
 	o->position = ABI_POS_OF(word) + n;
 	return at + n;

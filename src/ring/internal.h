@@ -8,8 +8,6 @@
 #include "abi/ctf.h"
 #include "ring/write.h"
 
-#define RING_GAP_NS (1ull << 32) /* the short header holds the time modulo this */
-
 bool ring_write_exclusive(struct pool *p, uint32_t id, ring_context context, const void *payload,
 			  uint32_t size);
 
@@ -23,24 +21,25 @@ void ring_give_back(struct pool *p, struct abi_chunk *c, uint64_t *place, uint64
 		    uint64_t order);
 #define RING_WORD_UNKNOWN UINT64_MAX
 
-/* Writes header and context of an event at @t_ns; returns their size. */
-static inline uint32_t ring_put_header(char *at, uint32_t id, ring_context context, uint64_t t_ns,
-				       uint64_t last_ns)
+/* Writes header and threads of an event at @t_ns; returns their size. */
+static inline uint32_t ring_put_header(const struct pool *p, char *at, uint32_t id,
+				       ring_context context, uint64_t t_ns, uint64_t last_ns)
 {
-	uint32_t n = sizeof(struct abi_ctf_event);
+	struct abi_ctf_event_wide wide = { ABI_CTF_HEAD(ABI_CTF_WIDE, t_ns), (uint16_t)id };
+	struct abi_ctf_event_extended extended = { ABI_CTF_EXTENDED, id, t_ns };
+	uint32_t head = ABI_CTF_HEAD(id, t_ns), n = sizeof head;
 
-	if (t_ns - last_ns < RING_GAP_NS) {
-		struct abi_ctf_event h = { (uint16_t)id, (uint32_t)t_ns };
-
-		memcpy(at, &h, sizeof h);
+	if (t_ns - last_ns > p->gap_max_ns) {
+		n = sizeof extended;
+		memcpy(at, &extended, sizeof extended);
+	} else if (id >= ABI_CTF_WIDE) {
+		n = sizeof wide;
+		memcpy(at, &wide, sizeof wide);
 	} else {
-		struct abi_ctf_event_extended h = { ABI_CTF_EXTENDED, id, t_ns };
-
-		memcpy(at, &h, sizeof h);
-		n = sizeof h;
+		memcpy(at, &head, sizeof head);
 	}
-	memcpy(at + n, &context, sizeof context);
-	return n + (uint32_t)sizeof context;
+	memcpy(at + n, &context, p->context_bytes);
+	return n + (uint32_t)p->context_bytes;
 }
 
 #endif

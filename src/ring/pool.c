@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/ctf.h"
 #include "clock/clock.h"
 
 enum { CHUNK_SHIFT = 16, BLOCK_TIMEOUT_STEP_US = 200 };
@@ -29,7 +30,8 @@ struct abi_pool pool_shape(const struct pool_request *w)
 	struct abi_pool s = {
 		.magic = ABI_POOL_MAGIC,
 		.version = ABI_POOL_VERSION,
-		.flags = w->flight_recorder ? ABI_POOL_FLIGHT_RECORDER : 0,
+		.flags = (w->flight_recorder ? ABI_POOL_FLIGHT_RECORDER : 0) |
+			 (w->without_ids ? ABI_POOL_WITHOUT_IDS : 0),
 		.n_chunks = 4,
 		.chunk_shift =
 			w->chunk_bytes ? (uint32_t)__builtin_ctz(w->chunk_bytes) : CHUNK_SHIFT,
@@ -83,7 +85,8 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 		.chunk_mask = (uint64_t)(s.n_chunks - 1) << s.chunk_shift,
 		.n_cpus = s.n_cpus,
 		.chunk_size = 1u << s.chunk_shift,
-		.gap_max_ns = UINT32_MAX,
+		.gap_max_ns = ABI_CTF_GAP_NS - 1,
+		.context_bytes = s.flags & ABI_POOL_WITHOUT_IDS ? 0 : sizeof(struct abi_ctf_ids),
 		.shared = memory,
 		.states = (uint64_t *)(base + abi_pool_states_offset(s.n_slots)),
 		.schemas = (struct abi_schema *)(base +

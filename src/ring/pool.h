@@ -26,7 +26,8 @@ struct pool {
 	uint64_t chunk_mask; /* valid bits of a chunk's byte offset */
 	uint32_t n_cpus;
 	uint32_t chunk_size;
-	uint64_t gap_max_ns; /* between two events, for the time in a short header */
+	uint64_t gap_max_ns;	/* between two events, for the time in a short header */
+	uint64_t context_bytes; /* of the threads in each event: sizeof(struct abi_ctf_ids) or 0 */
 
 	struct abi_pool *shared;
 	uint64_t *states;
@@ -57,6 +58,7 @@ struct pool_request {
 	uint32_t n_cpus;
 	uint32_t block_timeout_us;
 	bool flight_recorder;
+	bool without_ids;
 };
 
 /* pool_shape - the constants of a new pool. */

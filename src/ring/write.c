@@ -162,7 +162,7 @@ static bool fits(const struct pool *p, const struct seen *s, uint64_t t_ns, uint
 	uint32_t pos = ABI_POS_OF(s->word);
 
 	return s->chunk && pos >= sizeof *s->chunk && pos <= p->chunk_size &&
-	       p->chunk_size - pos >= RING_EXTENDED_BYTES + size &&
+	       p->chunk_size - pos >= RING_HEADER_BYTES_MAX + size &&
 	       t_ns - s->begin_ns < ABI_SINCE_MAX;
 }
 
@@ -190,13 +190,14 @@ static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t 
 	return RING_DONE;
 }
 
-static enum ring_outcome append_event(const struct seen *s, uint32_t id, ring_context context,
-				      const void *payload, uint32_t size, uint64_t t_ns)
+static enum ring_outcome append_event(const struct pool *p, const struct seen *s, uint32_t id,
+				      ring_context context, const void *payload, uint32_t size,
+				      uint64_t t_ns)
 {
-	char header[RING_EXTENDED_BYTES];
+	char header[RING_HEADER_BYTES_MAX];
 	struct prepared e = { .seen = *s, .header = header, .payload = payload };
 
-	e.header_size = ring_put_header(header, id, context, t_ns, s->last_ns);
+	e.header_size = ring_put_header(p, header, id, context, t_ns, s->last_ns);
 	e.payload_size = size;
 	e.new_word =
 		ABI_WORD(t_ns - s->begin_ns, ABI_POS_OF(s->word) + (uint32_t)e.header_size + size);
@@ -214,7 +215,7 @@ static bool write_slow(struct pool *p, uint32_t id, ring_context context, const 
 		uint64_t t_ns = now_after(p, &s);
 
 		if (fits(p, &s, t_ns, size))
-			r = append_event(&s, id, context, payload, size, t_ns);
+			r = append_event(p, &s, id, context, payload, size, t_ns);
 		else if (s.chunk && ABI_POS_OF(s.word) == sizeof *s.chunk)
 			set(&s, &s.chunk->begin_ns, t_ns); /* then it fits */
 		else if (replace(p, &s, t_ns, &fresh) == RING_SLOW)

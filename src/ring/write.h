@@ -17,14 +17,10 @@
 #include "ring/pool.h"
 #include "ring/write_fast.h"
 
+/* The most bytes before an event's payload. */
 enum {
-	RING_HEADER_BYTES = 14, /* abi_ctf_event and the context */
-	RING_EXTENDED_BYTES = 22,
+	RING_HEADER_BYTES_MAX = sizeof(struct abi_ctf_event_extended) + sizeof(struct abi_ctf_ids),
 };
-_Static_assert(RING_HEADER_BYTES == sizeof(struct abi_ctf_event) + sizeof(ring_context) &&
-		       RING_EXTENDED_BYTES ==
-			       sizeof(struct abi_ctf_event_extended) + sizeof(ring_context),
-	       "header and context");
 
 /* ring_write() when the common case does not apply; counts the events that it refuses. */
 bool ring_write_slow(struct pool *p, uint32_t id, ring_context context, const void *payload,
@@ -33,8 +29,8 @@ bool ring_write_slow(struct pool *p, uint32_t id, ring_context context, const vo
 /*
  * ring_write - record an event whose payload is complete in private memory.
  *
- * @id: its class, 1..65534.
- * @context: follows the header of each event: vpid in the low half, vtid in the high one.
+ * @id: its class, 1..65535.
+ * @context: follows the header of each event, if the pool has it: struct abi_ctf_ids.
  * @payload: @size bytes; readable up to the next multiple of 8.
  *
  * Returns false if it was refused (no chunk, too large) and counted as lost.

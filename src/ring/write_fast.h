@@ -12,9 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/ctf.h"
 #include "ring/pool.h"
 #include "ring/rseq.h"
 
+/* The threads of an event, in its low 48 bits: struct abi_ctf_ids.  Not stored in a pool whose
+ * context_bytes are 0. */
 typedef uint64_t ring_context;
 enum ring_outcome { RING_DONE, RING_ABORTED, RING_SLOW };
 
@@ -47,29 +50,33 @@ _Static_assert(offsetof(struct pool, chunks) == 0 && offsetof(struct pool, slots
 		       offsetof(struct pool, chunk_mask) == 32 &&
 		       offsetof(struct pool, n_cpus) == 40 &&
 		       offsetof(struct pool, chunk_size) == 44 &&
-		       offsetof(struct pool, gap_max_ns) == 48,
+		       offsetof(struct pool, gap_max_ns) == 48 &&
+		       offsetof(struct pool, context_bytes) == 56,
 	       "the sequence below reads them by these numbers");
 _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chunk, begin_ns) == 8,
+	       "likewise");
+_Static_assert(ABI_CTF_ID_BITS == 5 && ABI_CTF_WIDE == 30 && sizeof(struct abi_ctf_ids) <= 8,
 	       "likewise");
 
 /*
  * The beginning of each sequence for an event of @size bytes; @get loads a register with that size.
  * It goes to `slow` unless @room more bytes lie before the chunk's end: the header, and all that
- * may be stored after the payload.  Afterwards rdi is the address of the event, its header and
- * context are stored, rcx is the chunk, and r8 is the new commit word without the length of the
- * event.
+ * may be stored after the payload.  @header stores the header.  Afterwards the threads are stored as
+ * well, rcx is the chunk, rdi the position 4 bytes before what follows them, and r8 is the new
+ * commit word.
  *
- * RDTSC comes as soon as the chunk is known, and few instructions between it and the commit depend
- * on it.  On Intel (Sapphire Rapids) it begins when all older instructions are complete and nothing
- * younger issues meanwhile, so the loads of the look-up are hidden before it, not behind it; on Zen
- * 4 this place is unmeasured.  On both the next RDTSC waits for all that depends on this one, and
- * for the addresses of all stores.  ns = ticks * mult >> 32 is computed from the halves of the
- * ticks, which is exact as long as mult has 32 bits: ring_may_restart().
+ * RDTSC comes as soon as the chunk is known.  On Intel (Sapphire Rapids) it begins when all older
+ * instructions are complete and nothing younger issues meanwhile, so the loads of the look-up are
+ * hidden before it, not behind it; on Zen 4 this place is unmeasured.  On both the next RDTSC waits
+ * for all that depends on this one, and for the addresses of all stores.  So both chains behind it
+ * are short: lengths are added to the old word, not to the new one, and stores have the chunk as
+ * base and the position as index.  ns = ticks * mult >> 32 is computed from the halves of the ticks,
+ * which is exact as long as mult has 32 bits: ring_may_restart().
  *
- * The new word is the old one plus the time since the last event (32 bits, checked) in the word's
+ * The new word is the old one plus the time since the last event (27 bits, checked) in the word's
  * upper 40 bits: a carry out of the word means that the chunk is too old.
  */
-#define RING_OPEN_EVENT(get, size, room)                                                           \
+#define RING_OPEN_EVENT(get, size, room, header)                                                   \
 	RSEQ_BEGIN                                                                                 \
 	"movl " RSEQ_CPU ", %%ecx\n\t"                                                             \
 	"cmpl 40(%[pool]), %%ecx\n\t" /* unsigned: unregistered is too large as well */            \
@@ -93,29 +100,41 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	"movq (%%rcx), %%r9\n\t" /* r9: the commit word */                                         \
 	"movq 24(%[pool]), %%r8\n\t"                                                               \
 	"subq 8(%%rcx), %%r8\n\t" /* rax + r8: ns since the chunk began */                         \
+	"movl %%r9d, %%edi\n\t"                                                                    \
+	"andl $0xffffff, %%edi\n\t" /* rdi: position */                                            \
 	"movq %%r9, %%rdx\n\t"                                                                     \
 	"shrq $24, %%rdx\n\t" /* rdx: time of the last event, since then too */                    \
 	"subq %%rdx, %%r8\n\t"                                                                     \
 	"addq %%rax, %%r8\n\t" /* r8: ns since the last event */                                   \
 	"cmpq 48(%[pool]), %%r8\n\t"                                                               \
 	"ja %l[slow]\n\t" /* too long ago for a short header, or in the future */                  \
-	"movl %%r9d, %%edi\n\t"                                                                    \
-	"andl $0xffffff, %%edi\n\t" /* rdi: position */                                            \
-		get "leaq " room "(%%rdi," size "), %%rdx\n\t"                                     \
+		get "leaq 4(%%r9," size "), %%r9\n\t"                                              \
+	"leaq " room "(%%rdi," size "), %%rdx\n\t"                                                 \
 	"cmpl 44(%[pool]), %%edx\n\t"                                                              \
 	"ja %l[slow]\n\t" /* no room */                                                            \
-	"addq %%rcx, %%rdi\n\t"                                                                    \
 	"addq 24(%[pool]), %%rax\n\t"                                                              \
-	"shlq $16, %%rax\n\t"                                                                      \
-	"orq %[id], %%rax\n\t"                                                                     \
+	"shll $5, %%eax\n\t" /* lines that the collector has read, perhaps on another CPU */       \
+	"prefetchw 256(%%rcx,%%rdi)\n\t" header                                                    \
+	"movq %[context], 4(%%rcx,%%rdi)\n\t" /* 6 or 0 bytes of it; the rest is overwritten */    \
+	"addq 56(%[pool]), %%rdi\n\t"                                                              \
+	"addq 56(%[pool]), %%r9\n\t"                                                               \
 	"shlq $24, %%r8\n\t"                                                                       \
 	"addq %%r9, %%r8\n\t"                                                                      \
-	"jc %l[slow]\n\t"	   /* the chunk is too old */                                      \
-	"prefetchw 256(%%rdi)\n\t" /* lines that the collector has read, perhaps on another CPU */ \
-	"movq %%rax, (%%rdi)\n\t"  /* id, time; the rest is overwritten: */                        \
-	"movq %[context], 6(%%rdi)\n\t"
+	"jc %l[slow]\n\t" /* the chunk is too old */
 
-/* The end, when r8 includes the length. */
+/* The header of a class below ABI_CTF_WIDE, and of all others; eax is the time, above 5 bits. */
+#define RING_SHORT_HEADER                                                                          \
+	"orl %[id], %%eax\n\t"                                                                     \
+	"movl %%eax, (%%rcx,%%rdi)\n\t"
+#define RING_WIDE_HEADER                                                                           \
+	"orl $30, %%eax\n\t"                                                                       \
+	"movl %%eax, (%%rcx,%%rdi)\n\t"                                                            \
+	"movl %[id], %%eax\n\t"                                                                    \
+	"movw %%ax, 4(%%rcx,%%rdi)\n\t"                                                            \
+	"addq $2, %%rdi\n\t"                                                                       \
+	"addq $2, %%r9\n\t"
+
+/* The end, when r8 includes all lengths. */
 #define RING_COMMIT_EVENT                                                                          \
 	"movq %%r8, (%%rcx)\n\t" /* [A] the commit; x86 keeps stores in order */                   \
 		RSEQ_END("aborted")
@@ -127,23 +146,22 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 /* *size bytes of w0 to w3; more bytes are stored, and ignored.  Goes to 82, which follows. */
 #define RING_PUT_WORDS                                                                             \
 	"movl %[size], %%edx\n\t"                                                                  \
-	"leaq 14(%%r8,%%rdx), %%r8\n\t"                                                            \
-	"movq %[w0], 14(%%rdi)\n\t"                                                                \
+	"movq %[w0], 4(%%rcx,%%rdi)\n\t"                                                           \
 	"cmpl $8, %%edx\n\t"                                                                       \
 	"jbe 82f\n\t"                                                                              \
-	"movq %[w1], 22(%%rdi)\n\t"                                                                \
+	"movq %[w1], 12(%%rcx,%%rdi)\n\t"                                                          \
 	"cmpl $16, %%edx\n\t"                                                                      \
 	"jbe 82f\n\t"                                                                              \
-	"movq %[w2], 30(%%rdi)\n\t"                                                                \
-	"movq %[w3], 38(%%rdi)\n"
+	"movq %[w2], 20(%%rcx,%%rdi)\n\t"                                                          \
+	"movq %[w3], 28(%%rcx,%%rdi)\n"
 
 /* *size (up to 16) bytes of w0 and w1, then the string at text: 32 bytes at a time. */
 #define RING_PUT_TEXT                                                                              \
+	"addq %%rcx, %%rdi\n\t" /* from here on an address */                                      \
 	"movl %[size], %%eax\n\t"                                                                  \
-	"movq %[w0], 14(%%rdi)\n\t"                                                                \
-	"movq %[w1], 22(%%rdi)\n\t" /* overwritten, if there is less */                            \
-	"leaq 14(%%rdi,%%rax), %%rdi\n\t"                                                          \
-	"leaq 15(%%r8,%%rax), %%r8\n\t" /* the NUL included */                                     \
+	"movq %[w0], 4(%%rdi)\n\t"                                                                 \
+	"movq %[w1], 12(%%rdi)\n\t" /* overwritten, if there is less */                            \
+	"leaq 4(%%rdi,%%rax), %%rdi\n\t"                                                           \
 	"pxor %%xmm7, %%xmm7\n\t"                                                                  \
 	"xorl %%edx, %%edx\n"                                                                      \
 	"81:\tleal (%[text],%%rdx), %%eax\n\t"                                                     \
@@ -171,7 +189,7 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	"jmp %l[slow]\n"                                                                           \
 	"82:\tbsfl %%eax, %%eax\n\t"                                                               \
 	"addq %%rdx, %%r8\n\t"                                                                     \
-	"addq %%rax, %%r8\n\t"
+	"leaq 1(%%r8,%%rax), %%r8\n\t" /* the NUL included */
 
 /* The prefix, if it still is `what`, and w_bytes (8 or 0) of w. */
 #define RING_PUT_PREFIX                                                                            \
@@ -180,71 +198,118 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	"jne %l[slow]\n\t"                                                                         \
 	"movl 8(%[prefix]), %%eax\n\t"                                                             \
 	"movdqu 16(%[prefix]), %%xmm5\n\t"                                                         \
-	"movdqu %%xmm5, 14(%%rdi)\n\t"                                                             \
+	"movdqu %%xmm5, 4(%%rcx,%%rdi)\n\t"                                                        \
 	"cmpl $16, %%eax\n\t"                                                                      \
 	"jbe 83f\n\t"                                                                              \
 	"movdqu 32(%[prefix]), %%xmm5\n\t"                                                         \
 	"movdqu 48(%[prefix]), %%xmm6\n\t"                                                         \
-	"movdqu %%xmm5, 30(%%rdi)\n\t"                                                             \
-	"movdqu %%xmm6, 46(%%rdi)\n"                                                               \
+	"movdqu %%xmm5, 20(%%rcx,%%rdi)\n\t"                                                       \
+	"movdqu %%xmm6, 36(%%rcx,%%rdi)\n"                                                         \
 	"83:\taddq %%rax, %%rdi\n\t"                                                               \
 	"addq %%rax, %%r8\n\t"                                                                     \
-	"movq %[w], 14(%%rdi)\n\t" /* overwritten, if it is no part */                             \
+	"movq %[w], 4(%%rcx,%%rdi)\n\t" /* overwritten, if it is no part */                        \
 	"addq %[w_bytes], %%rdi\n\t"                                                               \
 	"addq %[w_bytes], %%r8\n\t"
+
+/* The five sequences, with one of the two headers. */
+#define RING_BYTES(header)                                                                         \
+	__asm__ goto volatile(                                                                     \
+		RING_OPEN_EVENT("", "%[size]", "19",                                               \
+				header) "addq %%rcx, %%rdi\n\t"                                    \
+					"leaq 7(%[size]), %%rdx\n\t"                               \
+					"shrq $3, %%rdx\n\t"                                       \
+					"jz 82f\n"                                                 \
+					"81:\tmovq -8(%[payload],%%rdx,8), %%rax\n\t"              \
+					"movq %%rax, -4(%%rdi,%%rdx,8)\n\t"                        \
+					"decq %%rdx\n\t"                                           \
+					"jnz 81b\n"                                                \
+					"82:\t" RING_COMMIT_EVENT                                  \
+		:                                                                                  \
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
+		  [id] "r"(id), [context] "r"(context), [payload] "r"(payload), [size] "r"(size)   \
+		: RING_EVENT_CLOBBERS                                                              \
+		: aborted, slow)
+
+#define RING_WORDS(header)                                                                         \
+	__asm__ goto volatile(                                                                     \
+		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "44", header) RING_PUT_WORDS   \
+		"82:\t" RING_COMMIT_EVENT                                                          \
+		:                                                                                  \
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
+		  [id] "r"(id), [context] "r"(context), [size] "m"(*size), [w0] "x"(w0),           \
+		  [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3)                                         \
+		: RING_EVENT_CLOBBERS                                                              \
+		: aborted, slow)
+
+#define RING_TEXT(header)                                                                          \
+	__asm__ goto volatile(RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "44", header)    \
+				      RING_PUT_TEXT RING_COMMIT_EVENT                              \
+			      :                                                                    \
+			      : [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu),          \
+				[pool] "r"(p), [id] "r"(id), [context] "r"(context),               \
+				[size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1), [text] "r"(text)    \
+			      : RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"                 \
+			      : aborted, slow)
+
+#define RING_PREFIXED(header)                                                                      \
+	__asm__ goto volatile(                                                                     \
+		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "100", header)                 \
+			RING_PUT_PREFIX RING_PUT_WORDS "82:\t" RING_COMMIT_EVENT                   \
+		:                                                                                  \
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
+		  [id] "r"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "rm"(what),   \
+		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0),             \
+		  [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3)                                         \
+		: RING_EVENT_CLOBBERS, "xmm5", "xmm6"                                              \
+		: aborted, slow)
+
+#define RING_PREFIXED_TEXT(header)                                                                 \
+	__asm__ goto volatile(                                                                     \
+		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "100", header)                 \
+			RING_PUT_PREFIX RING_PUT_TEXT RING_COMMIT_EVENT                            \
+		:                                                                                  \
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
+		  [id] "r"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "rm"(what),   \
+		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0),             \
+		  [w1] "x"(w1), [text] "r"(text)                                                   \
+		: RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"                               \
+		: aborted, slow)
+
+/* Each function has its sequence twice.  A branch between the headers in one sequence would cost
+ * every event a nanosecond, as it would stand behind RDTSC. */
+#define RING_TRY(id, SEQUENCE)                                                                     \
+	do {                                                                                       \
+		if (likely((id) < ABI_CTF_WIDE))                                                   \
+			SEQUENCE(RING_SHORT_HEADER);                                               \
+		else                                                                               \
+			SEQUENCE(RING_WIDE_HEADER);                                                \
+		return RING_DONE;                                                                  \
+	aborted:                                                                                   \
+		return RING_ABORTED;                                                               \
+	slow:                                                                                      \
+		return RING_SLOW;                                                                  \
+	} while (0)
 
 /*
  * ring_try - the common case: an open chunk with room, a short time since its last event.
  *
  * Only if ring_may_restart(p, size).  RING_SLOW: the slow path has to run.
  */
-static inline enum ring_outcome ring_try(struct pool *p, uint64_t id, ring_context context,
-					 const void *payload, uint64_t size)
+static inline __attribute__((always_inline)) enum ring_outcome
+ring_try(struct pool *p, uint32_t id, ring_context context, const void *payload, uint64_t size)
 {
-	__asm__ goto volatile(
-		RING_OPEN_EVENT("", "%[size]", "21") "leaq 14(%%r8,%[size]), %%r8\n\t"
-						     "leaq 7(%[size]), %%rdx\n\t"
-						     "shrq $3, %%rdx\n\t"
-						     "jz 82f\n"
-						     "81:\tmovq -8(%[payload],%%rdx,8), %%rax\n\t"
-						     "movq %%rax, 6(%%rdi,%%rdx,8)\n\t"
-						     "decq %%rdx\n\t"
-						     "jnz 81b\n"
-						     "82:\t" RING_COMMIT_EVENT
-		:
-		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
-		  [id] "r"(id), [context] "r"(context), [payload] "r"(payload), [size] "r"(size)
-		: RING_EVENT_CLOBBERS
-		: aborted, slow);
-	return RING_DONE;
-aborted:
-	return RING_ABORTED;
-slow:
-	return RING_SLOW;
+	RING_TRY(id, RING_BYTES);
 }
 
 /*
  * ring_try_words - ring_try() with a payload of up to 32 bytes in registers; vector registers keep
  * the others free.  Bytes after *size are ignored.
  */
-static inline enum ring_outcome ring_try_words(struct pool *p, uint64_t id, ring_context context,
-					       const uint32_t *size, uint64_t w0, uint64_t w1,
-					       uint64_t w2, uint64_t w3)
+static inline __attribute__((always_inline)) enum ring_outcome
+ring_try_words(struct pool *p, uint32_t id, ring_context context, const uint32_t *size, uint64_t w0,
+	       uint64_t w1, uint64_t w2, uint64_t w3)
 {
-	__asm__ goto volatile(
-		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "46") RING_PUT_WORDS
-		"82:\t" RING_COMMIT_EVENT
-		:
-		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
-		  [id] "r"(id), [context] "r"(context), [size] "m"(*size), [w0] "x"(w0),
-		  [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3)
-		: RING_EVENT_CLOBBERS
-		: aborted, slow);
-	return RING_DONE;
-aborted:
-	return RING_ABORTED;
-slow:
-	return RING_SLOW;
+	RING_TRY(id, RING_WORDS);
 }
 
 /*
@@ -256,23 +321,11 @@ slow:
  * any copy: the kernel restarts the sequence after it.  RING_SLOW also for a string of 256 bytes or
  * more, or near a page's end.
  */
-static inline enum ring_outcome ring_try_text(struct pool *p, uint64_t id, ring_context context,
-					      const uint32_t *size, uint64_t w0, uint64_t w1,
-					      const char *text)
+static inline __attribute__((always_inline)) enum ring_outcome
+ring_try_text(struct pool *p, uint32_t id, ring_context context, const uint32_t *size, uint64_t w0,
+	      uint64_t w1, const char *text)
 {
-	__asm__ goto volatile(RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "46")
-				      RING_PUT_TEXT RING_COMMIT_EVENT
-			      :
-			      : [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu),
-				[pool] "r"(p), [id] "r"(id), [context] "r"(context),
-				[size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1), [text] "r"(text)
-			      : RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"
-			      : aborted, slow);
-	return RING_DONE;
-aborted:
-	return RING_ABORTED;
-slow:
-	return RING_SLOW;
+	RING_TRY(id, RING_TEXT);
 }
 
 /*
@@ -282,52 +335,22 @@ slow:
  * RING_SLOW if the prefix is not @what any more: a signal handler that changes it, before the
  * sequence or within, is noticed in any case.
  */
-static inline enum ring_outcome ring_try_prefixed(struct pool *p, uint64_t id, ring_context context,
-						  const struct ring_prefix *prefix, uint64_t what,
-						  uint64_t w, uint64_t w_bytes,
-						  const uint32_t *size, uint64_t w0, uint64_t w1,
-						  uint64_t w2, uint64_t w3)
+static inline __attribute__((always_inline)) enum ring_outcome
+ring_try_prefixed(struct pool *p, uint32_t id, ring_context context,
+		  const struct ring_prefix *prefix, uint64_t what, uint64_t w, uint64_t w_bytes,
+		  const uint32_t *size, uint64_t w0, uint64_t w1, uint64_t w2, uint64_t w3)
 {
-	__asm__ goto volatile(
-		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "102")
-			RING_PUT_PREFIX RING_PUT_WORDS "82:\t" RING_COMMIT_EVENT
-		:
-		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
-		  [id] "rm"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "rm"(what),
-		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1),
-		  [w2] "x"(w2), [w3] "x"(w3)
-		: RING_EVENT_CLOBBERS, "xmm5", "xmm6"
-		: aborted, slow);
-	return RING_DONE;
-aborted:
-	return RING_ABORTED;
-slow:
-	return RING_SLOW;
+	RING_TRY(id, RING_PREFIXED);
 }
 
 /* ring_try_prefixed_text - ring_try_text() behind a prefix, as in ring_try_prefixed(). */
-static inline enum ring_outcome ring_try_prefixed_text(struct pool *p, uint64_t id,
-						       ring_context context,
-						       const struct ring_prefix *prefix,
-						       uint64_t what, uint64_t w, uint64_t w_bytes,
-						       const uint32_t *size, uint64_t w0,
-						       uint64_t w1, const char *text)
+static inline __attribute__((always_inline)) enum ring_outcome
+ring_try_prefixed_text(struct pool *p, uint32_t id, ring_context context,
+		       const struct ring_prefix *prefix, uint64_t what, uint64_t w,
+		       uint64_t w_bytes, const uint32_t *size, uint64_t w0, uint64_t w1,
+		       const char *text)
 {
-	__asm__ goto volatile(
-		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "102")
-			RING_PUT_PREFIX RING_PUT_TEXT RING_COMMIT_EVENT
-		:
-		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
-		  [id] "rm"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "rm"(what),
-		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1),
-		  [text] "r"(text)
-		: RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"
-		: aborted, slow);
-	return RING_DONE;
-aborted:
-	return RING_ABORTED;
-slow:
-	return RING_SLOW;
+	RING_TRY(id, RING_PREFIXED_TEXT);
 }
 
 #else
@@ -339,7 +362,7 @@ static inline bool ring_may_restart(const struct pool *p, uint32_t size)
 	return false;
 }
 
-static inline enum ring_outcome ring_try(struct pool *p, uint64_t id, ring_context context,
+static inline enum ring_outcome ring_try(struct pool *p, uint32_t id, ring_context context,
 					 const void *payload, uint64_t size)
 {
 	(void)p;
@@ -350,7 +373,7 @@ static inline enum ring_outcome ring_try(struct pool *p, uint64_t id, ring_conte
 	return RING_SLOW;
 }
 
-static inline enum ring_outcome ring_try_words(struct pool *p, uint64_t id, ring_context context,
+static inline enum ring_outcome ring_try_words(struct pool *p, uint32_t id, ring_context context,
 					       const uint32_t *size, uint64_t w0, uint64_t w1,
 					       uint64_t w2, uint64_t w3)
 {
@@ -361,7 +384,7 @@ static inline enum ring_outcome ring_try_words(struct pool *p, uint64_t id, ring
 	return ring_try(p, id, context, size, *size);
 }
 
-static inline enum ring_outcome ring_try_text(struct pool *p, uint64_t id, ring_context context,
+static inline enum ring_outcome ring_try_text(struct pool *p, uint32_t id, ring_context context,
 					      const uint32_t *size, uint64_t w0, uint64_t w1,
 					      const char *text)
 {
@@ -369,7 +392,7 @@ static inline enum ring_outcome ring_try_text(struct pool *p, uint64_t id, ring_
 	return ring_try_words(p, id, context, size, w0, w1, 0, 0);
 }
 
-static inline enum ring_outcome ring_try_prefixed(struct pool *p, uint64_t id, ring_context context,
+static inline enum ring_outcome ring_try_prefixed(struct pool *p, uint32_t id, ring_context context,
 						  const struct ring_prefix *prefix, uint64_t what,
 						  uint64_t w, uint64_t w_bytes,
 						  const uint32_t *size, uint64_t w0, uint64_t w1,
@@ -382,7 +405,7 @@ static inline enum ring_outcome ring_try_prefixed(struct pool *p, uint64_t id, r
 	return ring_try_words(p, id, context, size, w0, w1, w2, w3);
 }
 
-static inline enum ring_outcome ring_try_prefixed_text(struct pool *p, uint64_t id,
+static inline enum ring_outcome ring_try_prefixed_text(struct pool *p, uint32_t id,
 						       ring_context context,
 						       const struct ring_prefix *prefix,
 						       uint64_t what, uint64_t w, uint64_t w_bytes,

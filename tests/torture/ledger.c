@@ -18,7 +18,7 @@ struct ledger *ledger_open(uint32_t n_keys, uint32_t limit)
 	struct ledger *l = mmap(NULL, size, PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (l == MAP_FAILED)
+	if (l == MAP_FAILED || n_keys > LEDGER_KEYS_MAX || limit > LEDGER_LIMIT_MAX)
 		return NULL;
 	l->n_keys = n_keys;
 	l->limit = limit;
@@ -64,7 +64,7 @@ static uint32_t fill(struct ledger_body *b, uint32_t key, uint32_t seq, enum led
 static enum ledger_status write_placed(struct pool *p, uint64_t before_ns, uint32_t key,
 				       uint32_t seq, enum ledger_form form, uint32_t n)
 {
-	ring_context context = key | (uint64_t)seq << 32;
+	ring_context context = LEDGER_CONTEXT(key, seq);
 	struct ring_open o;
 	struct ledger_body *b;
 
@@ -165,7 +165,7 @@ static bool write_prefixed(struct pool *p, ring_context context, enum ledger_for
 static bool write_form(struct pool *p, uint64_t before_ns, uint32_t key, uint32_t seq,
 		       enum ledger_form form, uint32_t n)
 {
-	ring_context context = key | (uint64_t)seq << 32;
+	ring_context context = LEDGER_CONTEXT(key, seq);
 	uint64_t words[(sizeof(struct ledger_body) + BODY_BYTES) / 8];
 	struct ledger_body *b = (struct ledger_body *)words;
 

@@ -23,17 +23,23 @@ enum ledger_status { LEDGER_UNKNOWN, LEDGER_RECORDED, LEDGER_REFUSED, LEDGER_GIV
 
 /* How an event is written; also its class in the trace. */
 enum ledger_form {
-	LEDGER_EMPTY = 1,	  /* ring_write, no payload */
-	LEDGER_STAMP = 2,	  /* ring_write, 8 bytes: the time before the call */
-	LEDGER_BODY = 3,	  /* ring_write, struct ledger_body */
-	LEDGER_WORDS = 4,	  /* the same, of at most 16 bytes of body, by ring_try_words */
-	LEDGER_TEXT = 5,	  /* the same, the body a string, by ring_try_text */
-	LEDGER_PREFIXED = 7,	  /* words behind a prefix, by ring_try_prefixed */
-	LEDGER_PREFIXED_TEXT = 8, /* a string behind a prefix, by ring_try_prefixed_text */
+	LEDGER_EMPTY = 1,	     /* ring_write, no payload */
+	LEDGER_STAMP = 2,	     /* ring_write, 8 bytes: the time before the call */
+	LEDGER_BODY = 29,	     /* ring_write, struct ledger_body; the last short id */
+	LEDGER_WORDS = 30,	     /* the same, of at most 16 bytes of body, by ring_try_words */
+	LEDGER_TEXT = 31,	     /* the same, the body a string, by ring_try_text */
+	LEDGER_PREFIXED = 7,	     /* words behind a prefix, by ring_try_prefixed */
+	LEDGER_PREFIXED_TEXT = 4000, /* a string behind a prefix, by ring_try_prefixed_text */
 	LEDGER_ABANDONED = 6,	  /* ring_open, ring_abandon: no event of this class is ever seen */
 	LEDGER_PLACED = 65534,	  /* ring_open, ring_commit of less than was asked for */
 	LEDGER_TOO_LARGE = 65533, /* ring_write of more than a chunk: always refused */
 };
+
+/* Both numbers of an event in its context, which has 48 bits. */
+#define LEDGER_CONTEXT(key, seq) ((uint64_t)(seq) << 20 | (key))
+#define LEDGER_KEY(context) ((uint32_t)(context)&0xfffff)
+#define LEDGER_SEQ(context) ((uint32_t)((context) >> 20) & 0xfffffff)
+enum { LEDGER_KEYS_MAX = 1 << 20, LEDGER_LIMIT_MAX = 1 << 28 };
 
 struct ledger_body {
 	uint64_t before_ns;

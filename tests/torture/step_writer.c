@@ -61,7 +61,7 @@ static void fill_chunk(struct pool *p, const struct way *w, uint32_t key)
 
 	ledger_write(ledger, p, key, w->form, w->n);
 	first = open_chunk(p, w->form);
-	while (p->chunk_size - ABI_POS_OF(first->word) >= RING_EXTENDED_BYTES + size)
+	while (p->chunk_size - ABI_POS_OF(first->word) >= RING_HEADER_BYTES_MAX + size)
 		ledger_write(ledger, p, key, w->form, w->n);
 }
 

@@ -15,7 +15,7 @@
 #include "abi/session.h"
 #include "abi/ctf.h"
 
-enum { WRONG_SHOWN = 20 };
+enum { WRONG_SHOWN = 20, IDS_BYTES = sizeof(struct abi_ctf_ids) };
 
 struct event {
 	uint32_t key, seq;
@@ -57,7 +57,7 @@ static void keep(struct walk *w, uint64_t context, uint64_t t_ns)
 		if (!w->events)
 			abort();
 	}
-	w->events[w->n++] = (struct event){ (uint32_t)context, (uint32_t)(context >> 32), t_ns,
+	w->events[w->n++] = (struct event){ LEDGER_KEY(context), LEDGER_SEQ(context), t_ns,
 					    w->stream, w->place++ };
 }
 
@@ -89,35 +89,19 @@ static int64_t check_payload(struct walk *w, uint32_t id, uint32_t key, uint32_t
 static bool walk_events(struct walk *w, const uint8_t *p, const uint8_t *end, uint64_t *t_ns)
 {
 	while (p < end) {
-		struct abi_ctf_event h;
-		struct abi_ctf_event_extended x;
-		uint64_t context, t;
-		size_t room = (size_t)(end - p);
-		int64_t size;
+		uint64_t context = 0, t = *t_ns;
 		uint32_t id;
+		int64_t size = (int64_t)abi_ctf_read_event(p, (size_t)(end - p), &id, &t);
 
-		if (room < sizeof h + 8)
+		if (!size || end - p - size < IDS_BYTES)
 			return false;
-		memcpy(&h, p, sizeof h);
-		id = h.id;
-		t = (*t_ns & ~0xffffffffull) | h.time;
-		t += t < *t_ns ? 1ull << 32 : 0;
-		size = sizeof h;
-		if (id == ABI_CTF_EXTENDED) {
-			if (room < sizeof x + 8)
-				return false;
-			memcpy(&x, p, sizeof x);
-			id = x.id;
-			t = x.time;
-			size = sizeof x;
-			w->c->extended++;
-		}
+		w->c->extended += size == sizeof(struct abi_ctf_event_extended);
 		if (t < *t_ns)
 			verify_wrong(w->c, "%s: time runs back", w->name);
 		*t_ns = t;
-		memcpy(&context, p + size, 8);
-		p += size + 8;
-		size = check_payload(w, id, (uint32_t)context, (uint32_t)(context >> 32), t, p,
+		memcpy(&context, p + size, IDS_BYTES);
+		p += size + IDS_BYTES;
+		size = check_payload(w, id, LEDGER_KEY(context), LEDGER_SEQ(context), t, p,
 				     (size_t)(end - p));
 		if (size < 0)
 			return false;

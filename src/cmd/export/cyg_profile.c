@@ -20,6 +20,19 @@
 #include "elf/file.h"
 
 enum { PROCNAME = 17, PACKET_BYTES = 1 << 18 };
+
+struct large_header {
+	uint16_t id;
+	uint32_t time;
+} __attribute__((packed));
+
+struct extended_header {
+	uint16_t extended;
+	uint32_t id;
+	uint64_t time;
+} __attribute__((packed));
+enum { EXTENDED = 65535 };
+
 enum event_id { ENTRY, EXIT, DUMP_START, BIN_INFO, BUILD_ID, DUMP_END };
 
 static const char metadata[] =
@@ -162,11 +175,11 @@ static int begin_event(struct exporting *x, enum event_id id, int64_t time_ns,
 	if (!x->packet.size)
 		x->begin = time;
 	if (x->packet.size && time - x->last < UINT32_MAX) {
-		struct abi_ctf_event h = { (uint16_t)id, (uint32_t)time };
+		struct large_header h = { (uint16_t)id, (uint32_t)time };
 
 		text_add(&x->packet, (const char *)&h, sizeof h);
 	} else {
-		struct abi_ctf_event_extended h = { ABI_CTF_EXTENDED, (uint32_t)id, time };
+		struct extended_header h = { EXTENDED, (uint32_t)id, time };
 
 		text_add(&x->packet, (const char *)&h, sizeof h);
 	}

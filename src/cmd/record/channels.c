@@ -90,6 +90,15 @@ static bool take_wait(const char *verb, struct session_channel *s, const char *v
 	return true;
 }
 
+static bool take_ids(const char *verb, struct session_channel *s, const char *value)
+{
+	s->without_ids = !strcmp(value, "none");
+	if (s->without_ids || !strcmp(value, "thread"))
+		return true;
+	cmd_error(verb, "ids=%s: thread (vpid and vtid in each event) or none", value);
+	return false;
+}
+
 static bool take_key(const char *verb, struct cmd_channels *c, int i, const char *key,
 		     const char *value)
 {
@@ -105,11 +114,14 @@ static bool take_key(const char *verb, struct cmd_channels *c, int i, const char
 		return take_wait(verb, s, value);
 	if (!strcmp(key, "context"))
 		return cmd_add_contexts(verb, value, &s->contexts);
+	if (!strcmp(key, "ids"))
+		return take_ids(verb, s, value);
 	if (!strcmp(key, "events") && *value) {
 		cmd_add_string(&c->patterns[i], value);
 		return true;
 	}
-	cmd_error(verb, "--channel %s: no key \"%s\" (events, size, count, mode, wait, context)",
+	cmd_error(verb,
+		  "--channel %s: no key \"%s\" (events, size, count, mode, wait, context, ids)",
 		  s->name, key);
 	return false;
 }
@@ -147,6 +159,10 @@ bool cmd_channels_add_calls(const char *verb, struct cmd_channels *c)
 
 	if (i < 0)
 		return false;
+	if (c->at[i].channel.without_ids) {
+		cmd_error(verb, "--channel calls: ids=none: calls belong to threads");
+		return false;
+	}
 	if (!c->at[i].channel.chunk_bytes)
 		c->at[i].channel.chunk_bytes = CALLS_CHUNK_BYTES;
 	cmd_add_string(&c->patterns[i], "duet_calls:*");

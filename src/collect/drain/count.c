@@ -24,16 +24,18 @@
 #include "ctf/write/public.h"
 
 struct class_size {
-	uint32_t fixed; /* 0: the class is not described */
+	bool is_described;
+	uint32_t fixed;
 	uint32_t n_steps;
 	struct sizes_step *steps;
 };
 
 struct counter {
 	uint64_t contexts;
+	bool has_ids;
 	struct class_size classes[ABI_SCHEMAS + 1]; /* by id */
-	/* Bytes of an event with a short header, by its id; 0: they vary, or it has none. */
-	uint16_t whole[UINT16_MAX + 1];
+	/* Bytes of an event with the shortest header, by the id in it; 0: they vary, or it is another. */
+	uint16_t whole[1u << ABI_CTF_ID_BITS];
 };
 
 enum { PART = 16384 };		   /* a third of a first cache: the source passes through it too */
@@ -53,12 +55,14 @@ struct walk {
 /* The compiler must not make a choice without a branch of it: see the head. */
 #define BY_BRANCH(value) __asm__("" : "+r"(value))
 
-struct counter *counter_open(uint64_t contexts)
+struct counter *counter_open(uint64_t contexts, bool has_ids)
 {
 	struct counter *c = calloc(1, sizeof *c);
 
-	if (c)
-		c->contexts = contexts;
+	if (!c)
+		return NULL;
+	c->contexts = contexts;
+	c->has_ids = has_ids;
 	return c;
 }
 
@@ -71,11 +75,9 @@ void counter_close(struct counter *c)
 
 static uint16_t whole_of(const struct class_size *c)
 {
-	enum { HEADER = sizeof(struct abi_ctf_event) };
+	enum { HEADER = sizeof(uint32_t) };
 
-	return !c->n_steps && c->fixed && c->fixed <= UINT16_MAX - HEADER
-		       ? (uint16_t)(c->fixed + HEADER)
-		       : 0;
+	return !c->n_steps && c->fixed <= UINT16_MAX - HEADER ? (uint16_t)(c->fixed + HEADER) : 0;
 }
 
 int counter_describe(struct counter *c, uint32_t id, const char *schema, size_t size)
@@ -87,7 +89,7 @@ int counter_describe(struct counter *c, uint32_t id, const char *schema, size_t 
 	assert(id && id <= ABI_SCHEMAS);
 	to = &c->classes[id];
 
-	sizes_add_fixed(&s, 2 * sizeof(uint32_t)); /* vpid, vtid */
+	sizes_add_fixed(&s, c->has_ids ? sizeof(struct abi_ctf_ids) : 0);
 	context_to_sizes(&s, c->contexts);
 	schema_to_sizes(&s, schema, size);
 	if (s.n_steps && !(steps = malloc(s.n_steps * sizeof *steps)))
@@ -95,8 +97,11 @@ int counter_describe(struct counter *c, uint32_t id, const char *schema, size_t 
 	if (s.n_steps)
 		memcpy(steps, s.steps, s.n_steps * sizeof *steps);
 	free(to->steps);
-	*to = (struct class_size){ .fixed = s.fixed, .n_steps = s.n_steps, .steps = steps };
-	c->whole[id] = whole_of(to);
+	*to = (struct class_size){
+		.is_described = true, .fixed = s.fixed, .n_steps = s.n_steps, .steps = steps
+	};
+	if (id < ABI_CTF_WIDE)
+		c->whole[id] = whole_of(to);
 	return 0;
 }
 
@@ -146,36 +151,32 @@ static const uint8_t *body_end(const struct class_size *c, const uint8_t *p, con
 	return p && (size_t)(end - p) >= c->fixed ? p + c->fixed : NULL;
 }
 
-/* The time of the event with this short header: the first one from @last_ns on with these low bits. */
-static inline uint64_t short_time(uint32_t low, uint64_t last_ns)
+/* The time of the event with this head: the first one from @last_ns on with its low bits. */
+static inline uint64_t head_time(uint32_t head, uint64_t last_ns)
 {
-	return last_ns + (uint32_t)(low - (uint32_t)last_ns);
+	return last_ns + (((head >> ABI_CTF_ID_BITS) - (uint32_t)last_ns) & (ABI_CTF_GAP_NS - 1));
+}
+
+static inline uint32_t head_at(const uint8_t *p)
+{
+	uint32_t head;
+
+	memcpy(&head, p, sizeof head);
+	return head;
 }
 
 /* The class of the event at w->p and its time; NULL: there is no header.  *@body: behind it. */
 static inline const struct class_size *read_header(const struct counter *c, struct walk *w,
 						   uint64_t *ns, const uint8_t **body)
 {
-	struct abi_ctf_event_extended long_header;
-	struct abi_ctf_event header;
-	size_t left = (size_t)(w->end - w->p);
 	uint32_t id;
+	size_t size;
 
-	if (left < sizeof header)
+	*ns = w->last_ns;
+	size = abi_ctf_read_event(w->p, (size_t)(w->end - w->p), &id, ns);
+	if (!size)
 		return NULL;
-	memcpy(&header, w->p, sizeof header);
-	id = header.id;
-	if (id != ABI_CTF_EXTENDED) {
-		*ns = short_time(header.time, w->last_ns);
-		*body = w->p + sizeof header;
-	} else {
-		if (left < sizeof long_header)
-			return NULL;
-		memcpy(&long_header, w->p, sizeof long_header);
-		id = long_header.id;
-		*ns = long_header.time;
-		*body = w->p + sizeof long_header;
-	}
+	*body = w->p + size;
 	if (id != w->id) {
 		w->id = id;
 		w->class = &c->classes[id <= ABI_SCHEMAS ? id : 0];
@@ -190,7 +191,7 @@ static inline bool step_any(const struct counter *c, struct walk *w)
 	uint64_t ns;
 	const struct class_size *class = read_header(c, w, &ns, &body);
 
-	if (!class || ns < w->last_ns || ns > w->most_ns || (!class->n_steps && !class->fixed))
+	if (!class || ns < w->last_ns || ns > w->most_ns || !class->is_described)
 		return false;
 	body = body_end(class, body, w->end);
 	if (!body)
@@ -208,15 +209,13 @@ static inline bool step_any(const struct counter *c, struct walk *w)
 static bool step_varied(const struct counter *c, struct walk *w)
 {
 	struct walk own = *w;
-	uint16_t id;
 	bool is_sound;
 
 	do {
 		is_sound = step_any(c, &own);
-		if ((size_t)(own.end - own.p) < sizeof id)
+		if ((size_t)(own.end - own.p) < sizeof(uint32_t))
 			break;
-		memcpy(&id, own.p, sizeof id);
-	} while (is_sound && !c->whole[id]);
+	} while (is_sound && !c->whole[head_at(own.p) & ABI_CTF_EXTENDED]);
 	*w = own;
 	return is_sound;
 }
@@ -228,16 +227,15 @@ static bool step_varied(const struct counter *c, struct walk *w)
 static inline uint32_t whole_at(const struct counter *c, const struct walk *w, const uint8_t *p,
 				uint64_t last_ns, uint64_t *ns)
 {
-	struct abi_ctf_event header;
-	uint32_t whole;
+	uint32_t head, whole;
 
-	if ((size_t)(w->end - p) < sizeof header)
+	if ((size_t)(w->end - p) < sizeof head)
 		return 0;
-	memcpy(&header, p, sizeof header);
-	whole = c->whole[header.id];
+	head = head_at(p);
+	whole = c->whole[head & ABI_CTF_EXTENDED];
 	if (whole > (size_t)(w->end - p))
 		return 0;
-	*ns = short_time(header.time, last_ns);
+	*ns = head_time(head, last_ns);
 	if (*ns > w->fast_most_ns)
 		return 0;
 	return whole;
@@ -303,22 +301,20 @@ static __attribute__((noinline)) size_t step_run(const struct counter *c, struct
 {
 	const uint8_t *p = w->p, *last;
 	uint64_t ns = w->last_ns;
-	struct abi_ctf_event h;
-	uint32_t id, whole;
+	uint32_t head, id, whole;
 	size_t n;
 
-	if ((size_t)(w->end - p) < sizeof h || ns > w->fast_most_ns)
+	if ((size_t)(w->end - p) < sizeof head || ns > w->fast_most_ns)
 		return 0;
-	memcpy(&h, p, sizeof h);
-	id = h.id;
+	id = head_at(p) & ABI_CTF_EXTENDED;
 	whole = c->whole[id];
 	if (!whole || whole > (size_t)(w->end - p))
 		return 0;
 	for (last = w->end - whole; p <= last; p += whole) {
-		memcpy(&h, p, sizeof h);
-		if (h.id != id)
+		head = head_at(p);
+		if ((head & ABI_CTF_EXTENDED) != id)
 			break;
-		ns = short_time(h.time, ns);
+		ns = head_time(head, ns);
 	}
 	if (ns > w->fast_most_ns)
 		return 0;

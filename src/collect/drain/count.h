@@ -14,13 +14,15 @@
 #ifndef COLLECT_DRAIN_COUNT_H
 #define COLLECT_DRAIN_COUNT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct counter;
 
-/* counter_open - for a pool whose events have these contexts.  NULL without memory. */
-struct counter *counter_open(uint64_t contexts);
+/* counter_open - for a pool whose events have these contexts, and vpid and vtid if @has_ids.  NULL
+ * without memory. */
+struct counter *counter_open(uint64_t contexts, bool has_ids);
 void counter_close(struct counter *c);
 /*
  * counter_describe - class @id, 1..ABI_SCHEMAS, gets this schema.  0 or -ENOMEM.

@@ -88,7 +88,7 @@ struct drain;
 
 struct drain_options {
 	struct pool *pool;	 /* borrowed */
-	struct ctf_writer *sink; /* borrowed; its metadata defines struct event_header_large */
+	struct ctf_writer *sink; /* borrowed; its metadata defines struct event_header_compact */
 	uint32_t class_id;	 /* of the stream class */
 	const char *name;	 /* prefix of the file names; "": none */
 	uint64_t contexts;	 /* of the events: abi/context.h */

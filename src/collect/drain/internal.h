@@ -86,7 +86,7 @@ struct streams {
 /* Call it after drain_open if an earlier drain of this pool died. */
 void drain_resume(struct drain *d);
 /* Appends a stream class in TSDL. */
-void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts);
+void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts, bool has_ids);
 /* Whether no process has the pid @pid.  False for 0 and for a process outside our pid namespace. */
 bool drain_is_dead(uint32_t pid);
 /* Clears the pool's `exhausted` flag if a chunk is free, so that writers search again. */

@@ -20,15 +20,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/ctf.h"
 #include "clock/clock.h"
 #include "collect/drain/internal.h"
 
 enum { SHORTEST_CHUNK_NS = 256 }; /* to fill one of 4 KiB */
-#define ASSUMED_NS 4000000000ull
+#define ASSUMED_NS (ABI_CTF_GAP_NS - 1)
 
 /*
- * Short headers hold 32 bits of a time.  So events of the last 4 s have their true times also in a
- * chunk whose begin was overwritten.
+ * Short headers hold 27 bits of a time.  So events of the last 134 ms have their true times also in
+ * a chunk whose begin was overwritten.
  */
 void drain_bound_begin(const struct drain *d, struct drain_chunk *s, uint64_t now_ns)
 {

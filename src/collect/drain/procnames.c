@@ -30,14 +30,14 @@ enum {
 
 struct name_event {
 	struct abi_ctf_event_extended header;
-	uint32_t vpid, vtid;
+	struct abi_ctf_ids ids;
 	char procname[PROCNAME];
 	uint32_t pid; /* in our pid namespace, as in kernel events */
 } __attribute__((packed));
 
 struct firing_event {
 	struct abi_ctf_event_extended header;
-	uint32_t vpid, vtid;
+	struct abi_ctf_ids ids;
 	uint32_t number;
 	uint64_t fired, value;
 	char text[FIRING_TEXT]; /* only up to its NUL is stored */
@@ -45,7 +45,7 @@ struct firing_event {
 
 struct impossible_event {
 	struct abi_ctf_event_extended header;
-	uint32_t vpid, vtid;
+	struct abi_ctf_ids ids;
 	uint32_t pid, uid; /* pid 0: not known */
 	uint64_t times, bytes, counters;
 	char program[ABI_NAME_BYTES]; /* only up to its NUL is stored */
@@ -67,7 +67,7 @@ int procnames_describe(struct ctf_writer *sink, struct diag *d)
 	struct text t = { 0 };
 	int err;
 
-	drain_add_stream(&t, STREAM_ID, 0);
+	drain_add_stream(&t, STREAM_ID, 0, true);
 	text_addf(&t,
 		  "event {\n\tname = \"lttng_ust_statedump:procname\";\n\tid = %d;\n\tstream_id = "
 		  "%d;\n"
@@ -142,8 +142,7 @@ void procnames_add(struct procnames *n, uint64_t at_ns, uint32_t vpid, pid_t pid
 {
 	struct name_event e = {
 		.header = { ABI_CTF_EXTENDED, NAME_ID, at_ns },
-		.vpid = vpid,
-		.vtid = vpid,
+		.ids = { (int32_t)vpid, (int32_t)vpid },
 		.pid = (uint32_t)pid,
 	};
 
@@ -158,8 +157,7 @@ void procnames_add(struct procnames *n, uint64_t at_ns, uint32_t vpid, pid_t pid
 void procnames_fired(struct procnames *n, uint64_t at_ns, const struct procnames_firing *f)
 {
 	struct firing_event e = { .header = { ABI_CTF_EXTENDED, FIRING_ID, at_ns },
-				  .vpid = f->vpid,
-				  .vtid = f->vtid,
+				  .ids = { (int32_t)f->vpid, (int32_t)f->vtid },
 				  .number = f->number,
 				  .fired = f->fired,
 				  .value = f->value };
@@ -220,7 +218,7 @@ static bool is_old(const struct dropping *f, size_t at, const struct stored_even
 /* A process outside our pid namespace is identified by its own vpid. */
 static uint64_t selector(const struct name_event *e)
 {
-	return e->pid ? e->pid : 1ull << 32 | e->vpid;
+	return e->pid ? e->pid : 1ull << 32 | (uint32_t)e->ids.vpid;
 }
 
 static int compare_selectors(const void *a, const void *b)

@@ -17,23 +17,29 @@ enum { DESCRIBED_NOT, DESCRIBED_NOW, DESCRIBED }; /* NOW: in the block being wri
 
 /* ---------------------------------------------------------------- opening */
 
-void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts)
+/* struct abi_ctf_ids.  Babeltrace 1 ends at an aligned integer of 24 bits, so none is said to be. */
+static const char ids_tsdl[] =
+	"\t\tinteger { size = 24; align = 1; signed = true; base = 10; } _vpid;\n"
+	"\t\tinteger { size = 24; align = 1; signed = true; base = 10; } _vtid;\n";
+
+void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts, bool has_ids)
 {
 	text_addf(t,
-		  "stream {\n\tid = %u;\n\tevent.header := struct event_header_large;\n"
-		  "\tpacket.context := struct packet_context;\n"
-		  "\tevent.context := struct {\n"
-		  "\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _vpid;\n"
-		  "\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _vtid;\n",
+		  "stream {\n\tid = %u;\n\tevent.header := struct event_header_compact;\n"
+		  "\tpacket.context := struct packet_context;\n",
 		  class_id);
-	context_to_tsdl(t, contexts);
-	text_addf(t, "\t};\n};\n\n");
+	if (has_ids || contexts) {
+		text_addf(t, "\tevent.context := struct {\n%s", has_ids ? ids_tsdl : "");
+		context_to_tsdl(t, contexts);
+		text_addf(t, "\t} align(8);\n");
+	}
+	text_addf(t, "};\n\n");
 }
 
 static void add_own_stream(struct drain *d, struct text *t)
 {
 	if (!d->is_stream_described)
-		drain_add_stream(t, d->class_id, d->contexts);
+		drain_add_stream(t, d->class_id, d->contexts, d->pool->context_bytes);
 }
 
 int drain_describe_stream(struct drain *d, struct diag *diag)
@@ -75,7 +81,7 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	snprintf(d->prefix, sizeof d->prefix, "%s%s", o->name, *o->name ? "_" : "");
 	d->cpus = calloc(pool->n_cpus, sizeof *d->cpus);
 	d->exclusive_streams = calloc(DRAIN_EXCLUSIVE_STREAMS, sizeof *d->exclusive_streams);
-	d->counter = counter_open(o->contexts);
+	d->counter = counter_open(o->contexts, pool->context_bytes);
 	d->marks = calloc(pool->n_chunks, sizeof *d->marks);
 	d->seen = calloc(pool->n_chunks, sizeof *d->seen);
 	d->is_described = calloc(ABI_SCHEMAS, sizeof *d->is_described);

@@ -14,11 +14,18 @@
 #include "clock/clock.h"
 #include "collect/drain/internal.h"
 
+/* abi/ctf.h.  The time and the wide id begin in the middle of a byte, so they are not aligned. */
 static const char header_tsdl[] =
-	"struct event_header_large {\n"
-	"\tenum : uint16_t { compact = 0 ... 65534, extended = 65535 } id;\n"
+	"typealias integer { size = 5; align = 1; signed = false; } := uint5_t;\n"
+	"typealias integer { size = 16; align = 1; signed = false; } := uint16_unaligned_t;\n"
+	"typealias integer {\n\tsize = 27; align = 1; signed = false;\n"
+	"\tmap = clock.monotonic.value;\n} := uint27_clock_monotonic_t;\n\n"
+	"struct event_header_compact {\n"
+	"\tenum : uint5_t { compact = 0 ... 29, wide = 30, extended = 31 } id;\n"
 	"\tvariant <id> {\n"
-	"\t\tstruct {\n\t\t\tuint32_clock_monotonic_t timestamp;\n\t\t} compact;\n"
+	"\t\tstruct {\n\t\t\tuint27_clock_monotonic_t timestamp;\n\t\t} compact;\n"
+	"\t\tstruct {\n\t\t\tuint27_clock_monotonic_t timestamp;\n"
+	"\t\t\tuint16_unaligned_t id;\n\t\t} wide;\n"
 	"\t\tstruct {\n\t\t\tuint32_t id;\n\t\t\tuint64_clock_monotonic_t timestamp;\n"
 	"\t\t} extended;\n\t} v;\n} align(8);\n\n";
 

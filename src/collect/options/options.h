@@ -30,6 +30,7 @@ struct session_channel {
 	uint32_t block_timeout_us; /* how long a writer waits for a free chunk before the event
 				    * is lost; 0: it does not */
 	bool flight_recorder;
+	bool without_ids;  /* its events have no vpid and vtid */
 	uint64_t contexts; /* abi/context.h */
 };
 

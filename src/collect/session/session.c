@@ -57,7 +57,8 @@ static struct abi_pool shape_of(const struct session_channel *c, const struct ab
 				  .chunk_bytes = c->chunk_bytes,
 				  .n_cpus = count_cpus(),
 				  .block_timeout_us = c->block_timeout_us,
-				  .flight_recorder = c->flight_recorder };
+				  .flight_recorder = c->flight_recorder,
+				  .without_ids = c->without_ids };
 	struct abi_pool shape = pool_shape(&w);
 
 	shape.clock = *clock;

@@ -193,45 +193,24 @@ static void add_hit(struct trigger_scan *s, struct triggers *t, const struct tri
 	trigger_hits_add(s->hits, t, &hit, clock_now_ns(&s->pool->clock));
 }
 
-/* Returns the bytes of the event header; 0 if it is incomplete. */
-static size_t read_header(const char *p, size_t size, uint32_t *id, uint64_t *time_ns)
-{
-	struct abi_ctf_event_extended large;
-	struct abi_ctf_event small;
-
-	if (size < sizeof small)
-		return 0;
-	memcpy(&small, p, sizeof small);
-	if (small.id != ABI_CTF_EXTENDED) {
-		*id = small.id;
-		*time_ns += (uint32_t)(small.time - (uint32_t)*time_ns);
-		return sizeof small;
-	}
-	if (size < sizeof large)
-		return 0;
-	memcpy(&large, p, sizeof large);
-	*id = large.id;
-	*time_ns = large.time;
-	return sizeof large;
-}
-
 /* Reads one event from the copy.  Returns its size, or 0 if it is malformed. */
 static size_t read_event(struct trigger_scan *s, struct triggers *t, const char *p, size_t size,
 			 struct event_reader *e)
 {
-	enum { THREAD_BYTES = 8 };
 	const struct trigger_class *c;
+	struct abi_ctf_ids ids;
 	uint64_t last_ns = e->time_ns;
 	uint32_t id;
-	size_t at = read_header(p, size, &id, &e->time_ns);
+	size_t at = abi_ctf_read_event(p, size, &id, &e->time_ns);
 
-	if (!at || size - at < THREAD_BYTES + ABI_PROCNAME_BYTES || e->time_ns < last_ns ||
+	if (!at || size - at < sizeof ids + ABI_PROCNAME_BYTES || e->time_ns < last_ns ||
 	    e->time_ns > clock_now_ns(&s->pool->clock) + BOUNDS_AHEAD_NS)
 		return 0;
-	memcpy(&e->vpid, p + at, 4);
-	memcpy(&e->vtid, p + at + 4, 4);
-	e->procname = p + at + THREAD_BYTES;
-	at += THREAD_BYTES + ABI_PROCNAME_BYTES;
+	memcpy(&ids, p + at, sizeof ids);
+	e->vpid = (uint32_t)ids.vpid;
+	e->vtid = (uint32_t)ids.vtid;
+	e->procname = p + at + sizeof ids;
+	at += sizeof ids + ABI_PROCNAME_BYTES;
 	e->payload = p + at;
 	c = find_class(s, t, id);
 	if (!c || !trigger_class_size(c, e->payload, size - at, &e->size))

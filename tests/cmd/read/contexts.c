@@ -62,7 +62,11 @@ static void describe(struct ctf_writer *s, uint64_t mask)
 static __attribute__((noinline)) char *put_event(char *p, uint64_t mask, int32_t i,
 						 uint64_t time_ns)
 {
-	struct abi_ctf_event_extended header = { ABI_CTF_EXTENDED, 1, time_ns };
+	struct {
+		uint16_t extended;
+		uint32_t id;
+		uint64_t time_ns;
+	} __attribute__((packed)) header = { 65535, 1, time_ns };
 	int32_t ids[2] = { getpid(), getpid() };
 
 	p = mempcpy(p, &header, sizeof header);

@@ -4,6 +4,8 @@
 
 arguments: DUET PROGRAM LIBDUET [TEST]...
 """
+import collections
+import glob
 import os
 import re
 import time
@@ -11,6 +13,8 @@ import time
 from channels import *
 
 CPUS = os.sysconf("SC_NPROCESSORS_CONF")
+HEADER, IDS, U64 = 4, 6, 8
+EVENT = HEADER + IDS + U64  # the bytes of an event of these classes
 
 
 def a_rare_event_is_kept_while_others_overflow():
@@ -46,10 +50,10 @@ def a_flight_recorder_and_a_drained_channel_share_a_session():
     snap = [e for e in events(work + "/snap") if "event" in e]
     is_({e["event"] for e in snap}, {"high:flood"}, "the snapshot has the events of the flight recorder, and no more")
     got = [e["fields"]["id"] for e in snap]
-    ok(got and got[-1] == 99999 and len(got) * 20 < 64 << 10, "the newest", str((len(got), got[-1:])))
+    ok(got and got[-1] == 99999 and len(got) * EVENT < 64 << 10, "the newest", str((len(got), got[-1:])))
     is_(count_with_babeltrace(work + "/snap"), len(snap), "babeltrace2 reads the snapshot")
     is_(ids(c, "low:step"), 2 * list(range(1000)), "drained channels are whole at the end")
-    ok(ids(c, "high:flood")[-1] == 99999 and c.count["high:flood"] * 20 < 64 << 10, "the others have the newest events")
+    ok(ids(c, "high:flood")[-1] == 99999 and c.count["high:flood"] * EVENT < 64 << 10, "the others have the newest events")
     is_(c.lost, 0, "nothing is lost")
 
 
@@ -195,7 +199,7 @@ def size_and_count_are_respected():
     p.quit()
     c.end()
     n = c.count["high:flood"]
-    ok(0.7 * 512 * 1024 < n * 22 < 64 * 8192, "64 sub-buffers of 8K", str(n))
+    ok(0.7 * 512 * 1024 < n * EVENT < 64 * 8192, "64 sub-buffers of 8K", str(n))
     ok("524 kB" in lines["a"], "status says so", lines["a"])
     least = 4
     while least < 4 * CPUS:
@@ -207,6 +211,35 @@ def size_and_count_are_respected():
         is_((code, err.count("\n")), (2, 1), "%s is refused in a line: %s" % (line, err))
 
 
+def a_channel_may_leave_out_the_numbers_of_threads():
+    c = Collector("-e", "*", "-f", "$vpid > 1 && $vtid == $vpid", "-b", "16M", "--channel", "bare:events=low:*,ids=none",
+                  "--channel", "owner:events=slow:*,events=hand:*,ids=none,context=uid", "--channel", "all:events=big:*,ids=thread")
+    p = Program()
+    p.do("both", 3000, 3)
+    p.do("slow", 100, 0)
+    pid = p.pid
+    p.quit()
+    c.end()
+    by = collections.defaultdict(list)
+    for e in c.events:
+        by[e["event"]].append(e)
+    is_({(e.get("pid"), e.get("tid")) for e in by["low:step"]}, {(None, None)}, "its events have none")
+    is_({(e.get("pid"), e.get("tid")) for e in by["high:flood"]}, {(pid, pid)}, "those of other channels have both")
+    is_([e["fields"]["id"] for e in by["low:step"]], list(range(1000)), "they are whole")
+    is_({e["context"]["vuid"] for e in by["slow:step"]}, {os.getuid()}, "other contexts are there")
+    is_(len(by["slow:step"]), 100, "and the events with them")
+    size = sum(os.path.getsize(f) for f in glob.glob(c.trace + "/ust/**/bare_cpu_*", recursive=True) if "/index/" not in f)
+    ok(1000 * (HEADER + U64) < size < 1000 * EVENT, "they are smaller", str(size))
+    text = run(babeltrace, c.trace)[1].splitlines()
+    low = [line for line in text if " low:step: " in line]
+    is_((len(low), [line for line in low if "vpid" in line or "vtid" in line]), (1000, []), "babeltrace2 shows none")
+    ok(all("vpid = %d, vtid = %d" % (pid, pid) in line for line in text if " high:flood: " in line), "and those of others")
+    for args, why in ((("--channel", "a:events=x,ids=no"), "ids=no"),
+                      (("--channel", "calls:ids=none", "--graph", "x:*"), "calls belong to threads")):
+        code, _, err = cmd("record", "-o", work + "/no", *args, "--", "true")
+        is_((code, why in err), (2, True), "%s is refused: %s" % (args[1], err))
+
+
 def buffers_grow_when_a_burst_needs_it():
     c = Collector("-e", "*", "-b", "256M")
     p = Program()
@@ -215,7 +248,7 @@ def buffers_grow_when_a_burst_needs_it():
     attempted, memory = 0, 64
     while memory <= 256:
         c.stopped()
-        n = memory * MIB * 8 // 10 // 22
+        n = memory * MIB * 8 // 10 // EVENT
         p.do("high", n)
         attempted += n
         c.goes_on()
@@ -238,4 +271,4 @@ run_all(a_rare_event_is_kept_while_others_overflow, a_flight_recorder_and_a_drai
         the_default_channel_may_be_the_flight_recorder, a_program_waits_for_a_collector_that_comes_back,
         a_wait_in_vain_is_not_repeated, handlers_record_while_their_program_waits, a_thread_that_may_not_sleep_does_not_wait,
         a_full_disk_does_not_delay_each_event, events_larger_than_a_sub_buffer_are_lost_and_counted,
-        size_and_count_are_respected, buffers_grow_when_a_burst_needs_it)
+        size_and_count_are_respected, a_channel_may_leave_out_the_numbers_of_threads, buffers_grow_when_a_burst_needs_it)

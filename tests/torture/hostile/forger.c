@@ -59,17 +59,19 @@ struct lie {
 
 static size_t put_event(char *to, const struct lie *l)
 {
-	uint32_t id = l->id ? l->id : class_id, ids[2] = { 1, 1 };
+	uint32_t id = l->id ? l->id : class_id, small;
 	uint64_t n = 7, now_ns = clock_now_ns(&pool.clock);
 	struct abi_ctf_event_extended large = { ABI_CTF_EXTENDED, id, l->ns };
-	struct abi_ctf_event small = { (uint16_t)id, (uint32_t)now_ns };
+	struct abi_ctf_ids ids = { 1, 1 };
 	size_t at = l->ns ? sizeof large : sizeof small;
 
+	small = ABI_CTF_HEAD(id, now_ns);
 	memcpy(to, l->ns ? (void *)&large : (void *)&small, at);
-	memcpy(to + at, ids, sizeof ids);
-	memcpy(to + at + 8, &n, sizeof n);
-	memcpy(to + at + 16, l->has_end ? "lie" : "liee", 4);
-	return at + 20;
+	memcpy(to + at, &ids, sizeof ids);
+	at += sizeof ids;
+	memcpy(to + at, &n, sizeof n);
+	memcpy(to + at + sizeof n, l->has_end ? "lie" : "liee", 4);
+	return at + sizeof n + 4;
 }
 
 struct header {

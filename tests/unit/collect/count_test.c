@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "abi/context.h"
+#include "abi/ctf.h"
 #include "test.h"
 
 static uint8_t bytes[4096];
@@ -40,20 +41,36 @@ static void put_u32(uint32_t n)
 	put(&n, sizeof n);
 }
 
-/* Header, vpid and vtid. */
-static void begin_event(uint16_t id)
+static void put_ids(void)
 {
-	put(&id, sizeof id);
-	put_zeros(4 + 8);
+	put_zeros(sizeof(struct abi_ctf_ids));
 }
 
-static void begin_long_event(uint32_t id)
+static void begin_event_at(uint32_t id, uint64_t ns)
 {
-	uint16_t extended = 65535;
+	put_u32(ABI_CTF_HEAD(id, ns));
+	put_ids();
+}
 
-	put(&extended, sizeof extended);
-	put_u32(id);
-	put_zeros(8 + 8);
+static void begin_wide_event_at(uint16_t id, uint64_t ns)
+{
+	struct abi_ctf_event_wide header = { ABI_CTF_HEAD(ABI_CTF_WIDE, ns), id };
+
+	put(&header, sizeof header);
+	put_ids();
+}
+
+static void begin_long_event_at(uint32_t id, uint64_t ns)
+{
+	struct abi_ctf_event_extended header = { ABI_CTF_EXTENDED, id, ns };
+
+	put(&header, sizeof header);
+	put_ids();
+}
+
+static void begin_event(uint32_t id)
+{
+	begin_event_at(id, 0);
 }
 
 static void describe(struct counter *c, uint32_t id, const char *schema)
@@ -63,7 +80,7 @@ static void describe(struct counter *c, uint32_t id, const char *schema)
 
 static void events_of_all_types_are_counted(void)
 {
-	struct counter *c = counter_open(0);
+	struct counter *c = counter_open(0, true);
 
 	size = 0;
 	describe(c, 1,
@@ -75,7 +92,7 @@ static void events_of_all_types_are_counted(void)
 	for (int i = 0; i < 3; i++) {
 		begin_event(1);
 		put_zeros(1 + 2 + 4 + 8 + 4 + 8 + 5 + 6 + 1);
-		begin_long_event(2);
+		begin_long_event_at(2, 0);
 		put("shop", 5);
 		put_u32(65535);
 		put("", 1);
@@ -93,7 +110,7 @@ static void events_of_all_types_are_counted(void)
 
 static void contexts_have_their_place(void)
 {
-	struct counter *c = counter_open(ABI_CONTEXT_ALL);
+	struct counter *c = counter_open(ABI_CONTEXT_ALL, true);
 
 	size = 0;
 	describe(c, 1, "13 a:b u32 n");
@@ -110,7 +127,8 @@ static void contexts_have_their_place(void)
 
 static void the_count_ends_where_the_bytes_do(void)
 {
-	struct counter *c = counter_open(0);
+	struct counter *c = counter_open(0, true);
+	size_t one;
 
 	size = 0;
 	describe(c, 1, "13 a:b u32 n");
@@ -119,76 +137,84 @@ static void the_count_ends_where_the_bytes_do(void)
 	describe(c, 4, "13 a:e u64[1048576] n");
 	begin_event(1);
 	put_u32(1);
+	one = size;
 	for (size_t n = 0; n < size; n++)
 		is(counter_count(c, bytes, n, 0, UINT64_MAX).events, 0);
 	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
 	begin_event(2);
 	put("xyz", 3); /* no NUL */
 	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
-	size = 18;
+	size = one;
 	begin_event(3);
 	put_u32(UINT32_MAX);
 	put_zeros(64);
 	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
-	size = 18;
+	size = one;
 	begin_event(4);
 	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
-	size = 18;
-	begin_event(77); /* not described */
+	size = one;
+	begin_event(7); /* not described */
 	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
-	size = 18;
-	begin_long_event(UINT32_MAX);
+	size = one;
+	begin_wide_event_at(77, 0);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
+	size = one;
+	begin_long_event_at(UINT32_MAX, 0);
 	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 1);
 	counter_close(c);
 }
 
-static void begin_event_at(uint16_t id, uint32_t low)
-{
-	put(&id, sizeof id);
-	put_u32(low);
-	put_zeros(8);
-}
-
-static void begin_long_event_at(uint32_t id, uint64_t ns)
-{
-	uint16_t extended = 65535;
-
-	put(&extended, sizeof extended);
-	put_u32(id);
-	put(&ns, sizeof ns);
-	put_zeros(8);
-}
-
 static void the_count_ends_where_time_goes_back_or_ahead(void)
 {
-	const uint64_t begin = 5ull << 32 | 0xfffffff0;
-	struct counter *c = counter_open(0);
+	const uint64_t gap = ABI_CTF_GAP_NS, begin = 6 * gap - 16;
+	struct counter *c = counter_open(0, true);
 	struct counted n;
 	size_t good;
 
 	size = 0;
 	describe(c, 1, "13 a:nothing");
-	begin_event_at(1, 0xfffffff8);
-	begin_event_at(1, 4); /* the low bits begin anew */
-	begin_long_event_at(1, 9ull << 32);
-	begin_event_at(1, 7);
+	describe(c, 300, "13 a:nothing");
+	begin_event_at(1, begin + 8);
+	begin_wide_event_at(300, 6 * gap + 4); /* the low bits begin anew */
+	begin_long_event_at(1, 9 * gap);
+	begin_event_at(1, 9 * gap + 7);
 	good = size;
 	n = counter_count(c, bytes, size, begin, UINT64_MAX);
 	is(n.events, 4);
 	is(n.bytes, good);
-	is(n.last_ns, 9ull << 32 | 7);
-	is(counter_count(c, bytes, size, begin, 9ull << 32).events, 3);
-	is(counter_count(c, bytes, size, begin, 6ull << 32).events, 1);
-	begin_long_event_at(1, 8ull << 32);
+	is(n.last_ns, 9 * gap + 7);
+	is(counter_count(c, bytes, size, begin, 9 * gap).events, 3);
+	is(counter_count(c, bytes, size, begin, 6 * gap).events, 1);
+	begin_long_event_at(1, 8 * gap);
 	n = counter_count(c, bytes, size, begin, UINT64_MAX);
 	is(n.events, 4);
 	is(n.bytes, good);
 	size = good;
-	begin_event_at(1, 6); /* stands for 2^32 ns later */
-	is(counter_count(c, bytes, size, begin, 9ull << 32 | 1000).events, 4);
+	begin_event_at(1, 6); /* stands for the next time with these bits */
+	is(counter_count(c, bytes, size, begin, 9 * gap + 1000).events, 4);
+	is(counter_count(c, bytes, size, begin, 10 * gap + 6).events, 5);
 	size = good;
 	begin_long_event_at(1, UINT64_MAX);
-	is(counter_count(c, bytes, size, begin, 9ull << 32 | 1000).events, 4);
+	is(counter_count(c, bytes, size, begin, 9 * gap + 1000).events, 4);
+	counter_close(c);
+}
+
+static void events_without_ids_may_be_nothing_but_a_header(void)
+{
+	struct counter *c = counter_open(0, false);
+	uint32_t head = ABI_CTF_HEAD(1, 10);
+
+	size = 0;
+	describe(c, 1, "13 a:nothing");
+	describe(c, 2, "13 a:b u8 n");
+	put_u32(head);
+	put_u32(head);
+	put_u32(ABI_CTF_HEAD(2, 10));
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 2);
+	put_zeros(1);
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 3);
+	put_u32(ABI_CTF_HEAD(3, 10)); /* not described */
+	is(counter_count(c, bytes, size, 0, UINT64_MAX).events, 3);
 	counter_close(c);
 }
 
@@ -196,7 +222,7 @@ static void the_count_ends_where_time_goes_back_or_ahead(void)
 static void a_class_without_memory_is_described_again(void)
 {
 	const char *texts = "13 a:texts str a u32 b str c";
-	struct counter *c = counter_open(0);
+	struct counter *c = counter_open(0, true);
 
 	size = 0;
 	begin_event(1);
@@ -221,19 +247,38 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)((uint64_t)(seed >> 4) * n >> 28);
 }
 
-/* One event of class @id: 1 to 4 have one length, 5 has a text. */
-static size_t put_event(uint8_t *p, uint16_t id, uint32_t low)
+/* A header of one of the three forms, mostly the shortest; its size. */
+static size_t put_header(uint8_t *p, uint16_t id, uint64_t ns)
+{
+	const struct abi_ctf_event_wide wide = { ABI_CTF_HEAD(ABI_CTF_WIDE, ns), id };
+	const struct abi_ctf_event_extended extended = { ABI_CTF_EXTENDED, id, ns };
+	const uint32_t head = ABI_CTF_HEAD(id, ns);
+	uint32_t form = draw(200);
+
+	if (!form) {
+		memcpy(p, &extended, sizeof extended);
+		return sizeof extended;
+	}
+	if (form < 3 || id >= ABI_CTF_WIDE) {
+		memcpy(p, &wide, sizeof wide);
+		return sizeof wide;
+	}
+	memcpy(p, &head, sizeof head);
+	return sizeof head;
+}
+
+/* One event of class @id: 1 to 4 have one length, 40 has a text. */
+static size_t put_event(uint8_t *p, uint16_t id, uint64_t ns)
 {
 	static const uint8_t lengths[] = { 0, 4, 4, 16, 30 };
-	size_t n = id < 5 ? lengths[id] : draw(40);
+	size_t n = id < 5 ? lengths[id] : draw(40), at = put_header(p, id, ns);
 
-	memcpy(p, &id, sizeof id);
-	memcpy(p + 2, &low, sizeof low);
-	for (size_t i = 0; i < 8 + n; i++)
-		p[6 + i] = (uint8_t)(1 + draw(255));
-	if (id == 5)
-		p[6 + 8 + n++] = 0;
-	return 6 + 8 + n;
+	n += sizeof(struct abi_ctf_ids);
+	for (size_t i = 0; i < n; i++)
+		p[at + i] = (uint8_t)(1 + draw(255));
+	if (id == 40)
+		p[at + n++] = 0;
+	return at + n;
 }
 
 enum { EVENTS = 3000, SPOILT_WAYS = 5 };
@@ -241,24 +286,27 @@ enum { EVENTS = 3000, SPOILT_WAYS = 5 };
 /* Makes the event at @p, @n bytes, one that no reader accepts; returns its end. */
 static size_t spoil(uint8_t *p, size_t n, uint64_t *most_ns, uint64_t last_ns)
 {
-	uint16_t id = draw(2) ? 77 : 60000;
-	uint32_t low;
+	const struct abi_ctf_event_wide wide = { ABI_CTF_HEAD(ABI_CTF_WIDE, last_ns), 60000 };
+	uint32_t head = ABI_CTF_HEAD(draw(2) ? 0 : 7, last_ns);
 
 	switch (draw(SPOILT_WAYS)) {
 	case 0: /* not described */
-		memcpy(p, &id, sizeof id);
+		if (draw(2))
+			memcpy(p, &head, sizeof head);
+		else
+			memcpy(p, &wide, sizeof wide);
 		return n;
 	case 1: /* beyond the packet */
 		return n - 1;
 	case 2: /* no whole header */
-		return draw(6);
+		return draw(4);
 	case 3: /* later than the packet */
 		*most_ns = last_ns;
 		return n;
-	default: /* back in time stands for almost 2^32 ns later */
-		*most_ns = last_ns + UINT32_MAX - 100;
-		low = (uint32_t)last_ns - 1 - draw(50);
-		memcpy(p + 2, &low, sizeof low);
+	default: /* back in time stands for almost a whole gap later */
+		*most_ns = last_ns + ABI_CTF_GAP_NS - 100;
+		head = ABI_CTF_HEAD(1, last_ns - 1 - draw(50));
+		memcpy(p, &head, sizeof head);
 		return n;
 	}
 }
@@ -274,13 +322,13 @@ static void is_counted(struct counted found, uint64_t events, size_t n_bytes, ui
 static void a_count_is_right_whatever_lengths_follow_each_other(void)
 {
 	static uint8_t packet[EVENTS * 64 + 20000], copy[sizeof packet];
-	struct counter *c = counter_open(0);
+	struct counter *c = counter_open(0, true);
 
 	describe(c, 1, "13 a:b u32 n");
 	describe(c, 2, "13 a:c i32 n");
 	describe(c, 3, "13 a:d u64 n u64 m");
 	describe(c, 4, "13 a:e u8[30] n");
-	describe(c, 5, "13 a:f str n");
+	describe(c, 40, "13 a:f str n");
 	for (int run = 0; run < 400; run++) {
 		const uint64_t begin = (uint64_t)draw(1000) << 30;
 		uint64_t ns = begin, last_ns = begin, most_ns = UINT64_MAX;
@@ -291,11 +339,11 @@ static void a_count_is_right_whatever_lengths_follow_each_other(void)
 		for (uint32_t i = 0; i < n; i++) {
 			uint16_t id = (uint16_t)(1 + (kinds < 3 ? i % kinds : draw(kinds)));
 
-			id = run % 3 == 0 && !draw(turn) ? 5 : id;
+			id = id == 5 || (run % 3 == 0 && !draw(turn)) ? 40 : id;
 			good = at;
 			last_ns = ns;
 			ns += 1 + draw(1 << 20);
-			at += put_event(packet + at, id, (uint32_t)ns);
+			at += put_event(packet + at, id, ns);
 		}
 		found = counter_count(c, packet, at, begin, draw(2) ? ns : UINT64_MAX);
 		is_counted(found, n, at, ns);
@@ -384,6 +432,7 @@ int main(void)
 	run(the_count_ends_where_time_goes_back_or_ahead);
 	run(a_class_without_memory_is_described_again);
 	run(a_count_is_right_whatever_lengths_follow_each_other);
+	run(events_without_ids_may_be_nothing_but_a_header);
 	run(a_packet_that_a_killed_writer_wrote_counts_once);
 	run(a_collector_without_packets_changes_no_sum);
 	run(each_trace_has_its_own_sum);
