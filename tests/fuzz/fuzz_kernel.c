@@ -109,7 +109,7 @@ size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t siz
 /* With @room its events get contexts.  Returns how many there are. */
 static uint64_t convert(const uint8_t *bytes, size_t size, uint8_t *room)
 {
-	uint8_t *page = malloc(size), *last = room ? room : page,
+	uint8_t *page = malloc(size), *begin = room ? room : page,
 		*end = room ? room + ROOM : page + size;
 	uint64_t last_ns = 0, n_events = 0;
 	struct kernel_page p;
@@ -120,10 +120,9 @@ static uint64_t convert(const uint8_t *bytes, size_t size, uint8_t *room)
 	if (room)
 		kernel_page_widen(&p, (struct kernel_contexts *)&classes, room, ROOM);
 	while (kernel_page_next(&p, &k)) {
-		must(k.events >= last && k.events + k.size <= end &&
+		must(k.events >= begin && k.events + k.size <= end &&
 		     k.size >= k.n_events * (size_t)KERNEL_EVENT_HEADER);
 		must(k.begin_ns >= last_ns && k.end_ns >= k.begin_ns);
-		last = room ? room : k.events + k.size;
 		last_ns = k.end_ns;
 		n_events += k.n_events;
 	}
