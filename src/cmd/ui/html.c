@@ -55,10 +55,12 @@ static int resolve_times(const struct html_command *c, const struct ui_subject *
 	o->to = to.is_given ? to.ns - status.begin_ns : status.end_ns;
 	if (o->from < 0)
 		o->from = 0;
-	if (o->from < o->to)
+	/* A recording without events has a duration too. */
+	if (o->from < o->to && status.n_events)
 		return 0;
-	return c->from || c->to ? cmd_error("ui", "nothing was recorded in that time")
-				: cmd_error("ui", "%s: the recording has no events", c->paths[0]);
+	return status.n_events && (c->from || c->to)
+		       ? cmd_error("ui", "nothing was recorded in that time")
+		       : cmd_error("ui", "%s: the recording has no events", c->paths[0]);
 }
 
 /* ---------------------------------------------------------------- rows */
