@@ -11,17 +11,19 @@ import threading
 import time
 
 
+is_read = threading.Event()
+
+
 def born():
+    """A parent that is gone before its birth is read is taken for a process (kernel/convert/processes.h)."""
     subprocess.run(["/bin/true"], check=True)
-    time.sleep(0.002)
+    is_read.wait()
 
 
 def main():
     threads = [threading.Thread(target=born) for _ in range(4)]
     for t in threads:
         t.start()
-    for t in threads:
-        t.join()
     name = sys.argv[1] + "/file"
     with open(name, "wb") as f:
         for _ in range(20):
@@ -39,6 +41,10 @@ def main():
     for i in range(0, len(pages), 4096):
         pages[i] = 1
     os.remove(name)
+    time.sleep(1)
+    is_read.set()
+    for t in threads:
+        t.join()
 
 
 main()
