@@ -178,7 +178,7 @@ static void check_runtime_room(struct collector *c)
 	collector_note(c, &d);
 }
 
-/* What is read then was recorded before. */
+/* The recording keeps the events that were read before the loan ended. */
 static void check_lender(struct collector *c)
 {
 	struct diag d = { "" };

@@ -16,7 +16,7 @@
  *                 lies beyond each of the other.
  *   one a side    the spread of changes over all rows takes the place of the spread between runs.
  *
- * t is that of each row alone.  Moderated t (Smyth, "Linear Models and Empirical Bayes Methods", 2004),
+ * Each row has a t of its own.  Moderated t (Smyth, "Linear Models and Empirical Bayes Methods", 2004),
  * which draws a row's variance towards that of all rows, was tried and dropped: rows with one call vary
  * by half of their value between runs, a call of 10 000 calls by 2 %, so the pool hid each change of the
  * latter; and rows of one recording depend on each other, so that with 3 and 3 recordings 7 to 9 of 100

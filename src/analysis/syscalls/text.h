@@ -175,7 +175,7 @@ void call_quoted(struct text *t, const char *bytes, size_t size);
 void call_mode(struct text *t, uint32_t mode);	   /* "S_IFREG|0644" */
 void call_device(struct text *t, uint64_t device); /* "makedev(0x8, 0x1)" */
 /* call_date - "2026-11-27T20:18:49+0000", with @digits of a fraction of the second, between two
- * texts; nothing for 0 and for what is no date. */
+ * texts; nothing for 0 and for numbers that are no date. */
 void call_date(struct text *t, const char *before, int64_t seconds, uint64_t fraction, int digits,
 	       const char *behind);
 /* call_is_address - whether a recorded text is "0x7f00", the address of one that could not be read.

@@ -33,7 +33,7 @@
 bool kernel_lent_parse(const char *name, uid_t *uid);
 
 /* kernel_lent_mark_alive - a descriptor that shows that the lender of @in lives while it is open, or
- * -errno. Nobody else may get it. */
+ * -errno. No borrower may get it. */
 int kernel_lent_mark_alive(const struct kernel_instance *in);
 
 /* kernel_lent_is_over - whether the loan of the instance @name, open as @dir, is over: it was
