@@ -218,20 +218,29 @@ int bpf_attach_uprobes(const struct bpf_uprobes *u, int program)
 
 /* ---------------------------------------------------------------- statistics */
 
-int bpf_program_usage(int program, struct bpf_usage *u)
+/* Fills @info, @size bytes, about the object @fd; zeros stand behind the part that the kernel knows.
+ * Returns the size of that part, or -errno. */
+static int get_info(int fd, void *info, uint32_t size)
 {
-	struct bpf_prog_info info;
 	union bpf_attr a;
 	int err;
 
-	memset(&info, 0, sizeof info);
+	memset(info, 0, size);
 	memset(&a, 0, sizeof a);
-	a.info.bpf_fd = (uint32_t)program;
-	a.info.info_len = sizeof info;
-	a.info.info = (uintptr_t)&info;
+	a.info.bpf_fd = (uint32_t)fd;
+	a.info.info_len = size;
+	a.info.info = (uintptr_t)info;
 	err = bpf(BPF_OBJ_GET_INFO_BY_FD, &a);
+	return err ? err : (int)a.info.info_len;
+}
+
+int bpf_program_usage(int program, struct bpf_usage *u)
+{
+	struct bpf_prog_info info;
+	int n = get_info(program, &info, sizeof info);
+
 	*u = (struct bpf_usage){ info.run_time_ns, info.run_cnt, info.recursion_misses };
-	return err;
+	return n < 0 ? n : 0;
 }
 
 /* struct bpf_link_info of a perf event, as of Linux 6.7. */
@@ -247,19 +256,12 @@ int bpf_kprobe_missed(int link, uint64_t *n)
 {
 	enum { EVENT_KPROBE = 3, EVENT_KRETPROBE = 4 };
 	struct kprobe_info info;
-	union bpf_attr a;
-	int err;
+	int n_known = get_info(link, &info, sizeof info);
 
-	memset(&info, 0, sizeof info);
-	memset(&a, 0, sizeof a);
-	a.info.bpf_fd = (uint32_t)link;
-	a.info.info_len = sizeof info;
-	a.info.info = (uintptr_t)&info;
-	err = bpf(BPF_OBJ_GET_INFO_BY_FD, &a);
 	*n = info.missed;
-	if (err)
-		return err;
-	return a.info.info_len >= sizeof info &&
+	if (n_known < 0)
+		return n_known;
+	return n_known >= (int)sizeof info &&
 			       (info.event == EVENT_KPROBE || info.event == EVENT_KRETPROBE)
 		       ? 0
 		       : -EOPNOTSUPP;
