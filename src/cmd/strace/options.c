@@ -435,7 +435,6 @@ int strace_options(struct strace *s, int argc, char **argv)
 		{ "write", required_argument, NULL, OPT_WRITE },
 		{ "decode-pids", required_argument, NULL, OPT_PIDS },
 		{ "secontext", optional_argument, NULL, OPT_SECURITY },
-		{ "decode-pids", no_argument, NULL, 'Y' },
 		{ "successful-only", no_argument, NULL, 'z' },
 		{ "failed-only", no_argument, NULL, 'Z' },
 		{ "summary-sort-by", required_argument, NULL, 'S' },
