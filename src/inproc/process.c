@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "abi/ctf.h"
 #include "base/atomic.h"
 #include "base/runtime.h"
 #include "inproc/context.h"
@@ -217,7 +218,7 @@ void process_renew(void)
 	context_forget();
 	process.pid = sandboxed ? load(&process.guard[GUARD_PID]) : (uint32_t)syscall(SYS_getpid);
 	thread_context = sandboxed ? thread_context_make()
-				   : process.pid | (uint64_t)(uint32_t)syscall(SYS_gettid) << 32;
+				   : ABI_CTF_IDS(process.pid, (uint32_t)syscall(SYS_gettid));
 	if (!sandboxed)
 		renew_page();
 	probes_forked();

@@ -33,7 +33,8 @@ def fork_from_a_program_with_threads():
 
 
 def fork_from_a_signal_handler():
-    whole("fork_in_handler", 100 * times)
+    r = whole("fork_in_handler", 100 * times)
+    is_({p: t for p, t in r.tids.items() if t != {p}}, {}, "each process has its main thread alone")
 
 
 def fork_in_the_middle_of_an_event():

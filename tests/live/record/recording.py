@@ -54,11 +54,13 @@ class Recording:
         status, out, err = cmd("view", "--json", self.trace)
         is_(status, 0, "duet view: " + err)
         self.by_pid = collections.Counter()
+        self.tids = collections.defaultdict(set)
         self.strangers = 0
         for line in out.splitlines():
             e = json.loads(line)
             if e.get("event", "").startswith("life:"):
                 self.by_pid[str(e["pid"])] += 1
+                self.tids[e["pid"]].add(e["tid"])
                 self.strangers += e.get("vpid", e["pid"]) != e["fields"]["pid"]
         self.total = sum(self.by_pid.values())
         self.said = sum(v for k, v in self.notes().items() if k.isdigit())
