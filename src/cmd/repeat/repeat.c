@@ -8,6 +8,9 @@
  *
  * Signals: Ctrl-C at a terminal reaches all processes, so nothing is passed on; a signal that a process
  * sent to this one alone is.
+ *
+ *   (1) `child` is a process that was not waited for yet, or 0; no signal comes between the test of
+ *       `stopped_by` and the next child's number
  */
 #include "cmd/repeat/repeat.h"
 
@@ -46,7 +49,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	(void)context;
 	stopped_by = signal;
 	is_cut = is_cut || child;
-	if (info->si_code <= 0 && child)
+	if (info->si_code <= 0 && child > 0)
 		kill((pid_t)child, signal);
 }
 
@@ -62,6 +65,38 @@ static void catch_signals(bool is_caught)
 	for (int i = 0; i < 2; i++)
 		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
+}
+
+/* (1) */
+static void block_signals(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(how, &set, NULL);
+}
+
+/* The process of the next recording: 0 in itself; -1: a signal came, or it failed, @err. */
+static pid_t fork_next(int *err)
+{
+	pid_t pid = -1;
+
+	*err = 0;
+	fflush(NULL);
+	block_signals(SIG_BLOCK);
+	if (!stopped_by) {
+		pid = fork();
+		if (pid > 0)
+			child = pid;
+		else if (pid < 0)
+			*err = errno;
+		else
+			catch_signals(false);
+	}
+	block_signals(SIG_UNBLOCK);
+	return pid;
 }
 
 static int path_of(const char *base, uint32_t i, char path[PATH_MAX])
@@ -98,9 +133,9 @@ static int wait_for(pid_t pid)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void print_end(const struct recording *a, const char *base, uint32_t n)
+/* @n recordings are there; @is_stopped: a signal cut the last of them. */
+static void print_end(const struct recording *a, const char *base, uint32_t n, bool is_stopped)
 {
-	bool is_stopped = is_cut && n;
 	uint32_t n_whole = n - is_stopped;
 
 	if (n == a->n_repeats && !is_stopped && a->quiet)
@@ -141,7 +176,9 @@ int repeat_record(struct recording *a)
 {
 	static char base[PATH_MAX], path[PATH_MAX];
 	uint32_t n = 0;
-	int status = 0, last;
+	int status = 0, last, err = 0;
+	bool is_last_cut = false;
+	pid_t pid;
 
 	if (!a->o.command)
 		return cmd_error("record", "--repeat: it is about a command, which ends by itself");
@@ -153,22 +190,21 @@ int repeat_record(struct recording *a)
 	while (n < a->n_repeats && !stopped_by) {
 		if (path_of(base, n + 1, path))
 			return CMD_FAILED;
-		fflush(NULL);
-		child = fork();
-		if (child < 0)
-			return cmd_error("record", "cannot fork: %s", strerror(errno));
-		if (!child) {
-			catch_signals(false);
+		pid = fork_next(&err);
+		if (!pid) {
 			a->o.path = path;
 			return OPTIONS_GO_ON;
 		}
-		last = wait_for((pid_t)child);
+		if (pid < 0)
+			break;
+		last = wait_for(pid);
 		child = 0;
 		status = status ? status : last;
 		if (access(path, F_OK))
 			break;
 		n++;
+		is_last_cut = is_cut;
 	}
-	print_end(a, base, n);
-	return status;
+	print_end(a, base, n, is_last_cut);
+	return err ? cmd_error("record", "cannot fork: %s", strerror(err)) : status;
 }
