@@ -190,6 +190,11 @@ static void show_written(struct pairing_state *st, const struct call_memory *m,
 		text_fini(&now);
 		return;
 	}
+	if (now.failed) {
+		st->text.failed = true;
+		text_fini(&now);
+		return;
+	}
 	if (m->what->kind == ABI_CAPTURE_LENGTH || m->what->kind == ABI_CAPTURE_OFFSET) {
 		add_change(&st->parts.part[i], &now,
 			   m->what->kind == ABI_CAPTURE_OFFSET ? "]" : "");

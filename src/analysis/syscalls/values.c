@@ -181,8 +181,12 @@ enum { TEXT_MAX = 255 };
 
 bool call_is_address(const char *text, size_t size)
 {
-	return size >= 3 && size <= 18 && !memcmp(text, "0x", 2) &&
-	       strspn(text + 2, "0123456789abcdef") >= size - 2;
+	if (size < 3 || size > 18 || memcmp(text, "0x", 2) != 0)
+		return false;
+	for (size_t i = 2; i < size; i++) /* a NUL need not follow */
+		if (!memchr("0123456789abcdef", text[i], 16))
+			return false;
+	return true;
 }
 
 /* A text that was not in memory is recorded as its address, which is shown without quotes. If the
