@@ -141,17 +141,15 @@ static void take_logarithms(const struct diff *d, struct diff_row *row)
 
 /* ---------------------------------------------------------------- what is shown */
 
-static int ascending(const void *a, const void *b)
+/* Of the recordings that have the row: the others have no durations. */
+static double median_of_medians(const struct diff_run *runs, uint32_t n, double *room)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	uint32_t n_known = 0;
 
-	return x < y ? -1 : x > y;
-}
-
-static double median(double *at, uint32_t n)
-{
-	qsort(at, n, sizeof *at, ascending);
-	return (at[(n - 1) / 2] + at[n / 2]) / 2;
+	for (uint32_t i = 0; i < n; i++)
+		if (runs[i].n)
+			room[n_known++] = (double)runs[i].median_ns;
+	return n_known ? diff_median(room, n_known) : 0;
 }
 
 /* @room: for as many numbers as there are recordings. */
@@ -165,12 +163,12 @@ static void take_side(const struct diff *d, struct diff_row *row, int side, doub
 	({                                                                                         \
 		for (uint32_t i = 0; i < n; i++)                                                   \
 			room[i] = (double)(of);                                                    \
-		median(room, n);                                                                   \
+		diff_median(room, n);                                                              \
 	})
 	s->n = MEDIAN(runs[i].n);
 	s->ns = MEDIAN(runs[i].ns);
 	s->total_ns = MEDIAN(runs[i].total_ns);
-	s->median_ns = MEDIAN(runs[i].median_ns);
+	s->median_ns = median_of_medians(runs, n, room);
 	s->amount = MEDIAN(amount_of(d, row, first + i));
 #undef MEDIAN
 }

@@ -27,20 +27,6 @@ static const double least_spread[DIFF_POOLS] = {
 	[DIFF_POOL_TIME] = 0.03, [DIFF_POOL_COUNT] = 0.05, [DIFF_POOL_CPU] = 0.05
 };
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(double *at, uint32_t n)
-{
-	assert(n);
-	qsort(at, n, sizeof *at, ascending);
-	return (at[(n - 1) / 2] + at[n / 2]) / 2;
-}
-
 static bool is_known(const struct diff_series *s, enum diff_pool pool)
 {
 	return s->pool == pool && s->error >= 0 && isfinite(s->difference);
@@ -56,10 +42,10 @@ static void test_pool(struct diff_series *s, uint32_t n, enum diff_pool pool, do
 			rooms[n_known++] = s[i].difference;
 	if (n_known < DIFF_ROWS_LEAST)
 		return;
-	centre = median(rooms, n_known);
+	centre = diff_median(rooms, n_known);
 	for (uint32_t i = 0; i < n_known; i++)
 		rooms[i] = fabs(rooms[i] - centre);
-	qsort(rooms, n_known, sizeof *rooms, ascending);
+	qsort(rooms, n_known, sizeof *rooms, diff_ascending);
 	spread = NORMAL_PER_MAD * rooms[n_known / 2];
 	wide = NORMAL_PER_FOUR_FIFTHS * rooms[n_known * 4 / 5];
 	spread = wide > spread ? wide : spread;

@@ -11,6 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+int diff_ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double diff_median(double *at, uint32_t n)
+{
+	assert(n);
+	qsort(at, n, sizeof *at, diff_ascending);
+	return (at[(n - 1) / 2] + at[n / 2]) / 2;
+}
+
 /* The share of permutations that look like the observed one must not be above this: 4 and 4 recordings
  * have 2 of 70. */
 #define SHARE_MOST 0.03

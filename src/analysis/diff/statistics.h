@@ -76,4 +76,8 @@ int diff_one_a_side(struct diff_series *s, uint32_t n);
 /* diff_student_p - two-sided. */
 double diff_student_p(double t, double freedom);
 
+/* diff_median - of @n >= 1 numbers, which it sorts by diff_ascending(). */
+double diff_median(double *at, uint32_t n);
+int diff_ascending(const void *a, const void *b); /* for qsort() */
+
 #endif
