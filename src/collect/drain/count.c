@@ -47,6 +47,7 @@ struct walk {
 	uint64_t last_ns, most_ns;
 	uint64_t fast_most_ns; /* at most LATEST_NS */
 	uint64_t events;
+	bool has_late; /* step_run() met a time that is not sound: it is behind w->p */
 	/* of the last event that was not of one length */
 	uint32_t id;
 	const struct class_size *class;
@@ -304,7 +305,7 @@ static __attribute__((noinline)) size_t step_run(const struct counter *c, struct
 	uint32_t head, id, whole;
 	size_t n;
 
-	if ((size_t)(w->end - p) < sizeof head || ns > w->fast_most_ns)
+	if (w->has_late || (size_t)(w->end - p) < sizeof head || ns > w->fast_most_ns)
 		return 0;
 	id = head_at(p) & ABI_CTF_EXTENDED;
 	whole = c->whole[id];
@@ -316,8 +317,10 @@ static __attribute__((noinline)) size_t step_run(const struct counter *c, struct
 			break;
 		ns = head_time(head, ns);
 	}
-	if (ns > w->fast_most_ns)
+	if (ns > w->fast_most_ns) {
+		w->has_late = true; /* not again: the others come to that event in small steps */
 		return 0;
+	}
 	n = (size_t)(p - w->p) / whole;
 	w->p = p;
 	w->last_ns = ns;
