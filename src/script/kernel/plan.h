@@ -76,12 +76,13 @@ struct kernel_site {
 	int program;
 	int *links;
 	uint32_t n_links;
-	bool is_trusted;  /* as it was loaded */
-	bool is_exit;	  /* KIND_FUNCTION: at the exit of its trampoline, else a kprobe */
-	bool is_left_out; /* KIND_FUNCTION of a pattern: the kernel refuses it */
-	uint64_t missed;  /* reported: kernel_function_missed() */
-	uint64_t misses;  /* reported */
-	uint64_t run_ns;  /* at the last look: guard.c */
+	bool is_trusted;   /* as it was loaded */
+	bool is_exit;	   /* KIND_FUNCTION: at the exit of its trampoline, else a kprobe */
+	bool is_left_out;  /* KIND_FUNCTION of a pattern: the kernel refuses it */
+	uint64_t n_missed; /* as it was last read: kernel_function_missed() */
+	uint64_t missed;   /* reported */
+	uint64_t misses;   /* reported */
+	uint64_t run_ns;   /* at the last look: guard.c */
 };
 
 enum { COUNTS_MAX = 64 };

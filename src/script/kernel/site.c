@@ -380,14 +380,13 @@ int kernel_site_attach(struct kernel_source *s, uint32_t i, struct diag *d)
 
 	if (site->point->kind == KIND_USER)
 		return load_and_attach_user(s, site, d);
-	if (site->point->kind == KIND_FUNCTION)
-		return kernel_site_function(s, site, d);
-	err = kernel_site_load(s, site, 0, d);
+	err = site->point->kind == KIND_FUNCTION ? kernel_site_function(s, site, d)
+						 : kernel_site_load(s, site, 0, d);
 	if (err == -E2BIG && site->n > 1) {
 		err = split(s, site);
 		return err ? err : kernel_site_attach(s, i, d);
 	}
-	if (err)
+	if (err || site->point->kind == KIND_FUNCTION)
 		return err;
 	if (d)
 		d->text[0] = 0;

@@ -107,13 +107,14 @@ int kernel_site_function(struct kernel_source *s, struct kernel_site *site, stru
 	return err;
 }
 
-uint64_t kernel_function_missed(const struct kernel_site *site)
+uint64_t kernel_function_missed(struct kernel_site *site)
 {
-	uint64_t n = 0;
+	uint64_t n;
 
-	if (site->point->kind != KIND_FUNCTION || site->is_exit || !site->n_links)
-		return 0;
-	return bpf_kprobe_missed(site->links[0], &n) ? 0 : n;
+	if (site->point->kind == KIND_FUNCTION && !site->is_exit && site->n_links &&
+	    !bpf_kprobe_missed(site->links[0], &n))
+		site->n_missed = n;
+	return site->n_missed;
 }
 
 /* ---------------------------------------------------------------- patterns */

@@ -82,8 +82,10 @@ static int start(struct script_source_of *source, struct diag *d)
 
 static void detach(struct kernel_source *s)
 {
-	for (uint32_t i = 0; i < s->n_sites; i++)
+	for (uint32_t i = 0; i < s->n_sites; i++) {
+		kernel_function_missed(s->sites[i]); /* losses() comes later */
 		kernel_site_detach(s->sites[i]);
+	}
 	kernel_guard_end(s);
 	s->is_stopped = true;
 }
