@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,25 +90,26 @@ static void reap(struct broker_server *l)
 
 /*
  * A process that ends this lender's loans if it is killed: a member keeps files of its instance open, so
- * nothing in the kernel does. It is a child that holds the root of tracefs and the reading end of a
- * pipe, and no other descriptor; the lender alone holds the other end. If both are killed at once, the
+ * nothing in the kernel does. It is a child that holds the root of tracefs and one end of a pair of
+ * sockets, and no other descriptor; the lender alone holds the other end. A byte says that it is
+ * ready. If both are killed at once, the
  * next lender or recorder of root ends the loans (kernel_instance_reap).
  */
-enum { PIPE, ROOT, N_KEPT }; /* the guard's descriptors */
+enum { LENDER, ROOT, N_KEPT }; /* the guard's descriptors */
 
 /* 0 or -errno. */
-static int keep_descriptors(int pipe, int root)
+static int keep_descriptors(int socket, int root)
 {
 	/* First out of the way of each other. */
-	pipe = fcntl(pipe, F_DUPFD_CLOEXEC, N_KEPT);
+	socket = fcntl(socket, F_DUPFD_CLOEXEC, N_KEPT);
 	root = fcntl(root, F_DUPFD_CLOEXEC, N_KEPT);
-	if (pipe < 0 || root < 0 || dup2(pipe, PIPE) < 0 || dup2(root, ROOT) < 0)
+	if (socket < 0 || root < 0 || dup2(socket, LENDER) < 0 || dup2(root, ROOT) < 0)
 		return -errno;
 	return syscall(SYS_close_range, (unsigned)N_KEPT, ~0u, 0) ? -errno : 0; /* Linux 5.9 */
 }
 
 /* Signals that end a service or come from a terminal are for the lender. */
-static _Noreturn void run_guard(int pipe, int root, pid_t lender, unsigned long long start)
+static _Noreturn void run_guard(int socket, int root, pid_t lender, unsigned long long start)
 {
 	sigset_t all;
 	char byte;
@@ -115,9 +117,10 @@ static _Noreturn void run_guard(int pipe, int root, pid_t lender, unsigned long 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	prctl(PR_SET_NAME, "duet-guard");
-	if (keep_descriptors(pipe, root) || chdir("/"))
+	setsid();
+	if (keep_descriptors(socket, root) || chdir("/") || io_write(LENDER, "", 1))
 		_exit(EXIT_FAILURE);
-	while (io_read(PIPE, &byte, 1) > 0)
+	while (io_read(LENDER, &byte, 1) > 0)
 		;
 	kernel_lent_end_loans_of(ROOT, lender, start);
 	_exit(EXIT_SUCCESS);
@@ -128,21 +131,27 @@ static int start_guard(int root, struct diag *d)
 {
 	unsigned long long start = kernel_process_start(getpid());
 	pid_t lender = getpid(), child;
-	int pipe[2], err = 0;
+	int pair[2], err = 0;
+	char byte;
 
-	if (pipe2(pipe, O_CLOEXEC))
-		return diag_errno(d, "cannot make a pipe");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return diag_errno(d, "cannot make a pair of sockets");
 	child = fork();
 	if (!child) {
-		close(pipe[1]);
-		run_guard(pipe[0], root, lender, start);
+		close(pair[1]);
+		run_guard(pair[0], root, lender, start);
 	}
-	if (child < 0) {
+	if (child < 0)
 		err = diag_errno(d, "cannot fork");
-		close(pipe[1]);
+	close(pair[0]);
+	if (!err && io_read(pair[1], &byte, 1) != 1) {
+		waitpid(child, NULL, 0);
+		err = diag_fail(d, -ECHILD,
+				"the process that ends loans after a kill cannot start");
 	}
-	close(pipe[0]);
-	return err ? err : pipe[1];
+	if (err)
+		close(pair[1]);
+	return err ? err : pair[1];
 }
 
 /* ---------------------------------------------------------------- leases */
