@@ -21,9 +21,9 @@
 enum { TENANTS_OF_PAYER = 32, TENANTS_GUARANTEED = 2, TENANTS_RESERVED = TENANTS_MAX / 2 };
 enum { TENANT_WATCH_GO = 'g', TENANT_WATCH_STOP = 's' }; /* orders, one byte each */
 
-/* Totals of all tenant collectors.  The tenant supervisor writes them, the recorder reads them. */
 enum { IMPOSSIBLE_MORE_BYTES = 120 };
 
+/* Totals of all tenant collectors.  The tenant supervisor writes them, the recorder reads them. */
 struct tenant_supervisor_results {
 	uint64_t app_events, app_bytes, app_lost, app_unwritten;
 	struct recorder_kept kept;
