@@ -161,11 +161,16 @@ int kernel_lent_return(struct kernel_instance *in)
 	return err;
 }
 
-/* A lock of one open file: it is never passed on, so only the lender's end releases it. */
+/*
+ * A lock of one open file: it is never passed on, so only the lender's end releases it.  It is on a
+ * directory that a borrower cannot open: on the instance's own, which it has, it could hold one too.
+ */
+#define LOCKED "options"
+
 int kernel_lent_mark_alive(const struct kernel_instance *in)
 {
 	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
-	int fd = openat(in->root, in->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+	int fd = openat(in->dir, LOCKED, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
 
 	if (fd < 0 || !fcntl(fd, F_OFD_SETLK, &whole))
 		return fd < 0 ? -errno : fd;
@@ -177,8 +182,12 @@ int kernel_lent_mark_alive(const struct kernel_instance *in)
 static bool has_lender(int dir)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = openat(dir, LOCKED, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool has = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type != F_UNLCK;
 
-	return !fcntl(dir, F_OFD_GETLK, &whole) && whole.l_type != F_UNLCK;
+	if (fd >= 0)
+		close(fd);
+	return has;
 }
 
 bool kernel_lent_is_over(const char *name, int dir)
