@@ -3,7 +3,8 @@
 standard input.  It is started as root and becomes that user: a user need not be able to run our Python.
 
     borrow        ask for an instance: "0", or the error's number and its text
-    take          open all that can be had of each instance, to write too: the files that can be written
+    take          open all that can be had of each instance, to write too: the files that can be written; and hold
+                  the locks that a living lender would hold
     ask OP PATH [TEXT]   send a message about the last instance: the error's number
     raw HEX       send bytes on the last connection
     return        close the connections, keep all else
@@ -18,6 +19,7 @@ killed.  One line is the answer to one.
 import array
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import select
@@ -108,8 +110,20 @@ def is_new(connection):
         return False
 
 
+def hold_lock(fd):
+    """One of the open file, as a lender shows with it that it lives."""
+    fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
+
+
 def take():
     for connection, directory in loans:
+        hold_lock(directory)
+        for name in "options", "per_cpu", "events":
+            try:
+                others.append(os.open(name, os.O_RDONLY, dir_fd=directory))
+                hold_lock(others[-1])
+            except OSError:
+                pass
         for path in WANTED:
             for flags in os.O_RDWR, os.O_WRONLY:
                 try:
