@@ -3,7 +3,7 @@
 
 Plain, with each tracer's preload library dormant, and recorded; wall and CPU time are find's own.  The cost of an
 event is the CPU time above plain find's, divided by the events recorded.  LTTng's wrapper records with vpid and vtid,
-which duet's events always carry.
+which duet's events carry unless ids=none.
 """
 import os
 import re

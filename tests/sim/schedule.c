@@ -206,7 +206,7 @@ static void test_cases(void)
 		      part_of(256, 100000 * 18.0, 64 * MIB, 256 * MIB), 2000ull * MS);
 }
 
-/* The most bytes a second of each CPU that @collectors hold for two seconds without loss. */
+/* The most bytes a second of each CPU that @collectors hold for one second without loss. */
 static double most_of(uint32_t n_cpus, uint32_t collectors, uint64_t most, bool is_crowded)
 {
 	double low = 0, high = 2e9;
