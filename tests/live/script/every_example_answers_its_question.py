@@ -50,7 +50,7 @@ ANSWERS = {
     "scheduling/preempted-by": ([], r"^$|preempted by"),
     "scheduling/off-cpu": ([], r"^questions +\d+ +\d+ +\d+ +\d+$"),
     "scheduling/migrations": ([], r"^$|CPU \d to CPU \d$"),
-    "scheduling/idle": ([], r"^CPU 0: \d+ % idle of \d+ ms$"),
+    "scheduling/idle": ([], r"^CPU \d+: (\d\d?|100) % idle of \d+ ms$"),
     "scheduling/long-runs": ([], r"^questions +\d+ +\d+ +\d+$"),
     "memory/faults": ([], r"^ +\d+ faults, +\d+ in the kernel  questions$"),
     "memory/growth": ([], r"^questions +\d+ +\d+ +\d+ +\d+$"),
