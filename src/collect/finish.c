@@ -131,6 +131,7 @@ static int finish_apps(struct collector *c, struct diag *d)
 	streams_impossible(c->streams, collector_now_ns(c));
 	finish_err = streams_finish(c->streams, c->handover->lost_outside, err ? NULL : d);
 	result->app_unwritten = streams_unwritten(c->streams);
+	streams_drop_rest(c->streams); /* nothing writes them any more */
 	result->app_events = ctf_ledger_read(&c->handover->apps.ledger).events;
 	result->app_bytes = ctf_ledger_read(&c->handover->apps.ledger).bytes;
 	explain_losses(c);

@@ -91,6 +91,10 @@ static void print_app_lost(const struct recording_summary *a)
 		print_lost(a->result.app_lost, "most for lack of disk: below");
 		return;
 	}
+	if (a->result.app_unwritten) {
+		print_lost(a->result.app_lost, "its disk took no more");
+		return;
+	}
 	print_lost(a->result.app_lost,
 		   link_hint(a, loss_hint_application(a, hint), text, sizeof text));
 	loss_hint_print(a);

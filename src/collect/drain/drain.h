@@ -170,7 +170,7 @@ void drain_count_uncopied(struct drain *d);
 /*
  * drain_drop_rest - give up the data that the last pass, or the copy, could not write: its events count as lost.
  *
- * For the end of a recording whose disk budget is used up.
+ * For the end of a recording: what its disk, or its disk budget, did not take is not tried again.
  */
 void drain_drop_rest(struct drain *d);
 
