@@ -3,7 +3,7 @@
  * abi/capture.h - memory that arguments of system calls point to: types and sizes in recordings.
  *
  * The BPF programs of a recorder capture it and readers print it, so both agree on these. Which
- * argument of which call is captured is in capture/table.h. The fields: docs/design/kernel.md.
+ * argument of which call is captured is in capture/table.h. The fields: docs/design/kernel/README.md.
  */
 #ifndef ABI_CAPTURE_H
 #define ABI_CAPTURE_H

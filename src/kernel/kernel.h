@@ -12,7 +12,7 @@
  *       an empty instance remains, which the next kernel_open removes
  *   (3) in every stream time never goes back, and lost events are counted in the next packet
  *
- * One thread at a time may use a `struct kernel`. Design: docs/design/kernel.md.
+ * One thread at a time may use a `struct kernel`. Design: docs/design/kernel/README.md.
  */
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H

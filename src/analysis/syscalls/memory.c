@@ -198,7 +198,7 @@ static size_t shown_of(size_t size, const struct call_moment *x)
 }
 
 /* Texts one after the other, each with its NUL. For the marks of cut texts see
- * docs/design/kernel.md. */
+ * docs/design/kernel/README.md. */
 static bool add_argv(struct text *t, const char *p, size_t size, const struct call_moment *x)
 {
 	const char *before = "[", *end = p + size;

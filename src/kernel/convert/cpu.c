@@ -6,7 +6,7 @@
  * being written read() copies event by event, and returns the rest of that page later. A reader
  * that reads until the ring is empty would never end under load and would read mostly headers. So
  * draining stops at the first page that is not full and continues in the next period. Mapping the
- * ring, and splicing it into a file, cost several times more (docs/design/kernel.md).
+ * ring, and splicing it into a file, cost several times more (docs/design/kernel/README.md).
  *
  * Losses: a ring that overwrites flags them in the next page. A ring that discards only counts
  * them, in `stats`. That file is read only after reading so much that the ring may have been full.

@@ -3,7 +3,7 @@
  * kernel/tracefs/broker.h - lends tracefs instances to users without root rights.
  *
  * File modes are not enough. If a member of a group makes an instance, only root may write its files
- * (tried: docs/design/kernel-lend.md). If root gives the files away, a member that opened one can
+ * (tried: docs/design/kernel/lend.md). If root gives the files away, a member that opened one can
  * write it for ever: after the loan, and after every chmod. So the instance stays root's, and the
  * lender, a process of root, opens its files to read and writes them, as the borrower requests over a
  * socket.

@@ -5,7 +5,7 @@ other, and of each CPU the sequences must be equal, event by event and field by 
 
 arguments: DUET PROGRAM LIBDUET [ROUNDS]        100 by hand, also beside busy loops
 
-Permitted differences, and their reasons (docs/design/kernel.md, "By BPF programs"):
+Permitted differences, and their reasons (docs/design/kernel/README.md, "By BPF programs"):
 - prev_state of a thread that is gone is 32 (zombie) or 16 (dead): a reaper on another CPU comes between the two reads;
 - events while a thread of process 1 runs: some kernels run no program of ours there, nor report its switches;
 - events in idle, some of which (switches from it, wakeups sent to it) some kernels do not report to tracefs.

@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 
-from check import Failed
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../cmd/analysis"))
+from check import Failed  # noqa: E402
 
 LIBRARY = None
 
