@@ -63,16 +63,21 @@ static void report_error(struct script_engine *e, const struct script_probe *p)
 		       script_vm_error(e->o.vm, &place), point_text(&p->point));
 }
 
-static void run_handler(struct script_engine *e, const struct script_probe *p,
-			const struct script_frame *frame)
+static void count_error(struct script_engine *e)
 {
 	uint32_t most = e->o.limits ? e->o.limits->errors : 0;
 
+	if (++e->result.n_errors > most)
+		e->result.has_failed = true;
+}
+
+static void run_handler(struct script_engine *e, const struct script_probe *p,
+			const struct script_frame *frame)
+{
 	e->result.n_events++;
 	if (script_vm_run(e->o.vm, p->handler->index, frame) == SCRIPT_FAILED) {
 		report_error(e, p);
-		if (++e->result.n_errors > most)
-			e->result.has_failed = true;
+		count_error(e);
 	}
 	e->is_exiting |= script_vm_exiting(e->o.vm);
 }
@@ -84,14 +89,17 @@ void engine_run_event(struct script_engine *e, const struct script_event *event)
 	run_handler(e, event->probe, event->frame);
 }
 
-/* What the kernel has counted so far becomes visible to the handler that follows. */
+/* What the kernel has counted so far becomes visible to the handler that follows.  What went wrong in
+ * the kernel, as an array without room, is an error of the script as it is in a handler. */
 static void collect(struct script_engine *e)
 {
 	struct diag d = { "" };
 
 	for (struct engine_source *s = e->sources; s < e->sources + e->n_sources; s++)
-		if (s->is_started && s->of->ops->collect && s->of->ops->collect(s->of, &d))
+		if (s->is_started && s->of->ops->collect && s->of->ops->collect(s->of, &d)) {
 			engine_message(e, SCRIPT_MESSAGE_ERROR, "%s", d.text);
+			count_error(e);
+		}
 }
 
 static void fill_frame(struct script_engine *e, const struct script_probe *p, int64_t time_ns)
@@ -379,6 +387,7 @@ static void end(struct script_engine *e)
 		e->now_ns = e->limit_ns;
 	e->result.end_ns = e->now_ns;
 	stop(e);
+	collect(e); /* it may fail, too */
 	engine_run_family(e, e->result.has_failed ? FAMILY_ERROR : FAMILY_END);
 	collect(e);
 	print_unread(e);
