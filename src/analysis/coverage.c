@@ -18,7 +18,7 @@
  * are not followed. Between the two limits has_strangers() decides. */
 enum { FEW = 1000, SOME = 2 };
 
-enum role { ROLE_OTHER, ROLE_OWN, ROLE_SWITCH, ROLE_WAKING, ROLE_WAKEUP, ROLE_END };
+enum role { ROLE_OTHER, ROLE_OWN, ROLE_STATE, ROLE_SWITCH, ROLE_WAKING, ROLE_WAKEUP, ROLE_END };
 
 struct coverage_plan {
 	enum role role;
@@ -27,7 +27,12 @@ struct coverage_plan {
 
 static enum role role_of(const struct trace_source *s, const char *name)
 {
-	if (s->domain != TRACE_KERNEL || !strncmp(name, "lttng_statedump_", 16))
+	if (s->domain != TRACE_KERNEL)
+		return ROLE_OTHER;
+	if (!strcmp(name, "lttng_statedump_file_descriptor") ||
+	    !strcmp(name, "lttng_statedump_vm_map"))
+		return ROLE_STATE;
+	if (!strncmp(name, "lttng_statedump_", 16))
 		return ROLE_OTHER;
 	if (!strcmp(name, "sched_switch"))
 		return ROLE_SWITCH;
@@ -48,7 +53,10 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	struct coverage_plan *p = &((struct coverage *)context)->plans[number];
 
 	p->role = role_of(s, c->name);
-	p->prev = ctf_class_find(c, CTF_PAYLOAD, p->role == ROLE_SWITCH ? "prev_tid" : "tid");
+	p->prev = ctf_class_find(c, CTF_PAYLOAD,
+				 p->role == ROLE_SWITCH	 ? "prev_tid"
+				 : p->role == ROLE_STATE ? "pid"
+							 : "tid");
 	p->next = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
 }
 
@@ -179,9 +187,9 @@ int64_t coverage_on_event(struct coverage *f, struct pass *r, const struct trace
 
 	if (e->stream->source != f->scoped && e->stream->source->domain == TRACE_KERNEL)
 		read_scope(f, e->stream->source);
-	if (p->role == ROLE_OTHER || cpu < 0)
+	if (p->role == ROLE_OTHER || cpu < 0 || (p->role == ROLE_STATE && !f->is_followed))
 		return cpu;
-	if (p->role == ROLE_SWITCH || p->role == ROLE_WAKING) {
+	if (p->role == ROLE_SWITCH || p->role == ROLE_WAKING || p->role == ROLE_STATE) {
 		prev = threads_of(r->threads, e, pass_number(e, p->prev, -1));
 		next = p->next ? threads_of(r->threads, e, pass_number(e, p->next, -1)) : 0;
 	}
@@ -192,6 +200,9 @@ int64_t coverage_on_event(struct coverage *f, struct pass *r, const struct trace
 		on_switch(f, r, (uint32_t)cpu, prev, next);
 	} else if (p->role == ROLE_WAKING) {
 		on_waking(f, r, prev);
+	} else if (p->role == ROLE_STATE) {
+		f->has_own_kinds = true;
+		f->threads[prev].has_own |= prev > 0;
 	} else if (p->role == ROLE_OWN || p->role == ROLE_END) {
 		f->has_own_kinds = f->has_own_kinds || p->role == ROLE_OWN;
 		f->threads[thread].has_own = true;
@@ -225,15 +236,38 @@ static bool has_strangers(const struct coverage *f)
 	return false;
 }
 
-void coverage_finalize(struct coverage *f)
+/* All threads of a process are followed if one is. */
+static int spread_own(struct coverage *f, struct pass *r)
+{
+	uint32_t n = f->n_threads;
+
+	for (int is_second = 0; is_second < 2; is_second++)
+		for (uint32_t i = 1; i < n && i < threads_n(r->threads); i++) {
+			int64_t leader = threads_process(r->threads, i);
+
+			if (leader < 0 || pass_grow(&f->threads, &f->n_threads, (uint32_t)leader,
+						    sizeof *f->threads))
+				return -ENOMEM;
+			if (!leader)
+				continue;
+			if (is_second)
+				f->threads[i].has_own |= f->threads[leader].has_own;
+			else
+				f->threads[leader].has_own |= f->threads[i].has_own;
+		}
+	return 0;
+}
+
+int coverage_finalize(struct coverage *f, struct pass *r)
 {
 	assert(f->is_stated || !f->is_followed);
 	if (f->is_stated) {
 		f->is_partial = f->is_followed;
-		return;
+		return f->is_followed ? spread_own(f, r) : 0;
 	}
 	f->is_partial = f->n_contradictions * FEW > f->n_switches &&
 			(f->n_contradictions * SOME > f->n_switches || !has_strangers(f));
+	return 0;
 }
 
 bool coverage_is_complete(const struct coverage *f, uint32_t thread)

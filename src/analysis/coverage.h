@@ -14,6 +14,9 @@
  * If contradictions are more than accidents, only some threads count as complete: those with an
  * event that is recorded for followed threads alone (a system call, an exec, an exit). If no such
  * event was recorded, those that never contradict themselves count as complete.
+ *
+ * A recording of duet states that it follows processes.  Its state dump has files and mappings of
+ * those alone; a thread is followed if its process is.
  */
 #ifndef ANALYSIS_COVERAGE_H
 #define ANALYSIS_COVERAGE_H
@@ -66,8 +69,9 @@ static inline bool coverage_has_own(const struct coverage *f, uint32_t thread)
 	return f->has_own_kinds && thread < f->n_threads && f->threads[thread].has_own;
 }
 
-/* coverage_finalize - decide, after the last event. */
-void coverage_finalize(struct coverage *f);
+/* coverage_finalize - decide, after the last event.  @r: its threads know their processes.  0 or
+ * -ENOMEM. */
+int coverage_finalize(struct coverage *f, struct pass *r);
 
 /* coverage_is_complete - after coverage_finalize(): whether the recording has all switches of
  * @thread. */

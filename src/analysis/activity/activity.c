@@ -163,12 +163,12 @@ static void describe(struct activity *a, uint32_t thread)
 int activity_end(struct activity *a, int64_t to_ns)
 {
 	uint32_t n = threads_n(a->pass->threads);
-	int err = 0;
+	int err;
 
 	if (to_ns < a->from_ns)
 		to_ns = a->from_ns;
 	a->to_ns = to_ns;
-	wait_follow_weigh(a->follow);
+	err = wait_follow_weigh(a->follow);
 	for (uint32_t i = 1; i < n && !err; i++) {
 		struct wait_view v = wait_follow_view(a->follow, i);
 

@@ -255,7 +255,8 @@ static void take_class(void *context, const struct trace_source *s, const struct
 /* CPU time is grouped by the name of the program, because numbers differ between runs. */
 static int take_cpu(struct reading *r)
 {
-	coverage_finalize(&r->coverage);
+	if (coverage_finalize(&r->coverage, &r->run))
+		return -ENOMEM;
 	for (uint32_t i = 1; i < r->n_states && i < threads_n(r->run.threads); i++) {
 		const struct thread *th = threads_at(r->run.threads, i);
 		struct diff_row *row;

@@ -390,7 +390,8 @@ static int finalize(void *context)
 		    charge_thread(r, &r->cpu_states[i], r->end_ns))
 			return -ENOMEM;
 	}
-	coverage_finalize(&r->coverage);
+	if (coverage_finalize(&r->coverage, &c->run))
+		return -ENOMEM;
 	finalize_shares(r);
 	for (uint32_t i = 0; i < r->n_cpu_states; i++) {
 		struct cpu_one *one = &r->cpu_states[i].one;

@@ -207,9 +207,8 @@ static int finalize(void *context)
 	struct reading *r = context;
 	struct sched *s = r->s;
 	uint32_t kept = 0;
-	int err = 0;
+	int err = coverage_finalize(&r->coverage, &s->run);
 
-	coverage_finalize(&r->coverage);
 	s->n_rows = r->n_rooms;
 	for (uint32_t i = 0; i < s->n_rows && !err; i++) {
 		struct sched_row *row = &s->rows[i];

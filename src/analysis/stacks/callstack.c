@@ -24,6 +24,12 @@ bool callstack_find(const struct ctf_event_class *c, enum ctf_scope *scope)
 	return false;
 }
 
+bool callstack_is_of_sample(const struct trace_source *s, const struct ctf_event_class *c)
+{
+	return s->domain == TRACE_KERNEL &&
+	       (!strcmp(c->name, "profile") || !strncmp(c->name, "counter_", strlen("counter_")));
+}
+
 int callstack_read(const struct trace_event *e, enum ctf_scope scope,
 		   uint64_t addresses[CALLSTACK_FRAMES_MAX])
 {
@@ -45,4 +51,27 @@ int callstack_read(const struct trace_event *e, enum ctf_scope scope,
 	}
 	memcpy(addresses + n[1], user, (size_t)n[0] * sizeof *user);
 	return n[0] + n[1];
+}
+
+/* The last frames that equal those @period before them. */
+static int equal_at_end(const uint64_t *addresses, int n, int period)
+{
+	int equal = 0;
+
+	while (equal < n - period && addresses[n - 1 - equal] == addresses[n - 1 - equal - period])
+		equal++;
+	return equal;
+}
+
+int callstack_without_loop(const uint64_t *addresses, int n)
+{
+	enum { ROUNDS = 4, FRAMES = 16 }; /* fewer are a short recursion */
+
+	for (int period = 1; period <= n / ROUNDS; period++) {
+		int equal = equal_at_end(addresses, n, period);
+
+		if (equal >= (ROUNDS - 1) * period && equal + period >= FRAMES)
+			return n - equal;
+	}
+	return n;
 }

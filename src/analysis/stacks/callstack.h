@@ -10,9 +10,21 @@ enum { CALLSTACK_FRAMES_MAX = 1024 };
 /* callstack_find - whether events of class @c have a call stack; sets @scope to where it is. */
 bool callstack_find(const struct ctf_event_class *c, enum ctf_scope *scope);
 
+/* callstack_is_of_sample - whether class @c of @s is of samples: of a clock or of a counter. */
+bool callstack_is_of_sample(const struct trace_source *s, const struct ctf_event_class *c);
+
 /* callstack_read - innermost first: the kernel's frames, then the user's. Each is a return address.
  * Returns their number. */
 int callstack_read(const struct trace_event *e, enum ctf_scope scope,
 		   uint64_t addresses[CALLSTACK_FRAMES_MAX]);
+
+/*
+ * callstack_without_loop - how many of @n frames, innermost first, are left without an endless end.
+ *
+ * Frame pointers that point in a circle give the same frames until the recorder's limit; so does a
+ * recursion that is deeper than the limit.  Of such an end the first round is kept.  A stack that
+ * has its outermost function does not end so.  Returns @n if there is no such end.
+ */
+int callstack_without_loop(const uint64_t *addresses, int n);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef ANALYSIS_STACKS_PUBLIC_H
 #define ANALYSIS_STACKS_PUBLIC_H
 
+#include "analysis/stacks/own.h"
 #include "analysis/stacks/stack_tree.h"
 #include "analysis/stacks/table.h"
 

@@ -17,6 +17,7 @@
 
 #include "analysis/stacks/callstack.h"
 #include "analysis/stacks/function_graph.h"
+#include "analysis/stacks/own.h"
 #include "analysis/stacks/table.h"
 #include "analysis/pass.h"
 #include "base/hash.h"
@@ -27,7 +28,7 @@ static const uint32_t NO_MAPPING = UINT32_MAX, FUNCTION = UINT32_MAX - 1;
 
 struct class
 {
-	bool has_stack;
+	bool has_stack, is_of_sample;
 	enum ctf_scope scope;
 	const struct ctf_op *weight; /* STACKS_OFF_CPU: the thread that comes to the CPU */
 	const struct ctf_op *function, *depth,
@@ -50,7 +51,7 @@ struct stacks_private {
 
 /* ---------------------------------------------------------------- opening */
 
-static bool plan_classes(struct stacks_private *p)
+static bool plan_classes(struct stacks *tree, struct stacks_private *p)
 {
 	bool found = false;
 
@@ -61,6 +62,10 @@ static bool plan_classes(struct stacks_private *p)
 			struct class *class = &p->classes[c->number];
 
 			class->has_stack = callstack_find(c, &class->scope);
+			class->is_of_sample = callstack_is_of_sample(s, c);
+			if (class->has_stack)
+				*(class->is_of_sample ? &tree->has_samples : &tree->has_others) =
+					true;
 			if (p->o.weight == STACKS_OFF_CPU) {
 				class->has_stack &= !strcmp(c->name, "sched_switch");
 				class->weight = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
@@ -119,7 +124,7 @@ int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d
 		return diag_fail(d, -ENOMEM, "no memory for call stacks");
 	}
 	s->n_nodes = 1;
-	if (plan_classes(p))
+	if (plan_classes(s, p))
 		return 0;
 	if (o->weight == STACKS_OFF_CPU)
 		return diag_fail(d, -ENODATA,
@@ -306,14 +311,18 @@ static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_s
 		       const struct thread_identity *w)
 {
 	uint64_t addresses[CALLSTACK_FRAMES_MAX];
-	int n = callstack_read(e, scope, addresses);
+	int n = callstack_read(e, scope, addresses), left = callstack_without_loop(addresses, n);
 	int64_t pid = w->pid < 0 ? w->tid : w->pid; /* the pid is unknown: the tid of the leader
 						     * is used */
 	int64_t node = child_of(s, STACKS_ROOT,
 				frame_named(s, w->size ? w->name : "?", w->size ? w->size : 1));
 
-	while (node >= 0 && n--)
-		node = child_of(s, (uint32_t)node, frame_of(s, pid, e->clock, addresses[n]));
+	if (left < n) {
+		s->n_repeating++;
+		node = node < 0 ? node : stacks_child(s, (uint32_t)node, "[repeats]");
+	}
+	while (node >= 0 && left--)
+		node = child_of(s, (uint32_t)node, frame_of(s, pid, e->clock, addresses[left]));
 	return node;
 }
 
@@ -453,6 +462,12 @@ int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct 
 		err = end_wait(s, e, c);
 		if (err || !w->tid) /* the idle thread does not wait */
 			return err;
+	}
+	if (p->o.samples_alone && s->has_samples && !c->is_of_sample)
+		return 0;
+	if (p->o.own && !stacks_own_has(p->o.own, e, w)) {
+		s->n_foreign++;
+		return 0;
 	}
 	if (p->o.weight == STACKS_FIELD &&
 	    (!c->weight || !ctf_event_number(e->ctf, c->weight, &weight))) {

@@ -9,6 +9,9 @@
  * stacks. For each thread, samples hold the node of an event and its time. An address is shown as
  * the function it returns into, else as file+offset, else as a number.
  *
+ * A stack that does not end, because its frame pointers point in a circle, is cut: the first round
+ * is kept, with the frame "[repeats]" as its outermost function.
+ *
  * The sum of the weights of all nodes is that of all samples.
  */
 #ifndef ANALYSIS_STACKS_STACK_TREE_H
@@ -47,6 +50,7 @@ struct stacks_thread {
 enum stacks_weight { STACKS_ONE, STACKS_FIELD, STACKS_TIME, STACKS_OFF_CPU };
 
 struct graph_thread;
+struct stacks_own;
 struct stacks_private;
 
 struct stacks {
@@ -54,9 +58,12 @@ struct stacks {
 	struct stacks_node *nodes;
 	struct stacks_thread *threads;
 	uint32_t n_frames, n_nodes, n_threads;
-	uint64_t n_samples, total; /* weight */
-	uint64_t n_unweighted;	   /* events without the field; they are not in the tree */
-	uint32_t newest;	   /* the node of the last event with a call stack; 0: none yet */
+	uint64_t n_samples, total;    /* weight */
+	uint64_t n_unweighted;	      /* events without the field; they are not in the tree */
+	uint64_t n_foreign;	      /* events of threads that are not followed; nor are they */
+	uint64_t n_repeating;	      /* stacks that were cut */
+	bool has_samples, has_others; /* classes with stacks: of samples, of other events */
+	uint32_t newest; /* the node of the last event with a call stack; 0: none yet */
 	bool is_graph;
 	struct stacks_private *private;
 };
@@ -68,6 +75,8 @@ struct stacks_options {
 	enum stacks_weight weight;
 	const char *field;  /* STACKS_FIELD: a field of the payload; negative values count as 0 */
 	bool keeps_samples; /* keep the samples of each thread: memory in proportion to events */
+	bool samples_alone; /* STACKS_ONE: if there are samples, leave out the other events */
+	const struct stacks_own *own; /* borrowed: only the stacks of its threads; NULL: all */
 };
 
 /* stacks_init - returns 0; -ENODATA if no event of the trace has a call stack; or another

@@ -41,10 +41,10 @@ int timeline_init(struct timeline *t, struct trace *first, struct diag *d)
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
 	if (!err)
 		err = pass_all(&t->run, on_first, on_lost_first, t, d);
+	if (!err && coverage_finalize(&t->coverage, &t->run))
+		err = diag_fail(d, -ENOMEM, "no memory for threads");
 	if (err)
 		timeline_fini(t);
-	else
-		coverage_finalize(&t->coverage);
 	return err;
 }
 

@@ -188,9 +188,9 @@ const struct wait_closed *wait_follow_closed(const struct wait_follow *f, uint32
 	return f->r->closed;
 }
 
-void wait_follow_weigh(struct wait_follow *f)
+int wait_follow_weigh(struct wait_follow *f)
 {
-	coverage_finalize(&f->r->coverage);
+	return coverage_finalize(&f->r->coverage, &f->w.run);
 }
 
 bool wait_follow_is_complete(const struct wait_follow *f, uint32_t thread)

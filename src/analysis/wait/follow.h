@@ -74,8 +74,8 @@ const struct wait_closed *wait_follow_closed(const struct wait_follow *f, uint32
 const struct irq_stack_event *wait_follow_irq(const struct wait_follow *f);
 
 /* wait_follow_is_complete - whether the recording has all switches of @thread, as far as it was known
- * at the last wait_follow_weigh() (analysis/coverage.h). */
-void wait_follow_weigh(struct wait_follow *f);
+ * at the last wait_follow_weigh() (analysis/coverage.h), which returns 0 or -ENOMEM. */
+int wait_follow_weigh(struct wait_follow *f);
 bool wait_follow_is_complete(const struct wait_follow *f, uint32_t thread);
 
 /* wait_follow_view - the state of @thread now. */

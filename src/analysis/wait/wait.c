@@ -104,10 +104,9 @@ static int finalize(void *context)
 	struct wait_reading *r = context;
 	struct wait_analysis *w = r->w;
 	uint32_t n_rooms = 0;
-	int err = 0;
+	int err = coverage_finalize(&r->coverage, &w->run);
 
-	coverage_finalize(&r->coverage);
-	if (w->has_objects)
+	if (!err && w->has_objects)
 		err = objects_settle(&w->objects);
 	w->is_overview = wait_is_overview(r);
 	for (uint32_t i = 1; i < r->n_threads && i < threads_n(w->run.threads) && !err; i++)

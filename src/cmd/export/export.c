@@ -84,7 +84,7 @@ static void warn(void *context, const char *text)
 	fail(text);
 }
 
-static void ignore_warning(void *context, const char *text)
+void export_ignore_warning(void *context, const char *text)
 {
 	(void)context;
 	(void)text;
@@ -151,7 +151,7 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 				      .has_calls = export_has_calls(x),
 				      .take = forward_item,
 				      .context = &p };
-	struct trace_options quiet = { .warn = ignore_warning };
+	struct trace_options quiet = { .warn = export_ignore_warning };
 	struct trace *first = NULL;
 	int err;
 

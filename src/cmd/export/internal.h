@@ -30,6 +30,7 @@ struct export
 	uint32_t n_pairs, n_counters;
 	const char *weight; /* of stacks: NULL counts samples; "time", "off-cpu", or a field */
 	const char *title;  /* svg; or NULL */
+	const char *drawn;  /* of several kinds of call stacks, the one that is shown; or NULL */
 	uint64_t n_events;  /* exported */
 	bool has_calls;	    /* see export_has_calls() */
 };
@@ -54,6 +55,9 @@ int export_svg(struct export *x, struct diag *d);
 /* export_from_ns, export_to_ns - the range of times, both included. */
 int64_t export_from_ns(const struct export *x);
 int64_t export_to_ns(const struct export *x);
+
+/* export_ignore_warning - a trace_options.warn for one more reading of the same recording. */
+void export_ignore_warning(void *context, const char *text);
 
 /* export_timeline - read the recording twice and pass its items to @take with @context.  @t is open
  * from the first @take on, for formats that look up threads. */

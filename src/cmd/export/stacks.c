@@ -4,7 +4,12 @@
 #include "cmd/export/stacks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "cmd/print/print.h"
+#include "cmd/progress.h"
 
 static int on_event(void *context, const struct trace_event *e, const struct thread_identity *w)
 {
@@ -27,29 +32,93 @@ static bool is_ns(const struct export *x)
 	return w == STACKS_TIME || w == STACKS_OFF_CPU;
 }
 
+/* Reads the recording once more, because its threads are known at its end. */
+static int find_own(struct export *x, struct stacks_own **own, struct diag *d)
+{
+	struct trace_options quiet = { .warn = export_ignore_warning };
+	struct trace *first = NULL;
+	int err;
+
+	if (!stacks_own_is_needed(x->trace))
+		return 0;
+	progress_hook(&quiet);
+	err = trace_open(&first, x->paths, x->n_paths, &quiet, d);
+	if (!err)
+		progress_also(first);
+	if (!err)
+		err = stacks_own_open(own, first, d);
+	trace_close(first);
+	return err;
+}
+
+/* A recording may have stacks of samples and of switches; one graph shows one of them. */
+static void choose(struct export *x, const struct stacks *s)
+{
+	enum stacks_weight weight = weight_of(x->weight);
+
+	if (!s->has_samples || !s->has_others)
+		return;
+	x->drawn = weight == STACKS_OFF_CPU		    ? "time off the CPU, from switches"
+		   : weight == STACKS_ONE && !x->n_patterns ? "samples"
+							    : NULL;
+	print_err("duet export: drawn: %s\n",
+		  !x->drawn		     ? "samples and call stacks of other events together"
+		  : weight == STACKS_OFF_CPU ? "time off the CPU, from switches; not the samples"
+					     : "samples; not the call stacks of other events: "
+					       "--weight off-cpu, or -e EVENT");
+}
+
+static void report_left_out(const struct stacks *s)
+{
+	if (s->n_foreign)
+		print_err("duet export: not shown: %" PRIu64
+			  " call stacks of threads that the recording does not follow\n",
+			  s->n_foreign);
+	if (s->n_repeating)
+		print_err("duet export: cut at [repeats]: %" PRIu64
+			  " call stacks without an end, whose frame pointers go in a circle\n",
+			  s->n_repeating);
+}
+
 int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct diag *d)
 {
+	struct stacks_own *own = NULL;
 	struct stacks_options o = { .trace = x->trace,
 				    .paths = x->paths,
 				    .n_paths = x->n_paths,
 				    .weight = weight_of(x->weight),
 				    .field = x->weight,
-				    .keeps_samples = keeps_samples };
+				    .keeps_samples = keeps_samples,
+				    .samples_alone =
+					    weight_of(x->weight) == STACKS_ONE && !x->n_patterns };
 	int err;
 
 	if (export_has_calls(x))
 		return export_call_stacks(x, s, keeps_samples, d);
-	err = stacks_init(s, &o, d);
-
+	*s = (struct stacks){ 0 };
+	err = find_own(x, &own, d);
+	o.own = own;
+	if (!err)
+		err = stacks_init(s, &o, d);
+	if (!err)
+		choose(x, s);
 	if (s->is_graph)
 		x->weight = "time"; /* switches weigh their time off the CPU */
 	if (!err)
 		err = export_each(x, on_event, NULL, s, d);
+	stacks_own_close(own);
+	if (!err)
+		report_left_out(s);
 	if (!err && !s->n_samples && s->n_unweighted)
 		err = diag_fail(d, -ENODATA,
 				"--weight %s: no event with a call stack has such a number\n"
 				"  it is the name of a field, time or off-cpu",
 				x->weight);
+	else if (!err && !s->n_samples && x->drawn && s->has_others)
+		err = diag_fail(d, -ENODATA,
+				"nothing is drawn: %s, and there are none\n"
+				"  other events have call stacks: -e EVENT chooses them",
+				x->drawn);
 	else if (!err && !s->n_samples)
 		err = diag_fail(d, -ENODATA,
 				"no selected event has a call stack\n"

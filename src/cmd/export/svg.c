@@ -158,8 +158,9 @@ static void add_box(struct svg *v, const struct box *b, const char *name, const 
 	add_format(v->o, "</g>\n");
 }
 
-static void draw(struct svg *v, const char *title, const char *unit)
+static void draw(struct svg *v, const struct export *x, const char *unit)
 {
+	const char *title = x->title ? x->title : x->paths[0];
 	int height = HEAD + (int)(v->depth + 1) * ROW + MARGIN;
 
 	add_format(
@@ -173,6 +174,8 @@ static void draw(struct svg *v, const char *title, const char *unit)
 		"<text x=\"%d\" y=\"24\" font-size=\"16\" text-anchor=\"middle\">",
 		WIDTH, height, FONT, WIDTH, height, WIDTH / 2);
 	add_text(v->o, title, strlen(title));
+	if (x->drawn && !x->title)
+		add_format(v->o, ": %s", x->drawn);
 	add_format(v->o, "</text>\n");
 	add_box(v, &v->boxes[STACKS_ROOT], "all", unit);
 	for (uint32_t i = 0; i + 1 < v->s->n_nodes && !v->o->is_over; i++)
@@ -196,7 +199,7 @@ int export_svg(struct export *x, struct diag *d)
 	}
 	if (!err) {
 		lay_out(&v);
-		draw(&v, x->title ? x->title : x->paths[0], export_unit(x));
+		draw(&v, x, export_unit(x));
 	}
 	free(v.boxes);
 	free(v.order);

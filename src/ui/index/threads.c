@@ -391,7 +391,8 @@ int build_sync(struct builder *b)
 {
 	int err = threads_finalize(b->pass->threads);
 
-	wait_follow_weigh(b->f);
+	if (!err)
+		err = wait_follow_weigh(b->f);
 	for (uint32_t i = 1; i < b->n_threads && !err; i++) {
 		const struct thread *t, *leader;
 		struct row *row;

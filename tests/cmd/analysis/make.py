@@ -24,7 +24,7 @@ typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
 typealias integer { size = 64; align = 8; signed = true; } := int64_t;
 trace { major = 1; minor = 8; uuid = "00010203-0405-0607-0809-0a0b0c0d0e0f"; byte_order = le;
   packet.header := struct { uint32_t magic; uint8_t uuid[16]; uint32_t stream_id; }; };
-env { domain = "%s"; hostname = "host"; };
+env { domain = "%s"; hostname = "host";%s };
 clock { name = c; freq = 1000000000; offset = 1700000000000000000; };
 typealias integer { size = 64; align = 8; signed = false; map = clock.c.value; } := time64;
 stream { id = 0;
@@ -79,8 +79,8 @@ class _Stream:
         self.sequence += 1
 
 
-def _make(directory, domain, context, context_text, events):
-    ids, metadata, streams, time = {}, HEAD % (domain, context_text), {}, 0
+def _make(directory, domain, context, context_text, events, env=""):
+    ids, metadata, streams, time = {}, HEAD % (domain, env, context_text), {}, 0
     for time, cpu, thread, name, fields in events:
         s = streams.setdefault(cpu, _Stream(cpu))
         if name is None:
@@ -104,8 +104,10 @@ def _make(directory, domain, context, context_text, events):
     return directory
 
 
-def kernel(directory, events):
-    return _make(directory, "kernel", lambda tid: struct.pack("<i", tid), "int32_t _tid;", events)
+def kernel(directory, events, **env):
+    """env: further entries of the environment, texts."""
+    return _make(directory, "kernel", lambda tid: struct.pack("<i", tid), "int32_t _tid;", events,
+                 "".join(' %s = "%s";' % entry for entry in env.items()))
 
 
 def ust(directory, events, contexts=()):
