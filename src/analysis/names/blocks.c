@@ -209,7 +209,8 @@ int objects_read_blocks(struct objects *o, const struct pass *run, const char *c
 		err = diag_fail(d, -ENOMEM, "no memory for allocations");
 	if (!err && n_paths && s.n && plan(&s, run)) {
 		if (!o->sites)
-			err = heap_sites_open(&o->sites, run->trace, paths, n_paths, d);
+			err = heap_sites_open(&o->sites, run->trace, HEAP_EVENTS, paths, n_paths,
+					      d);
 		if (!err)
 			err = read_all(&s, run->trace, d);
 	}

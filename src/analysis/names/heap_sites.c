@@ -50,14 +50,14 @@ struct heap_sites {
 
 static const uint32_t NO_MAPPING = UINT32_MAX;
 
-static void plan(struct heap_sites *s, struct trace *t)
+static void plan(struct heap_sites *s, struct trace *t, const char *events)
 {
 	for (uint32_t i = 0; i < trace_n_sources(t); i++)
 		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c;
 		     c = c->next) {
 			struct class *class = &s->classes[c->number];
 
-			if (strncmp(c->name, "lttng_ust_libc:", 15) != 0)
+			if (strncmp(c->name, events, strlen(events)) != 0)
 				continue;
 			class->has_stack = callstack_find(c, &class->scope);
 			class->ip = ctf_class_find(c, CTF_CONTEXT, "ip");
@@ -65,8 +65,8 @@ static void plan(struct heap_sites *s, struct trace *t)
 		}
 }
 
-int heap_sites_open(struct heap_sites **result, struct trace *t, const char *const *paths,
-		    int n_paths, struct diag *d)
+int heap_sites_open(struct heap_sites **result, struct trace *t, const char *events,
+		    const char *const *paths, int n_paths, struct diag *d)
 {
 	struct heap_sites *s = calloc(1, sizeof *s);
 
@@ -80,7 +80,7 @@ int heap_sites_open(struct heap_sites **result, struct trace *t, const char *con
 		*result = NULL;
 		return diag_fail(d, -ENOMEM, "no memory for call sites");
 	}
-	plan(s, t);
+	plan(s, t, events);
 	return 0;
 }
 
@@ -210,6 +210,8 @@ int64_t heap_sites_of(struct heap_sites *s, const struct trace_event *e, int64_t
 		n = addresses[0] != 0;
 	}
 	for (int i = 0; i < n && kind != KIND_PROGRAM; i++) {
+		if (addresses[i] >> 63) /* of the kernel */
+			continue;
 		frame_info = frame_of(s, pid, e->clock, addresses[i]);
 		if (frame_info < 0)
 			return frame_info;
@@ -221,6 +223,14 @@ int64_t heap_sites_of(struct heap_sites *s, const struct trace_event *e, int64_t
 			asks_for = frame_info;
 	}
 	return site_of(s, asks, asks_for);
+}
+
+bool heap_sites_has(const struct heap_sites *s, uint32_t site)
+{
+	const struct heap_site *h = &s->sites[site];
+	uint32_t frame = h->asks_for ? h->asks_for : h->asks;
+
+	return frame && s->frames[frame - 1].frame.path;
 }
 
 void heap_sites_give(struct heap_sites *s, uint32_t site, uint64_t bytes, int64_t now_ns)

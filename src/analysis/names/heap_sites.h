@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/names/heap_sites.h - the call sites that allocate memory.
+ * analysis/names/heap_sites.h - the call sites that allocate memory, or where threads wait.
  *
  * A call site is the first frame of the event's call stack (or its ip if it has no call stack) that
  * does not belong to an allocator, to libduet-libc or to operator new. If that frame is in the C or
  * C++ library, as strdup() is, the first frame outside of these libraries is reported too.
  * Libraries without frame pointers hide their callers from call stacks, so this frame may be a
  * caller of the caller.
+ *
+ * Frames of the kernel are skipped.
  *
  * The same place in the same file is one site in all processes.
  */
@@ -36,18 +38,22 @@ struct heap_site {
 
 struct heap_sites;
 
-/* heap_sites_open - @paths: directories of the recordings of @t, for their maps. Returns 0 or
- * -ENOMEM. */
-int heap_sites_open(struct heap_sites **s, struct trace *t, const char *const *paths, int n_paths,
-		    struct diag *d);
+/* heap_sites_open - for events whose names begin with @events.  @paths: directories of the recordings
+ * of @t, for their maps.  Returns 0 or -ENOMEM. */
+#define HEAP_EVENTS "lttng_ust_libc:"
+int heap_sites_open(struct heap_sites **s, struct trace *t, const char *events,
+		    const char *const *paths, int n_paths, struct diag *d);
 void heap_sites_close(struct heap_sites *s); /* accepts NULL */
 
-/* heap_sites_any - whether any event of the heap has a call stack or ip. */
+/* heap_sites_any - whether any of the events has a call stack or ip. */
 bool heap_sites_any(const struct heap_sites *s);
 
 /* heap_sites_of - the number of the site of @e, an event of process @pid; dense, from 0; or
  * -ENOMEM. */
 int64_t heap_sites_of(struct heap_sites *s, const struct trace_event *e, int64_t pid);
+
+/* heap_sites_has - whether the file of @site is known; events without a call stack have none. */
+bool heap_sites_has(const struct heap_sites *s, uint32_t site);
 
 /* heap_sites_give, heap_sites_take - @bytes that @site allocated begin or cease to be live. */
 void heap_sites_give(struct heap_sites *s, uint32_t site, uint64_t bytes, int64_t now_ns);

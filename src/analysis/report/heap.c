@@ -428,7 +428,7 @@ static int prepare(void *context)
 
 	r->plans = calloc(trace_n_classes(h->run.trace) + (size_t)1, sizeof *r->plans);
 	if (!r->plans || slowest_init(&h->oldest, r->o->n_oldest) ||
-	    heap_sites_open(&h->sites, r->o->trace, r->o->paths, r->o->n_paths, NULL))
+	    heap_sites_open(&h->sites, r->o->trace, HEAP_EVENTS, r->o->paths, r->o->n_paths, NULL))
 		return -ENOMEM;
 	pass_each_class(&h->run, plan_class, r);
 	return 0;

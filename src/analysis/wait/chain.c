@@ -40,7 +40,8 @@ static uint32_t bucket_of(const struct wait_part *p)
 {
 	uint64_t h = p->state + 8u * p->call + ((uint64_t)p->thread << 32);
 
-	h = (h ^ p->object) * 0x9E3779B97F4A7C15u;
+	h = (h ^ p->object ^ (uint64_t)p->site << 32) * 0x9E3779B97F4A7C15u;
+	h = (h ^ p->holder ^ (uint64_t)p->waiter << 32) * 0x9E3779B97F4A7C15u;
 	h = (h ^ (p->cause.kind + 4u * p->cause.source)) * 0x9E3779B97F4A7C15u;
 	return (uint32_t)(h >> 54);
 }
@@ -49,7 +50,9 @@ static bool is_like(const struct wait_part *a, const struct wait_part *b)
 {
 	return a->state == b->state && a->call == b->call && a->thread == b->thread &&
 	       a->object == b->object && a->is_fault == b->is_fault &&
-	       a->cause.kind == b->cause.kind && a->cause.source == b->cause.source;
+	       a->cause.kind == b->cause.kind && a->cause.source == b->cause.source &&
+	       a->site == b->site && a->holder == b->holder && a->waiter == b->waiter &&
+	       a->has_others == b->has_others;
 }
 
 int wait_part_add(struct wait_parts *p, const struct wait_part *like, uint64_t ns, int64_t at_ns)
@@ -130,7 +133,7 @@ static void resolve(struct wait_walk *w, uint32_t thread, int64_t begin_ns, int6
 			put(w, &(struct wait_slice){ from, cursor, s.state, depth, s.call, thread,
 						     s.end_ns == cursor ? s.cause
 									: (struct wait_cause){ 0 },
-						     s.object });
+						     s.object, s.holder });
 		}
 		cursor = from;
 	}
@@ -162,7 +165,8 @@ static void add_slice(struct wait_walk *w, const struct wait_slice *one)
 
 	if (last && last->begin_ns == one->end_ns && last->thread == one->thread &&
 	    last->state == one->state && last->call == one->call && last->object == one->object &&
-	    last->cause.kind == one->cause.kind && last->cause.source == one->cause.source) {
+	    last->holder == one->holder && last->cause.kind == one->cause.kind &&
+	    last->cause.source == one->cause.source) {
 		last->begin_ns = one->begin_ns;
 		w->n_left++;
 		return;

@@ -15,6 +15,7 @@ struct wait_segment {
 	uint32_t waker; /* BLOCKED: the thread that ended it; 0: none */
 	struct wait_cause cause;
 	uint32_t object; /* of the call, as objects_at() has it; 0: none */
+	uint32_t holder; /* PREEMPTED: the thread that came to the CPU; 0: unknown */
 };
 
 /* The numbers of threads and calls mean what they mean to the store. */

@@ -4,14 +4,17 @@
  * interrupts.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "analysis/event_table.h"
+#include "analysis/names/heap_sites.h"
 #include "analysis/wait/internal.h"
 
 enum role {
 	ROLE_NONE,
 	ROLE_SWITCH,
 	ROLE_WAKING,
+	ROLE_MIGRATE,
 	ROLE_FORK,
 	ROLE_FAULT,
 	ROLE_IN_FAULT,
@@ -24,9 +27,10 @@ enum role {
 static const struct event_table_kind kinds[] = {
 	{ "lttng_statedump_*", ROLE_DUMP, { NULL } },
 	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "next_tid", "prev_state" } },
-	{ "sched_waking", ROLE_WAKING, { "tid" } },
-	{ "sched_wakeup", ROLE_WAKING, { "tid" } },
-	{ "sched_wakeup_new", ROLE_WAKING, { "tid" } },
+	{ "sched_waking", ROLE_WAKING, { "tid", "target_cpu" } },
+	{ "sched_wakeup", ROLE_WAKING, { "tid", "target_cpu" } },
+	{ "sched_wakeup_new", ROLE_WAKING, { "tid", "target_cpu" } },
+	{ "sched_migrate_task", ROLE_MIGRATE, { "tid", "dest_cpu" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "x86_exceptions_page_fault_*", ROLE_FAULT, { NULL } },
 	{ "rss_stat", ROLE_IN_FAULT, { NULL } },
@@ -80,14 +84,17 @@ static void begin_fault(struct wait_reading *r, uint32_t thread, int64_t time_ns
 
 /* ---------------------------------------------------------------- CPUs */
 
-static int arrive(struct wait_reading *r, uint32_t cpu, int64_t thread, int64_t time_ns)
+static int arrive(struct wait_reading *r, uint32_t cpu, int64_t thread, int64_t time_ns,
+		  bool is_sure)
 {
 	struct wait_thread *t = wait_thread_of(r, thread);
-	int err = 0;
+	int err = wait_cpu_passes(r, cpu, time_ns, is_sure);
 
+	if (!err && t)
+		err = wait_queue_so_far(r, (uint32_t)thread, time_ns);
 	r->cpus[cpu].thread = (uint32_t)thread + 1;
-	if (!t)
-		return thread > 0 ? -ENOMEM : 0;
+	if (!t || err)
+		return thread > 0 || err ? -ENOMEM : 0;
 	if (t->cpu) /* it runs elsewhere: its switch-out was not recorded */
 		err = wait_mark_unknown(r, (uint32_t)thread, time_ns);
 	if (!err && t->now.state == WAIT_BLOCKED && wait_is_asked(r, (uint32_t)thread))
@@ -103,6 +110,7 @@ static int arrive(struct wait_reading *r, uint32_t cpu, int64_t thread, int64_t 
 static int ensure_on_cpu(struct wait_reading *r, uint32_t cpu, uint32_t thread, int64_t time_ns)
 {
 	uint32_t before = r->cpus[cpu].thread;
+	bool is_idle;
 	int err = 0;
 
 	if (before == thread + 1)
@@ -111,7 +119,27 @@ static int ensure_on_cpu(struct wait_reading *r, uint32_t cpu, uint32_t thread, 
 		err = wait_mark_unknown(r, before - 1, time_ns);
 	if (!err && thread && r->threads[thread].now.state != WAIT_UNKNOWN)
 		err = wait_mark_unknown(r, thread, time_ns);
-	return err ? err : arrive(r, cpu, thread, time_ns);
+	/* Idle threads come as 0 here, and with their numbers in switches. */
+	is_idle = before && !thread && !threads_at(r->w->run.threads, before - 1)->tid;
+	return err ? err : arrive(r, cpu, thread, time_ns, is_idle);
+}
+
+/* Where in its program @thread leaves its CPU. */
+static int note_site(struct wait_reading *r, const struct trace_event *e, uint32_t thread)
+{
+	struct heap_sites *sites = r->w->sites;
+	int64_t process, site;
+
+	r->threads[thread].site = 0;
+	if (!sites || !heap_sites_any(sites) || !wait_is_asked(r, thread))
+		return 0;
+	process = threads_process(r->w->run.threads, thread);
+	site = process < 0 ? process
+			   : heap_sites_of(sites, e,
+					   threads_at(r->w->run.threads, (uint32_t)process)->tid);
+	if (site >= 0 && heap_sites_has(sites, (uint32_t)site))
+		r->threads[thread].site = (uint32_t)site + 1;
+	return site < 0 ? (int)site : 0;
 }
 
 static int on_switch(struct wait_reading *r, const struct event_table *p, uint32_t cpu,
@@ -126,6 +154,8 @@ static int on_switch(struct wait_reading *r, const struct event_table *p, uint32
 	r->w->has_switches = true;
 	r->cpus[cpu].raised = 0;
 	t = &r->threads[prev];
+	if (!err && prev)
+		err = note_site(r, e, prev);
 	if (!err && prev && sleeps) /* it cannot fall asleep in user mode */
 		err = prove_fault(r, prev, e->time_ns);
 	if (!err && prev) {
@@ -138,8 +168,38 @@ static int on_switch(struct wait_reading *r, const struct event_table *p, uint32
 					e->time_ns);
 		if (!is_dead)
 			wait_begin_wait(t, prev, sleeps, e->time_ns);
+		if (!err && !sleeps && !is_dead) {
+			t->now.holder = (uint32_t)next;
+			err = wait_queue(r, prev, cpu, e->time_ns);
+		}
 	}
-	return err ? err : arrive(r, cpu, next, e->time_ns);
+	return err ? err : arrive(r, cpu, next, e->time_ns, true);
+}
+
+/* A CPU of @e's host by its own number; negative: no event was there yet. */
+static int64_t cpu_numbered(const struct wait_reading *r, const struct trace_event *e, int64_t cpu)
+{
+	const struct pass *run = &r->w->run;
+
+	for (uint32_t i = 0; i < run->n_cpus && cpu >= 0; i++)
+		if (run->cpus[i].cpu == (uint64_t)cpu &&
+		    !strcmp(run->cpus[i].source->hostname, e->stream->source->hostname))
+			return i;
+	return -1;
+}
+
+static int on_waking(struct wait_reading *r, const struct event_table *p, uint32_t cpu,
+		     const struct trace_event *e, uint32_t thread)
+{
+	int64_t woken = threads_of(r->w->run.threads, e, pass_number(e, p->field[0], -1)),
+		target = cpu_numbered(r, e, pass_number(e, p->field[1], -1));
+
+	if (woken < 0)
+		return -ENOMEM;
+	if (p->role == ROLE_MIGRATE)
+		return wait_thread_of(r, woken) ? wait_queue(r, (uint32_t)woken, target, e->time_ns)
+						: 0;
+	return wait_on_waking(r, woken, thread, cpu, target, e->time_ns);
 }
 
 /* A child begins inside its parent's call, and returns from it too. */
@@ -242,7 +302,6 @@ static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32
 		     const struct trace_event *e, uint32_t thread)
 {
 	const struct call_class *call = &r->w->calls.classes[trace_class_number(e)];
-	int64_t other;
 	int err;
 
 	/* First the thread on the CPU is set, then the interrupt on top of it. A switch empties the
@@ -262,8 +321,8 @@ static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32
 	case ROLE_SWITCH:
 		return on_switch(r, p, cpu, e, thread);
 	case ROLE_WAKING:
-		other = threads_of(r->w->run.threads, e, pass_number(e, p->field[0], -1));
-		return other < 0 ? -ENOMEM : wait_on_waking(r, other, thread, cpu, e->time_ns);
+	case ROLE_MIGRATE:
+		return on_waking(r, p, cpu, e, thread);
 	case ROLE_FORK:
 		return on_fork(r, p, e, thread);
 	case ROLE_FAULT:

@@ -6,6 +6,7 @@
  *   events.c   changes of threads and CPUs by an event
  *   states.c   states of threads, and the accounts of their time
  *   waits.c    waits, and the causes of their ends
+ *   holders.c  the threads that ran while others waited for their CPU
  *   chain.c    the path from the end of a wait back to its causes
  *   spans.c    spans from an event A to an event B
  *   wait.c     before the first event and after the last
@@ -17,6 +18,12 @@
 #include "analysis/coverage.h"
 #include "analysis/wait/chain.h"
 #include "analysis/wait/follow.h"
+
+struct wait_held { /* of a wait for a CPU: the time of one thread that had it */
+	uint32_t holder, n;
+	bool has_others; /* the CPU was passed on unseen since */
+	uint64_t ns;
+};
 
 struct wait_thread {
 	struct wait_segment now; /* the open state: its end is INT64_MAX */
@@ -38,9 +45,15 @@ struct wait_thread {
 	struct wait_span span;
 	struct wait_segment *history; /* a ring of closed states */
 	uint32_t n_history, first, room;
+	uint32_t queue, next_queued; /* the CPU that it waits for, plus 1; the next thread there */
+	int64_t queued_ns;
+	struct wait_held *held;
+	uint32_t n_held, n_held_rooms, most_held;
+	uint32_t site; /* where it was switched out last, plus 1; 0: unknown */
 };
 
 struct wait_cpu {	    /* a CPU */
+	uint32_t queue;	    /* the first thread that waits for it; 0: none */
 	uint32_t thread;    /* plus 1; 0: unknown */
 	bool has_completed; /* a request, since the interrupt now began */
 	uint32_t device;    /* of that request; 0: unknown */
@@ -95,6 +108,22 @@ void wait_close(struct wait_reading *r);
 uint8_t wait_state_on(struct wait_reading *r, const struct wait_thread *t);
 void wait_add_account(struct wait_account *to, const struct wait_account *from);
 
+/*
+ * holders.c.  All return 0 or -ENOMEM.
+ *
+ * wait_queue - @thread waits for @cpu, as pass_cpu() numbers them; negative: it is unknown which.
+ * wait_cpu_passes - another thread comes to @cpu; before it does.  @is_sure: from the one that had it.
+ * wait_queue_so_far - what @thread waited for is complete up to @time_ns.
+ * wait_queue_changes - its state ends, and @to begins.
+ * wait_holders_settle - after the last event.
+ */
+int wait_queue(struct wait_reading *r, uint32_t thread, int64_t cpu, int64_t time_ns);
+int wait_cpu_passes(struct wait_reading *r, uint32_t cpu, int64_t time_ns, bool is_sure);
+int wait_queue_so_far(struct wait_reading *r, uint32_t thread, int64_t time_ns);
+int wait_queue_changes(struct wait_reading *r, uint32_t thread, uint8_t to, int64_t time_ns);
+int wait_holders_settle(struct wait_reading *r);
+void wait_holders_free(struct wait_reading *r);
+
 void wait_begin_wait(struct wait_thread *t, uint32_t thread, bool is_blocked, int64_t time_ns);
 void wait_end_wait(struct wait_reading *r, struct wait_thread *t, int64_t time_ns);
 /* wait_follow_back - compute the path of the wait that ends now and add it to the sums. Returns 0
@@ -103,8 +132,9 @@ int wait_follow_back(struct wait_reading *r, struct wait_thread *t, int64_t time
 /* wait_on_exec - @thread executes a program. Its time before that is left out if it waited for
  * duet, which starts the command that it records when all is ready. Returns 0 or -ENOMEM. */
 int wait_on_exec(struct wait_reading *r, uint32_t thread, int64_t time_ns);
+/* @target_cpu: where the thread will run, as pass_cpu() numbers them; negative: unknown. */
 int wait_on_waking(struct wait_reading *r, int64_t woken, uint32_t waker, uint32_t cpu,
-		   int64_t time_ns);
+		   int64_t target_cpu, int64_t time_ns);
 
 int wait_on_mark(struct wait_reading *r, const struct trace_event *e, uint32_t thread, bool is_a,
 		 bool is_b);

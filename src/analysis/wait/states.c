@@ -60,6 +60,8 @@ static void name_part(struct wait_part *part, const struct wait_thread *t)
 				 : part->state == WAIT_BLOCKED && !t->in_call && t->is_fault;
 	if (part->state == WAIT_BLOCKED && t->in_call)
 		part->object = t->object;
+	if (part->state == WAIT_BLOCKED)
+		part->site = t->site;
 }
 
 /* Charges [begin, end) of the thread's time to a state. */
@@ -123,6 +125,8 @@ int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64
 				 : charge(r, thread, t->now.begin_ns, time_ns, t->now.state);
 
 	assert(thread && thread < r->n_threads && to <= WAIT_GONE);
+	if (!err)
+		err = wait_queue_changes(r, thread, to, time_ns);
 	if (!r->is_followed && t->now.state != WAIT_GONE && time_ns > t->now.begin_ns) {
 		t->now.end_ns = time_ns;
 		wait_keep(t, &t->now);

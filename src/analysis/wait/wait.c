@@ -8,6 +8,7 @@
 
 #include "analysis/coverage.h"
 #include "analysis/event_table.h"
+#include "analysis/names/heap_sites.h"
 #include "analysis/wait/internal.h"
 
 static void mark_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
@@ -51,7 +52,9 @@ int wait_names(struct wait_reading *r, const char *const *paths, int n_paths, st
 	if (objects_init(&w->objects, &w->run, paths, n_paths, d))
 		return -ENOMEM;
 	w->has_objects = true;
-	return 0;
+	return r->is_followed ? 0
+			      : heap_sites_open(&w->sites, w->run.trace, "sched_switch", paths,
+						n_paths, d);
 }
 
 static int finish_thread(struct wait_reading *r, uint32_t thread, uint32_t *n_rooms)
@@ -115,7 +118,7 @@ static int finalize(void *context)
 		qsort(w->rows, w->n_rows, sizeof *w->rows, most_known_first);
 	wait_parts_sort(&w->parts);
 	wait_parts_sort(&w->chain);
-	return err;
+	return err ? err : wait_holders_settle(r);
 }
 
 void wait_close(struct wait_reading *r)
@@ -126,6 +129,7 @@ void wait_close(struct wait_reading *r)
 			free(r->threads[i].wait.slices);
 		wait_forget_span(&r->threads[i]);
 	}
+	wait_holders_free(r);
 	coverage_fini(&r->coverage);
 	free(r->threads);
 	free(r->cpus);
@@ -177,6 +181,8 @@ void wait_fini(struct wait_analysis *w)
 	free(w->rows);
 	free(w->parts.at);
 	free(w->chain.at);
+	free(w->holders.at);
+	heap_sites_close(w->sites);
 	samples_fini(&w->spans);
 	objects_fini(&w->objects);
 	calls_fini(&w->calls);

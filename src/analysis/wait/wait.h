@@ -57,6 +57,10 @@ struct wait_part {
 	uint32_t object;	 /* BLOCKED: of the call, as objects_at() has it; 0: none */
 	uint32_t thread;	 /* in chains: the thread; else 0 */
 	struct wait_cause cause; /* in chains: the cause of the end */
+	uint32_t site;	 /* BLOCKED: where in the program, as wait_analysis.sites has it, plus 1 */
+	uint32_t holder; /* in chains, PREEMPTED: the thread that came to the CPU; 0: unknown */
+	uint32_t waiter; /* private: in sums of holders */
+	bool has_others; /* of a holder: others may have run, too */
 	uint64_t n, ns, max_ns;
 	int64_t max_at_ns;
 	uint32_t next; /* in its bucket, plus 1 */
@@ -75,6 +79,7 @@ struct wait_slice {
 	uint32_t call, thread;
 	struct wait_cause cause;
 	uint32_t object;
+	uint32_t holder; /* PREEMPTED: the thread that came to the CPU; 0: unknown */
 };
 
 struct wait_interval {
@@ -83,8 +88,10 @@ struct wait_interval {
 	struct call_made call;
 	uint32_t object; /* of the call */
 	bool is_fault;
-	bool is_woken;	/* its wakeup was recorded; else woken = end */
-	uint32_t waker; /* 0: no thread */
+	bool is_woken;	 /* its wakeup was recorded; else woken = end */
+	uint32_t waker;	 /* 0: no thread */
+	uint32_t holder; /* ran most while it waited for a CPU; 0: none, or it is unknown */
+	uint32_t site;	 /* where in the program it waited, plus 1; 0: unknown */
 	struct wait_cause cause;
 	struct wait_slice *slices; /* in order of time; owned */
 	uint32_t n_slices;
@@ -130,6 +137,9 @@ struct wait_analysis {
 	struct wait_account all;
 	uint64_t ns; /* the sum over all rows */
 	struct wait_parts parts, chain;
+	struct wait_parts
+		holders; /* `thread` ran on the CPU that those of the question waited for */
+	struct heap_sites *sites;    /* of waits; NULL: no switch has a stack of its program */
 	struct wait_interval *waits; /* the longest first; empty if A and B are given */
 	uint32_t n_waits;
 	struct samples spans;	   /* if A and B are given: durations */

@@ -42,6 +42,7 @@ void wait_begin_wait(struct wait_thread *t, uint32_t thread, bool is_blocked, in
 					  .begin_ns = time_ns,
 					  .woken_ns = time_ns,
 					  .is_woken = !is_blocked,
+					  .site = t->site,
 					  .is_fault = !t->in_call && t->is_fault };
 	if (t->in_call) {
 		t->wait.call = t->call;
@@ -146,6 +147,7 @@ int wait_follow_back(struct wait_reading *r, struct wait_thread *t, int64_t time
 		};
 
 		part.object = p->state == WAIT_BLOCKED ? p->object : 0;
+		part.holder = p->state == WAIT_PREEMPTED ? p->holder : 0;
 
 		wait->slices[n - 1 - i] = *p;
 		if (p->state != WAIT_KERNEL && p->state != WAIT_BLOCKED)
@@ -158,15 +160,17 @@ int wait_follow_back(struct wait_reading *r, struct wait_thread *t, int64_t time
 }
 
 int wait_on_waking(struct wait_reading *r, int64_t woken, uint32_t waker, uint32_t cpu,
-		   int64_t time_ns)
+		   int64_t target_cpu, int64_t time_ns)
 {
 	struct wait_thread *t = wait_thread_of(r, woken);
 	int err = 0;
 
 	if (!t)
 		return woken > 0 ? -ENOMEM : 0;
-	if (t->cpu || t->now.state == WAIT_RUNNABLE || t->now.state == WAIT_PREEMPTED)
+	if (t->cpu)
 		return 0;
+	if (t->now.state == WAIT_RUNNABLE || t->now.state == WAIT_PREEMPTED)
+		return wait_queue(r, (uint32_t)woken, target_cpu, time_ns);
 	if (!t->is_seen) { /* it slept in some call since before the recording */
 		t->now.state = WAIT_BLOCKED;
 		t->in_call = r->w->calls.has_entries;
@@ -182,7 +186,9 @@ int wait_on_waking(struct wait_reading *r, int64_t woken, uint32_t waker, uint32
 		t->now.cause = t->wait.cause;
 		err = wait_is_asked(r, (uint32_t)woken) ? wait_follow_back(r, t, time_ns) : 0;
 	}
-	return err ? err : wait_change_state(r, (uint32_t)woken, WAIT_RUNNABLE, time_ns);
+	if (!err)
+		err = wait_change_state(r, (uint32_t)woken, WAIT_RUNNABLE, time_ns);
+	return err ? err : wait_queue(r, (uint32_t)woken, target_cpu, time_ns);
 }
 
 static bool waited_for_duet(const struct wait_reading *r, uint32_t thread)
@@ -215,6 +221,8 @@ int wait_on_exec(struct wait_reading *r, uint32_t thread, int64_t time_ns)
 	w->parts.n = w->chain.n = 0; /* a program that starts has only this thread */
 	memset(w->parts.buckets, 0, sizeof w->parts.buckets);
 	memset(w->chain.buckets, 0, sizeof w->chain.buckets);
+	w->holders.n = 0;
+	memset(w->holders.buckets, 0, sizeof w->holders.buckets);
 	t->account = (struct wait_account){ { 0 }, { 0 } };
 	t->n_contradictions = 0;
 	return err;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/names/public.h"
 #include "analysis/wait/public.h"
 #include "cmd/cmd.h"
 #include "cmd/report/futex.h"
@@ -54,6 +55,20 @@ static const char *arguments_text(const struct wait_analysis *w, const struct wa
 	if (n < 511)
 		strcat(buffer, ")");
 	return buffer;
+}
+
+/* "take_lock at worker.c:88"; "" if it is unknown. */
+static const char *site_text(const struct wait_analysis *w, uint32_t site, struct text *t)
+{
+	text_fini(t);
+	if (site)
+		heap_sites_words(w->sites, site - 1, t);
+	return t->size ? t->bytes : "";
+}
+
+static bool has_sites(const struct wait_analysis *w)
+{
+	return w->sites && heap_sites_any(w->sites);
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -130,16 +145,18 @@ static void print_threads(struct page *p, const struct wait_analysis *w, const s
 
 static void print_parts(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
-	static const struct column columns[] = {
+	const struct column columns[] = {
 		{ "state", NULL, CELL_TEXT },
 		{ "what", "what", CELL_TEXT },
 		{ "where", "in", CELL_TEXT },
+		{ "site", has_sites(w) ? "called in" : NULL, CELL_TEXT },
 		{ "n", "times", CELL_COUNT },
 		{ "ns", "total", CELL_NS },
 		{ "max_ns", "longest", CELL_NS },
 		{ "max_at_ns", "that began", CELL_TIME },
 	};
 	struct table t = TABLE(columns);
+	struct text site = { 0 };
 	char text[WAIT_CALL_BYTES];
 
 	for (uint32_t i = 0; i < w->parts.n; i++) {
@@ -148,21 +165,70 @@ static void print_parts(struct page *p, const struct wait_analysis *w, const str
 		table_text(&t, wait_state_keys[part->state]);
 		table_text(&t, wait_state_words(w, part->state));
 		table_text(&t, where_text(w, part, text));
+		table_text(&t, site_text(w, part->site, &site));
 		table_number(&t, (int64_t)part->n);
 		table_number(&t, (int64_t)part->ns);
 		table_number(&t, (int64_t)part->max_ns);
 		table_number(&t, part->max_at_ns);
 	}
 	page_table(p, "parts", "In detail", &t, r->limit);
+	text_fini(&site);
+}
+
+/* "hog:12"; CPUs without a thread are idle. */
+static const char *holder_text(const struct wait_analysis *w, uint32_t holder, char buffer[48])
+{
+	return holder ? thread_text(w->run.threads, holder, buffer) : "(idle)";
+}
+
+static void print_holders(struct page *p, const struct wait_analysis *w, const struct report *r)
+{
+	bool has_others = false;
+	uint64_t whole = w->all.ns[WAIT_PREEMPTED] + w->all.ns[WAIT_RUNNABLE];
+
+	for (uint32_t i = 0; i < w->holders.n; i++)
+		has_others |= w->holders.at[i].has_others;
+
+	const struct column columns[] = {
+		{ "state", NULL, CELL_TEXT },
+		{ "what", w->is_overview ? NULL : "was", CELL_TEXT },
+		{ "thread", "while there ran", CELL_TEXT },
+		{ "tid", NULL, CELL_COUNT },
+		{ "others", has_others ? "and" : NULL, CELL_TEXT },
+		{ "n", "times", CELL_COUNT },
+		{ "ns", "total", CELL_NS },
+		{ "percent", "of the wait for a CPU", CELL_PERCENT },
+	};
+	struct table t = TABLE(columns);
+	char name[48];
+
+	for (uint32_t i = 0; i < w->holders.n; i++) {
+		const struct wait_part *part = &w->holders.at[i];
+
+		table_text(&t, w->is_overview ? "" : wait_state_keys[part->state]);
+		table_text(&t, w->is_overview ? "" : wait_state_words(w, part->state));
+		table_text(&t, holder_text(w, part->thread, name));
+		table_number(&t, part->thread ? threads_at(w->run.threads, part->thread)->tid : 0);
+		table_text(&t, part->has_others ? "others, unrecorded" : "");
+		table_number(&t, (int64_t)part->n);
+		table_number(&t, (int64_t)part->ns);
+		table_real(&t, share(part->ns, whole));
+	}
+	page_table(p, "holders", "What ran on the CPU that it waited for", &t, r->limit);
 }
 
 /* A slice of a path as text. */
 static const char *slice_text(const struct wait_analysis *w, uint8_t state, uint32_t call,
-			      uint32_t object, struct wait_cause cause,
+			      uint32_t object, struct wait_cause cause, uint32_t holder,
 			      char buffer[WAIT_SLICE_BYTES])
 {
 	char text[80], words[WAIT_CALL_BYTES];
 	const char *name = call ? w->calls.names[call - 1] : NULL;
+
+	if (state == WAIT_PREEMPTED && holder) {
+		snprintf(buffer, WAIT_SLICE_BYTES, "preempted by %s", holder_text(w, holder, text));
+		return buffer;
+	}
 
 	if (name)
 		name = wait_call_words(name, &w->objects, state == WAIT_BLOCKED ? object : 0,
@@ -194,8 +260,8 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 		table_text(&t, thread_text(w->run.threads, part->thread, name));
 		table_number(&t, threads_at(w->run.threads, part->thread)->tid);
 		table_text(&t, wait_state_keys[part->state]);
-		table_text(&t,
-			   slice_text(w, part->state, part->call, part->object, part->cause, text));
+		table_text(&t, slice_text(w, part->state, part->call, part->object, part->cause,
+					  part->holder, text));
 		table_number(&t, (int64_t)part->n);
 		table_number(&t, (int64_t)part->ns);
 		table_real(&t, share(part->ns, whole));
@@ -207,13 +273,16 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 static void print_waits(struct page *p, const struct wait_analysis *w,
 			const struct wait_interval *waits, uint32_t n, const char *heading)
 {
-	static const struct column columns[] = {
+	const struct column columns[] = {
 		TABLE_SLOW("waited", "from"),
 		{ "for_cpu_ns", "of it for a CPU", CELL_NS },
+		{ "holder", "while there ran", CELL_TEXT },
 		{ "waker", "woken by", CELL_TEXT },
 		{ "call", "in", CELL_TEXT },
+		{ "site", has_sites(w) ? "called in" : NULL, CELL_TEXT },
 	};
 	char name[48], text[512], cause[80];
+	struct text site = { 0 };
 	struct table t = TABLE(columns);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -225,14 +294,17 @@ static void print_waits(struct page *p, const struct wait_analysis *w,
 		report_slow(&t, &w->run, &slow);
 		table_number(&t, wait->end_ns - (wait->woken_ns > wait->begin_ns ? wait->woken_ns
 										 : wait->begin_ns));
+		table_text(&t, wait->holder ? holder_text(w, wait->holder, name) : "");
 		table_text(&t, wait->waker	  ? thread_text(w->run.threads, wait->waker, name)
 			       : is_preempted	  ? "(preempted)"
 			       : wait->cause.kind ? wait_cause_words(w, wait->cause, cause)
 			       : wait->is_woken	  ? "?"
 						  : "(not recorded)");
 		table_text(&t, arguments_text(w, wait, text));
+		table_text(&t, site_text(w, wait->site, &site));
 	}
 	page_table(p, "waits", heading, &t, UINT64_MAX);
+	text_fini(&site);
 }
 
 static void print_path(struct page *p, const struct wait_analysis *w,
@@ -255,7 +327,7 @@ static void print_path(struct page *p, const struct wait_analysis *w,
 		table_text(&t, thread_text(w->run.threads, slice->thread, name));
 		table_number(&t, threads_at(w->run.threads, slice->thread)->tid);
 		table_text(&t, slice_text(w, slice->state, slice->call, slice->object, slice->cause,
-					  text));
+					  slice->holder, text));
 	}
 	page_table(p, "path", "The longest wait, step by step", &t, r->limit);
 }
@@ -310,10 +382,16 @@ static void print_summary(struct page *p, const struct wait_analysis *w, const s
 		page_line(p, "  blocked longest in %s: %s",
 			  *where_text(w, most, text) ? where_text(w, most, text) : "?",
 			  duration_text(most->ns, part_time));
+	if (w->holders.n && w->holders.at[0].thread)
+		page_line(p, "  while %s waited for a CPU, most of all, %s ran there: %s",
+			  w->n_rows == 1 ? "it" : "they",
+			  holder_text(w, w->holders.at[0].thread, name),
+			  duration_text(w->holders.at[0].ns, part_time));
 	if (link)
 		page_line(p, "  meanwhile, most of all, %s was %s: %s",
 			  thread_text(w->run.threads, link->thread, name),
-			  slice_text(w, link->state, link->call, link->object, link->cause, text),
+			  slice_text(w, link->state, link->call, link->object, link->cause,
+				     link->holder, text),
 			  duration_text(link->ns, part_time));
 }
 
@@ -408,6 +486,7 @@ static void print(struct page *p, void *analysis, const struct report *r)
 		print_spans(p, w);
 	}
 	print_threads(p, w, r);
+	print_holders(p, w, r);
 	if (w->is_overview) {
 		page_line(p, "%s", "");
 		page_line(p,

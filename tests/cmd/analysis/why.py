@@ -255,6 +255,70 @@ def a_pipe_is_that_of_the_process_at_its_other_end(duet, where):
           ["read(fd 3 = pipe of 8)", "read(fd 5 = pipe:[79])"])
 
 
+# A is preempted by B and then by C, on CPU 0; it is woken while C runs on CPU 1, and migrates to CPU 0.
+QUEUE = [
+    switch(1000, 0, IDLE, A), switch(1000, 1, IDLE, C),
+    switch(1100, 0, A, B),  # preempted: 300 for B, 200 for C2
+    switch(1400, 0, B, ("c2", 10)),
+    switch(1600, 0, ("c2", 10), A, SLEEPS),
+    switch(1700, 0, A, IDLE, SLEEPS),
+    (2000, 1, 9, "sched_waking", dict(comm="a", tid=7, prio=20, target_cpu=1)),  # 100 for C
+    (2100, 1, 9, "sched_migrate_task", dict(comm="a", tid=7, prio=20, orig_cpu=1, dest_cpu=0)),  # 50 for nobody
+    switch(2150, 0, IDLE, A),
+    switch(2300, 0, A, IDLE, 0x80),
+]
+
+
+def held(r):
+    return {(h["state"], h["thread"], h["others"]): (h["ns"], h["n"]) for h in r["holders"]}
+
+
+def threads_that_ran_on_its_cpu_have_the_time_that_it_waited_for_one(duet, where):
+    r = report(duet, where, QUEUE, "-t", "7")
+    check(held(r), {("preempted", "b:8", ""): (300, 1), ("preempted", "c2:10", ""): (200, 1),
+                    ("runnable", "c:9", ""): (100, 1), ("runnable", "(idle)", ""): (50, 1)})
+    s = states(r)
+    check(sum(h["ns"] for h in r["holders"]), s["preempted"] + s["runnable"])
+    preempted = row(r["waits"], waker="(preempted)")
+    check((preempted["duration_ns"], preempted["holder"]), (500, "b:8"))
+    text = duet.text("report", "why", "-t", "7", where + "/r")
+    check("while it waited for a CPU, most of all, b:8 ran there: 300 ns" in text, True, text)
+
+
+def all_threads_together_have_the_same_holders(duet, where):
+    r = report(duet, where, QUEUE)
+    check(row(r["holders"], thread="b:8")["ns"], 300)
+    check(row(r["holders"], thread="c:9")["ns"], 100)
+    # b was preempted by c2 until c2 slept, and never ran again; c2 had no thread behind it but a.
+    check(sum(h["ns"] for h in r["holders"]), sum(states(r).get(s, 0) for s in ("preempted", "runnable")))
+
+
+def a_step_of_a_wait_says_which_thread_preempted(duet, where):
+    # B sleeps until A, which C preempts, wakes it.
+    r = report(duet, where, [
+        switch(1000, 0, IDLE, A), switch(1000, 1, IDLE, B), switch(1100, 1, B, IDLE, SLEEPS),
+        switch(1200, 0, A, C), switch(1500, 0, C, A, SLEEPS), wakeup(1600, 0, A, B), switch(1700, 1, IDLE, B),
+        switch(1800, 1, B, IDLE, 0x80)], "-t", "8")
+    check([(p["thread"], p["what"], p["ns"]) for p in r["path"]],
+          [("a:7", "running", 100), ("a:7", "preempted by c:9", 300), ("a:7", "running", 100)])
+
+
+def a_cpu_that_was_passed_on_unseen_names_the_first_and_others(duet, where):
+    """In a recording of A alone the switch from B to C is missing."""
+    trace = kernel(where + "/r", [
+        (900, 0, 7, "sched_process_exec", dict(tid=7)),
+        switch(1000, 0, IDLE, A), switch(1100, 0, A, B), switch(1600, 0, C, A, SLEEPS),
+        switch(1700, 0, A, B), switch(1900, 0, B, A, SLEEPS), switch(2300, 0, A, IDLE, 0x80)], duet_scope="followed")
+    r = duet.json("report", "why", "-t", "7", trace)
+    check(held(r), {("preempted", "b:8", "others, unrecorded"): (500, 1), ("preempted", "b:8", ""): (200, 1)})
+
+
+def a_loss_leaves_no_holder(duet, where):
+    r = report(duet, where, QUEUE[:4] + [LOST(1450, 0, 3)] + QUEUE[4:], "-t", "7")
+    check([h for h in r["holders"] if h["state"] == "preempted"], [])
+    check(states(r)["unknown"] >= 350, True)
+
+
 if __name__ == "__main__":
     sys.exit(run_all([v for k, v in list(globals().items()) if "_" in k and callable(v) and k != "run_all"
                       and not k.startswith("__")], Duet(sys.argv[1])))
