@@ -55,8 +55,8 @@ static bool from_context(struct own_source *s, uint32_t which, struct filter_val
 		return true;
 	}
 	memcpy(&number, s->text, sizeof number);
-	v->bits = (uint64_t)(int64_t)number;
-	v->more = number < 0;
+	v->bits = which == FILTER_PPID ? (uint64_t)(int64_t)number : (uint32_t)number;
+	v->more = which == FILTER_PPID && number < 0; /* users and groups have no sign */
 	return true;
 }
 
