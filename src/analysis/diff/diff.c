@@ -123,15 +123,20 @@ static void set_errors(const struct diff *d, struct diff_row *row)
 static void take_logarithms(const struct diff *d, struct diff_row *row)
 {
 	uint32_t n = n_of(d);
-	double *times = row->logarithms, *amounts = times + n;
+	double *times = row->logarithms, *amounts = times + n, *quarters = amounts + n;
 
 	for (uint32_t i = 0; i < n; i++) {
 		bool has_median = has_times(row) && row->runs[i].n;
 
 		times[i] = has_median ? log((double)row->runs[i].median_ns + 1) : NAN;
+		quarters[i] = has_median && d->method == DIFF_PERMUTATIONS
+				      ? log((double)row->runs[i].quarter_ns + 1)
+				      : NAN;
 		amounts[i] = logarithm_of(d, row, i);
 	}
 	row->tests[DIFF_TIME] = (struct diff_series){ .pool = DIFF_POOL_TIME, .at = times };
+	row->tests[DIFF_QUARTER] =
+		(struct diff_series){ .pool = DIFF_POOL_TIME, .at = quarters, .error = -1 };
 	row->tests[DIFF_AMOUNT] = (struct diff_series){
 		.pool = row->kind == DIFF_CPU ? DIFF_POOL_CPU : DIFF_POOL_COUNT, .at = amounts
 	};
@@ -142,13 +147,15 @@ static void take_logarithms(const struct diff *d, struct diff_row *row)
 /* ---------------------------------------------------------------- what is shown */
 
 /* Of the recordings that have the row: the others have no durations. */
-static double median_of_medians(const struct diff_run *runs, uint32_t n, double *room)
+static double median_of_times(const struct diff_run *runs, uint32_t n, bool is_quarter,
+			      double *room)
 {
 	uint32_t n_known = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (runs[i].n)
-			room[n_known++] = (double)runs[i].median_ns;
+			room[n_known++] =
+				(double)(is_quarter ? runs[i].quarter_ns : runs[i].median_ns);
 	return n_known ? diff_median(room, n_known) : 0;
 }
 
@@ -168,7 +175,8 @@ static void take_side(const struct diff *d, struct diff_row *row, int side, doub
 	s->n = MEDIAN(runs[i].n);
 	s->ns = MEDIAN(runs[i].ns);
 	s->total_ns = MEDIAN(runs[i].total_ns);
-	s->median_ns = median_of_medians(runs, n, room);
+	s->median_ns = median_of_times(runs, n, false, room);
+	s->quarter_ns = median_of_times(runs, n, true, room);
 	s->amount = MEDIAN(amount_of(d, row, first + i));
 #undef MEDIAN
 }
@@ -197,17 +205,72 @@ static bool is_changed(const struct diff_series *s, double a, double b)
 	return s->is_tested && s->p < DIFF_LEVEL && (s->t > 0 ? b > a : b < a);
 }
 
+/* The medians, which are shown, must not contradict. */
+static bool is_clearer(const struct diff_series *quarter, const struct diff_series *median,
+		       const struct diff_side *a, const struct diff_side *b)
+{
+	return quarter->is_tested && (!median->is_tested || quarter->p < median->p) &&
+	       (quarter->t > 0 ? b->median_ns > a->median_ns : b->median_ns < a->median_ns);
+}
+
 static void judge(struct diff *d, struct diff_row *row)
 {
 	const struct diff_side *a = &row->side[0], *b = &row->side[1];
 
 	row->is_changed[DIFF_TIME] = is_changed(&row->tests[DIFF_TIME], a->median_ns, b->median_ns);
+	if (is_clearer(&row->tests[DIFF_QUARTER], &row->tests[DIFF_TIME], a, b)) {
+		row->tests[DIFF_TIME] = row->tests[DIFF_QUARTER];
+		row->is_changed[DIFF_TIME] =
+			is_changed(&row->tests[DIFF_TIME], a->quarter_ns, b->quarter_ns);
+	}
 	row->is_changed[DIFF_AMOUNT] = is_changed(&row->tests[DIFF_AMOUNT], a->amount, b->amount);
 	d->n_tested += row->tests[DIFF_TIME].is_tested || row->tests[DIFF_AMOUNT].is_tested;
 	d->n_changed += row->is_changed[DIFF_TIME] || row->is_changed[DIFF_AMOUNT];
 }
 
 /* ---------------------------------------------------------------- all */
+
+/* Of both sides together, so that it does not depend on the sides. */
+struct weights {
+	double ns, n, events, cpu_ns;
+};
+
+static struct weights weights_of(const struct diff *d, const struct diff_row *row)
+{
+	struct weights w = { 0 };
+
+	for (uint32_t i = 0; i < n_of(d); i++) {
+		w.ns += has_times(row) ? (double)row->runs[i].total_ns : 0;
+		w.n += has_times(row) ? (double)row->runs[i].n : 0;
+		w.events += row->kind == DIFF_EVENT ? (double)row->runs[i].n : 0;
+		w.cpu_ns += row->kind == DIFF_CPU ? (double)row->runs[i].ns : 0;
+	}
+	return w;
+}
+
+/* A thousandth of the time of its kind, or calls that are many, make a row matter. */
+static void find_small(struct diff *d)
+{
+	enum { MANY = 100, FEW_PER_RECORDING = 4 };
+	struct weights all[DIFF_KINDS] = { { 0 } };
+
+	for (uint32_t i = 0; i < d->n_rows; i++) {
+		struct weights *a = &all[d->rows[i].kind], w = weights_of(d, &d->rows[i]);
+
+		*a = (struct weights){ a->ns + w.ns, a->n + w.n, a->events + w.events,
+				       a->cpu_ns + w.cpu_ns };
+	}
+	for (uint32_t i = 0; i < d->n_rows; i++) {
+		const struct weights *a = &all[d->rows[i].kind], w = weights_of(d, &d->rows[i]);
+		bool is_long = w.ns * 1000 > a->ns || w.cpu_ns * 1000 > a->cpu_ns,
+		     is_often = w.n > (double)MANY * n_of(d);
+
+		d->rows[i].tests[DIFF_TIME].is_small = !is_long && !is_often;
+		d->rows[i].tests[DIFF_QUARTER].is_small = !is_long && !is_often;
+		d->rows[i].tests[DIFF_AMOUNT].is_small =
+			!is_long && !is_often && w.events <= (double)FEW_PER_RECORDING * n_of(d);
+	}
+}
 
 static int test_rows(struct diff *d)
 {
@@ -264,6 +327,7 @@ int diff_end(struct diff *d)
 	hide_events_of_calls(d);
 	for (uint32_t i = 0; i < d->n_rows; i++)
 		take_logarithms(d, &d->rows[i]);
+	find_small(d);
 	err = take_sides(d);
 	if (!err)
 		err = test_rows(d);

@@ -5,7 +5,9 @@
  *
  * A row is a system call, a function, a program or an event.  Each recording gives it a median
  * duration and an amount: number of calls or events, or CPU time.  Both are tested between the
- * recordings (statistics.h).
+ * recordings (statistics.h).  With permutations the lower quartile of durations is tested, too: what
+ * else the machine does makes calls slower, mostly the slower half, so the quartile differs less between
+ * runs; and as it goes with the median, maxT asks little more for two tests than for one.
  *
  *   (1) Amounts are those of whole recordings if each is of a command; else they are per second.
  *   (2) Entry and exit of a system call are rows only if the recordings have no pairs of them: their
@@ -25,22 +27,24 @@ enum { DIFF_SLICES = 32 };
 
 enum diff_kind { DIFF_EVENT, DIFF_CALL, DIFF_CPU, DIFF_PAIR, DIFF_FUNCTION, DIFF_KINDS };
 
-struct diff_run {	    /* a row's numbers of one recording */
-	uint64_t n;	    /* events; calls, functions, pairs; CPU: switches to it */
-	uint64_t ns;	    /* CPU: its time; functions: time in themselves */
-	uint64_t total_ns;  /* calls, pairs, functions */
-	uint64_t median_ns; /* as total_ns */
-	double time_error;  /* of the median's logarithm; < 0: not known */
-	double rate_error;  /* of the amount's logarithm, from slices */
+struct diff_run {	     /* a row's numbers of one recording */
+	uint64_t n;	     /* events; calls, functions, pairs; CPU: switches to it */
+	uint64_t ns;	     /* CPU: its time; functions: time in themselves */
+	uint64_t total_ns;   /* calls, pairs, functions */
+	uint64_t median_ns;  /* as total_ns */
+	uint64_t quarter_ns; /* the lower quartile */
+	double time_error;   /* of the median's logarithm; < 0: not known */
+	double rate_error;   /* of the amount's logarithm, from slices */
 };
 
 /* A row's numbers of one side: the median over its recordings. */
 struct diff_side {
-	double n, ns, total_ns, median_ns;
+	double n, ns, total_ns, median_ns, quarter_ns;
 	double amount; /* that is tested: n, or ns of DIFF_CPU; per second if (1) */
 };
 
-enum { DIFF_TIME, DIFF_AMOUNT, DIFF_TESTS };
+/* After diff_end the result of DIFF_TIME is that of the clearer of both tests of durations. */
+enum { DIFF_TIME, DIFF_AMOUNT, DIFF_QUARTER, DIFF_TESTS };
 
 struct diff_row {
 	enum diff_kind kind;

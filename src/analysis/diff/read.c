@@ -383,6 +383,7 @@ static int end_row(struct diff *d, struct diff_row *row, uint32_t number)
 	int err = samples_merge(&row->time[number >= d->o.sides.n_a], &row->now);
 
 	run->median_ns = samples_percentile(&row->now, 50);
+	run->quarter_ns = samples_percentile(&row->now, 25);
 	run->time_error = row->kind == DIFF_FUNCTION ? rank_error(&row->now) : -1;
 	run->rate_error = rate_error(row);
 	if (row->slices && !err)

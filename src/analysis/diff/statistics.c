@@ -43,6 +43,7 @@ struct work {
 	struct diff_sides sides;
 	double *differences, *t; /* by series */
 	uint64_t *beyond;	 /* by series: permutations with an equal or greater maximum */
+	double weight;		 /* the share of the level that these series have */
 };
 
 /* ---------------------------------------------------------------- the statistic */
@@ -145,6 +146,12 @@ static void shuffle(bool *is_b, uint32_t n, uint64_t *state)
 	}
 }
 
+/* A part of the level is left: as if p were greater. */
+static void weigh(const struct work *w, struct diff_series *s)
+{
+	s->p = s->p < w->weight ? s->p / w->weight : 1;
+}
+
 /* The greatest |t| of a row and of all that follow it, against the row's own. */
 static void count_beyond(struct work *w)
 {
@@ -181,6 +188,8 @@ static void permute(struct work *w, bool *is_b)
 		before = p > before ? p : before;
 		w->s[i]->p = before;
 	}
+	for (uint32_t i = 0; i < w->n; i++)
+		weigh(w, w->s[i]);
 }
 
 /* ---------------------------------------------------------------- few recordings */
@@ -239,9 +248,11 @@ static void test_separation(struct work *w)
 	for (uint32_t i = 0; i < w->n; i++)
 		w->s[i]->p = diff_student_p(w->s[i]->t, w->sides.n_a + w->sides.n_b - 2);
 	correct(w->s, w->n);
-	for (uint32_t i = 0; i < w->n; i++)
+	for (uint32_t i = 0; i < w->n; i++) {
+		weigh(w, w->s[i]);
 		if (!is_separated(w->s[i], w->sides))
 			w->s[i]->p = 1;
+	}
 }
 
 /* ---------------------------------------------------------------- all */
@@ -274,27 +285,49 @@ static void work_fini(struct work *w)
 	free(w->beyond);
 }
 
-/* Copies the series that can be tested, and marks the others. */
-static void choose(struct work *w, struct diff_series *s, uint32_t n)
+/* Copies the series that can be tested, small ones or the others, and marks those that cannot. */
+static void choose(struct work *w, struct diff_series *s, uint32_t n, bool is_small)
 {
 	uint32_t n_at = w->sides.n_a + w->sides.n_b;
 
+	w->n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		bool is_finite = true, is_equal = true;
+
+		if (s[i].is_small != is_small)
+			continue;
 
 		for (uint32_t k = 0; k < n_at; k++) {
 			is_finite = is_finite && isfinite(s[i].at[k]);
 			is_equal = is_equal && s[i].at[k] == s[i].at[0];
 		}
 		s[i].is_equal = is_equal && is_finite;
-		s[i].is_tested = is_finite && !is_equal;
+		s[i].is_tested = is_finite && !is_equal && w->weight > 0;
 		if (s[i].is_tested)
 			w->s[w->n++] = &s[i];
 	}
 }
 
+/* The share of the level that small series have; all of it, or none, if there is one kind. */
+static double weight_of_small(const struct diff_series *s, uint32_t n, struct diff_sides sides)
+{
+	const double weight = 0.3, alike = sides.n_a == sides.n_b ? 2 : 1;
+	uint32_t n_small = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		n_small += s[i].is_small;
+	if (!n_small || n_small == n)
+		return n_small ? 1 : 0;
+	if (diff_method_of(sides) == DIFF_PERMUTATIONS &&
+	    alike / ways(sides) / weight >= DIFF_LEVEL)
+		return 0;
+	return weight;
+}
+
 static void test_work(struct work *w, bool *is_b)
 {
+	for (uint32_t i = 0; i < w->sides.n_a + w->sides.n_b; i++)
+		is_b[i] = i >= w->sides.n_a;
 	measure_all(w, is_b);
 	for (uint32_t i = 0; i < w->n; i++) {
 		w->s[i]->t = w->t[i];
@@ -311,6 +344,7 @@ static void test_work(struct work *w, bool *is_b)
 int diff_test(struct diff_series *s, uint32_t n, struct diff_sides sides)
 {
 	uint32_t n_at = sides.n_a + sides.n_b;
+	const double small = weight_of_small(s, n, sides);
 	bool *is_b;
 	struct work w;
 	int err;
@@ -327,10 +361,13 @@ int diff_test(struct diff_series *s, uint32_t n, struct diff_sides sides)
 	if (!is_b)
 		err = -ENOMEM;
 	if (!err) {
-		for (uint32_t i = sides.n_a; i < n_at; i++)
-			is_b[i] = true;
-		choose(&w, s, n);
-		test_work(&w, is_b);
+		for (int is_small = 0; is_small < 2; is_small++) {
+			w.weight = is_small ? small : 1 - small;
+			choose(&w, s, n, is_small);
+			memset(w.beyond, 0, n * sizeof *w.beyond);
+			if (w.n)
+				test_work(&w, is_b);
+		}
 	}
 	work_fini(&w);
 	free(is_b);

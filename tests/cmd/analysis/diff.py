@@ -67,6 +67,20 @@ def p_is_that_of_permuting_recordings(duet, where):
         check(c["verdict"], "slower" if c["p_p50"] < 0.03 else "")
 
 
+def a_change_below_a_noisy_upper_half_is_found(duet, where):
+    """The slower half of the calls depends on what else the machine does; the lower quartile does not."""
+    rnd = random.Random(5)
+
+    def loaded(base, least):
+        return [calls([base + rnd.randrange(3) for _ in range(18)] + [base + load for _ in range(22)])
+                for load in (least + rnd.randrange(4000) for _ in range(5))]
+
+    r = diff(duet, where, loaded(1000, 100), loaded(1100, 1000))
+    c = row(r["syscalls"], call="read")
+    check(c["verdict"], "slower")
+    near(c["p_p50"], 2 / 252, 0.999, 1.001, "p")
+
+
 def calls_of_one_run_are_one_value(duet, where):
     """Ten thousand calls that are 10 % slower in one run, as in one of the others' runs, are no change."""
     def run(ns):

@@ -136,6 +136,8 @@ enum { SETS = 1000, SIMULATED = 40, RECORDINGS_MAX = 12 };
 
 /* Rows of very different spread, half of them with a share that all rows of a recording have.  Returns
  * the number of sets of recordings in which any row is called changed. */
+static uint32_t small_from = UINT32_MAX; /* rows from this one on are small */
+
 static int alarms(struct diff_sides sides, double planted, int *n_found)
 {
 	static double at[SIMULATED][RECORDINGS_MAX];
@@ -159,6 +161,7 @@ static int alarms(struct diff_sides sides, double planted, int *n_found)
 			s[row] = (struct diff_series){ .pool = row % 4 ? DIFF_POOL_TIME
 								       : DIFF_POOL_COUNT,
 						       .at = at[row],
+						       .is_small = (uint32_t)row >= small_from,
 						       .error = 0.01 };
 		}
 		is(diff_test(s, SIMULATED, sides), 0);
@@ -193,6 +196,35 @@ static void a_change_of_many_times_the_spread_is_found(void)
 
 	ok(alarms((struct diff_sides){ 5, 5 }, 0.7, &n_found) <= 42 && n_found > 950);
 	ok(alarms((struct diff_sides){ 3, 3 }, 0.7, &n_found) <= 50 && n_found > 500);
+}
+
+/* Both kinds together keep the level, and among few rows a small change is found more often. */
+static void small_rows_hide_fewer_changes_of_others(void)
+{
+	const struct diff_sides five = { 5, 5 };
+	int n_apart, n_together;
+
+	alarms(five, 0.07, &n_together);
+	small_from = 8;
+	ok(alarms(five, 0.07, &n_apart) <= 42);
+	ok(alarms(five, 0, &(int){ 0 }) <= 42);
+	ok(alarms((struct diff_sides){ 3, 3 }, 0, &(int){ 0 }) <= 50);
+	small_from = UINT32_MAX;
+	printf("# found %d times, with all rows alike %d times\n", n_apart, n_together);
+	ok(n_apart > n_together * 1.1);
+}
+
+/* 4 and 4 have 2 of 70: a part of the level would be too little for any of them. */
+static void small_rows_are_not_tested_with_few_permutations(void)
+{
+	const double changed[8] = { 1, 1, 1, 1, 2, 2, 2, 2 };
+	struct diff_series s[] = { { .at = changed }, { .at = changed, .is_small = true } };
+
+	is(diff_test(s, 2, (struct diff_sides){ 4, 4 }), 0);
+	ok(s[0].is_tested && is_near(s[0].p, 2.0 / 70, 1e-9));
+	ok(!s[1].is_tested);
+	is(diff_test(s + 1, 1, (struct diff_sides){ 4, 4 }), 0); /* nothing else */
+	ok(s[1].is_tested && is_near(s[1].p, 2.0 / 70, 1e-9));
 }
 
 /* ---------------------------------------------------------------- the rest */
@@ -258,6 +290,8 @@ int main(void)
 	run(p_of_permutations_is_that_of_counting_all);
 	run(false_alarms_are_as_rare_as_promised);
 	run(a_change_of_many_times_the_spread_is_found);
+	run(small_rows_hide_fewer_changes_of_others);
+	run(small_rows_are_not_tested_with_few_permutations);
 	run(equal_and_missing_values_are_not_tested);
 	run(rows_that_overlap_are_no_change_with_few_recordings);
 	run(few_rows_cannot_tell_with_one_recording_a_side);
