@@ -274,6 +274,18 @@ static int give_up(struct reading *r, uint32_t i, int64_t time_ns)
 	return err;
 }
 
+/*
+ * A flush is issued for sector 0 and completes with another number; the kernel has one at a time for a
+ * queue.  Then the request of the file system that asked for it completes, without sectors of its own and
+ * without having been issued.
+ */
+static bool is_same(const struct request *q, uint64_t device, uint64_t sector,
+		    enum io_direction direction)
+{
+	return q->device == device && q->direction == direction &&
+	       (q->sector == sector || direction == IO_SYNC);
+}
+
 static int issue(struct reading *r, const struct event_table *p, const struct trace_event *e)
 {
 	struct request q = { .device = (uint64_t)pass_number(e, p->field[0], 0),
@@ -283,9 +295,8 @@ static int issue(struct reading *r, const struct event_table *p, const struct tr
 	int err = r->n_in_flight == IN_FLIGHT_MAX ? give_up(r, 0, e->time_ns) : 0;
 
 	for (uint32_t i = 0; i < r->n_in_flight && !err; i++)
-		if (r->in_flight[i].device == q.device && r->in_flight[i].sector == q.sector &&
-		    r->in_flight[i].direction ==
-			    q.direction) { /* its completion was not recorded */
+		if (is_same(&r->in_flight[i], q.device, q.sector, q.direction)) {
+			/* its completion was not recorded */
 			err = give_up(r, i, e->time_ns);
 			break;
 		}
@@ -307,14 +318,12 @@ static int complete(struct reading *r, const struct event_table *p, const struct
 
 	if (!device)
 		return -ENOMEM;
-	while (i < r->n_in_flight &&
-	       (r->in_flight[i].device != number || r->in_flight[i].sector != sector ||
-		r->in_flight[i].direction != device->direction))
+	while (i < r->n_in_flight && !is_same(&r->in_flight[i], number, sector, device->direction))
 		i++;
 	device->bytes += bytes;
 	device->n_errors += pass_number(e, p->field[4], 0) != 0;
 	if (i == r->n_in_flight) {
-		r->io->n_headless_requests++;
+		r->io->n_headless_requests += bytes || device->direction == IO_SYNC;
 		return 0;
 	}
 	ns = e->time_ns > r->in_flight[i].begin_ns

@@ -9,7 +9,7 @@
  * analysis/names/objects.h maps descriptors to files.
  *
  * A request of a block device is block_rq_issue and the next block_rq_complete of its device,
- * sector and direction.
+ * sector and direction; a flush ends with the next one of its device, whatever the sector.
  */
 #ifndef ANALYSIS_REPORT_IO_H
 #define ANALYSIS_REPORT_IO_H

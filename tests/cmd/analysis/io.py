@@ -158,6 +158,18 @@ def requests_have_latency_and_depth(duet, where):
     check((r["queues"][0]["depth_max"], round(r["queues"][0]["depth_mean"] * 1300)), (2, 200 + 600 + 200 + 300 + 200))
 
 
+def a_flush_ends_with_another_sector(duet, where):
+    """Issued for sector 0; then the write that asked for it completes, without sectors and without having been issued."""
+    end = 2**63 - 1
+    r = report(duet, where, [issue(1000, 0, 0, "FF"), complete(1300, end, 0, "FF"), complete(1310, 0, 0, "WS"),
+                             issue(2000, 0, 0, "FF"), issue(2050, 8, 8, "W"), complete(2100, end, 0, "FF"),
+                             complete(2110, 0, 0, "WS"), complete(2250, 8, 8, "W")])
+    sync, write = row(r["devices"], direction="sync"), row(r["devices"], direction="write")
+    check((sync["n"], sync["n_open"], sync["min_ns"], sync["max_ns"]), (2, 0, 100, 300))
+    check((write["n"], write["n_open"], write["min_ns"]), (1, 0, 200))
+    check((r["n_headless_requests"], r["queues"][0]["depth_max"]), (0, 2))
+
+
 def disks_have_the_names_of_the_state_dump(duet, where):
     """The state dump may come after the first events, or lie before the selected range."""
     dump = [(1050, 0, 7, "lttng_statedump_block_device", dict(dev=DISK, diskname="sda1")),

@@ -30,9 +30,9 @@ CATEGORIES = {"Open": ["open", "openat", "socket", "dup", "dup2", "dup3", "fcntl
 environment = {k: v for k, v in os.environ.items() if k != "MALLOC_PERTURB_"}
 
 
-def analysed(name, *options):
+def analysed(name, *options, of=None):
     """-> the tables of one analysis: class, title, rows of values"""
-    status, out, err = run("lttng-%s-mi" % name, *options, recording, env=environment)
+    status, out, err = run("lttng-%s-mi" % name, *options, of or recording, env=environment)
     is_((status, err), (0, ""), "lttng-" + name)
     tables = json.loads(out)["results"]
     for t in tables:
@@ -49,8 +49,8 @@ def values(row):
     return [c.get("value") for c in row]
 
 
-def reported(*arguments):
-    status, out, err = cmd("report", *arguments, "--json", recording)
+def reported(*arguments, of=None):
+    status, out, err = cmd("report", *arguments, "--json", of or recording)
     is_((status, err), (0, ""), "duet report")
     return json.loads(out)
 
@@ -113,6 +113,38 @@ def files_have_the_same_bytes():
         if n and category != "Open":  # of fcntl it counts some
             is_([n, least, most], [sum(c["n"] - c["n_open"] - c["n_headless"] for c in mine), min(c["min_ns"] for c in mine),
                                    max(c["max_ns"] for c in mine)], category)
+
+
+def the_slowest_calls_are_the_same():
+    """Begin, duration, thread, file and bytes of each; it has a table for each category, of which it shows opens, too."""
+    theirs = {}
+    for t in analysed("iolatencytop", "--limit", "5"):
+        for span, _, duration, call, size, process, path, _ in t["data"]:
+            theirs[span["begin"]["value"], duration["value"]] = (call["name"], process["tid"], (path or {}).get("path"),
+                                                                (size or {}).get("value") or 0)
+    ours = {(s["time_ns"], s["duration_ns"]): (s["call"], s["tid"], s["file"], s["bytes"]) for s in reported("io")["slowest"]
+            if s["call"] in CATEGORIES["Read"] + CATEGORIES["Write"] + CATEGORIES["Sync"]}
+    ok(len(ours) >= 3, "slow calls", ours)
+    is_({k: theirs.get(k) for k in ours}, ours, "the slowest calls")
+
+
+def disks_have_the_same_latencies():
+    """Of all requests of the machine: those of others complete on any thread. It leaves out flushes, which have no sectors."""
+    disks = work + "/disks"
+    os.mkdir(work + "/more")
+    status, out, err = cmd("record", "-o", disks, "--all-kernel", "-k", "block_rq_issue,block_rq_complete,sched_process_exec", "--",
+                           sys.executable, ANALYSED, work + "/more")
+    is_(status, 0, err)
+    theirs = {row[0]["name"]: values(row)[1:5] for row in rows(analysed("iolatencystats", of=disks), "disk-latency-stats")}
+    report = reported("io", of=disks)
+    ok(theirs, "disks")
+    for name, (n, least, mean, most) in theirs.items():
+        mine = [d for d in report["devices"] if d["name"] == name and d["direction"] != "sync" and d["n"]]
+        is_((sum(d["n"] for d in mine), min(d["min_ns"] for d in mine), max(d["max_ns"] for d in mine)), (n, least, most), "requests of " + name)
+        sum_ns = sum(d["total_ns"] for d in mine)
+        ok(abs(sum_ns - n * mean) <= 1e-6 * sum_ns, "their mean", (sum_ns / n, mean))
+    flushes = [d for d in report["devices"] if d["direction"] == "sync"]
+    ok(all(d["n"] and d["n_open"] <= 1 for d in flushes), "a flush ends, one at a time", flushes)
 
 
 def pages_are_counted():
@@ -178,4 +210,5 @@ if __name__ == "__main__":
         skip("LTTng-analyses is not installed")
     make()
     run_cases(common_time_is_the_whole_recording, births_name_processes, system_calls_are_the_same, threads_wait_and_run_as_long,
-              interrupts_are_the_same, files_have_the_same_bytes, pages_are_counted, all_forms_run)
+              interrupts_are_the_same, files_have_the_same_bytes, the_slowest_calls_are_the_same,
+              disks_have_the_same_latencies, pages_are_counted, all_forms_run)
