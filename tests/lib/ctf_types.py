@@ -51,8 +51,8 @@ def labels(children):
     """Of an enumeration: the first number of each label."""
     found = []
     for line, _ in children:
-        name, ranges = re.fullmatch(r"(.*): \{(.*)\}", line).groups()
-        found.append((int(re.match(r"\s*\[?(-?[\d,]+)", ranges).group(1).replace(",", "")), name))
+        name, first = re.fullmatch(r"(.*): [\[{]*(-?[\d,]*\d).*", line).groups()
+        found.append((int(first.replace(",", "")), name))
     return " {%s}" % " ".join("%d=%s" % f for f in sorted(found))
 
 
@@ -87,7 +87,7 @@ def fields(children):
         name, _, text = line.partition(": ")
         if any(name in ("_%s_length" % n, "__%s_length" % n) for n in names):
             continue
-        found[name] = type_of(text, below)
+        found[name] = type_of(re.sub(r"^\[[-\d, \[\]]*\]: ", "", text), below)  # options of a variant have ranges
     return found
 
 

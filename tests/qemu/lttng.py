@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """LTTng's kernel tracer and duet record the same in one kernel, under qemu; their events are matched one by one and compared field
-by field.
+by field; so are names and types of all fields, contexts and entries of the environment: docs/formats/lttng.md.
 
 usage: lttng.py BUILD [--keep DIRECTORY] [--timeout SECONDS]
        lttng.py --compare DIRECTORY BUILD
@@ -22,7 +22,10 @@ import sys
 import tempfile
 
 import run
+sys.path.insert(0, run.HERE + "/../lib")
+import ctf_types  # noqa: E402
 
+DOCUMENT = run.HERE + "/../../docs/formats/lttng.md"
 META = "linux-headers-cloud-amd64"
 PROBES_LEFT_OUT = ["timer"]  # does not compile with the headers of Debian's 6.1.192: a tracepoint has other arguments
 FAR_NS = 20_000_000  # both see one tracepoint one after the other; more between them, and it is another one
@@ -251,6 +254,14 @@ def compare(args, work):
     return bad
 
 
+def compare_types(work):
+    """Names and types of all fields of events that both have, of contexts and of the environment."""
+    ours, theirs = (ctf_types.recording(f"{work}/both/{name}/kernel") for name in ("duet", "lttng"))
+    both = set(ours) & set(theirs)
+    print(f"{len(both) - 2} events of both")
+    return ctf_types.check(ours, theirs, DOCUMENT, "The kernel", both)
+
+
 def main():
     p = argparse.ArgumentParser(usage=__doc__)
     p.add_argument("build")
@@ -260,12 +271,12 @@ def main():
     p.add_argument("--append", default="")
     args = p.parse_args()
     if args.compare:
-        sys.exit(compare(args, args.compare) > 0)
+        sys.exit(compare(args, args.compare) + compare_types(args.compare) > 0)
     work = os.path.abspath(args.keep) if args.keep else tempfile.mkdtemp(prefix="duet-lttng-")
     os.makedirs(work, exist_ok=True)
     try:
         record(work, args)
-        bad = compare(args, work)
+        bad = compare(args, work) + compare_types(work)
     finally:
         if not args.keep:
             shutil.rmtree(work, ignore_errors=True)

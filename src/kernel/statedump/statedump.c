@@ -35,7 +35,7 @@ enum { KERNEL_THREAD_FLAG = 0x00200000 };
 static const char process_fields[] =
 	"\t\tint32_t _tid;\n\t\tint32_t _pid;\n\t\tint32_t _ppid;\n"
 	"\t\tinteger { size = 8; align = 8; signed = false; encoding = UTF8; } _name[16];\n"
-	"\t\tuint32_t _type;\n\t\tuint32_t _mode;\n\t\tuint32_t _submode;\n\t\tuint32_t _status;\n"
+	"\t\tint32_t _type;\n\t\tint32_t _mode;\n\t\tint32_t _submode;\n\t\tint32_t _status;\n"
 	"\t\tuint32_t _cpu;\n";
 
 static const char map_fields[] =
