@@ -37,9 +37,11 @@
 
 #define ABI_POOL_MAGIC 0x6c6f6f7074657564ull /* "duetpool" */
 #define ABI_POOL_VERSION 3u
-/* flags: overwrite the oldest chunk instead of losing events; events have no vpid and vtid */
+/* flags: overwrite the oldest chunk instead of losing events; events have no vpid and vtid; events may
+ * have the time of the one before (ring/write_coarse.h) */
 #define ABI_POOL_FLIGHT_RECORDER 1u
 #define ABI_POOL_WITHOUT_IDS 2u
+#define ABI_POOL_COARSE 4u
 
 enum {
 	ABI_SCHEMAS = 4096,
@@ -70,6 +72,8 @@ struct abi_pool {
 	struct abi_clock clock;
 	uint32_t block_timeout_us; /* the longest wait of a writer for a free chunk; 0: it does
 				      not wait */
+	/* Coarse pools: when the collector looked last, and the longest time between two looks. */
+	uint64_t coarse_looked_ns, coarse_worst_ns;
 	/* Programs write the members from here on. */
 	uint64_t order __attribute__((aligned(64))); /* counts closed chunks: the age of each */
 	uint32_t exhausted; /* ABI_POOL_EXHAUSTED...; the collector clears it after it freed
@@ -132,7 +136,13 @@ struct abi_chunk {
 	uint64_t sequence; /* rseq path: the chunk's number in its CPU's stream */
 	uint32_t cpu;	   /* of all its events; or ABI_CPU_UNKNOWN */
 	uint32_t path;	   /* ABI_PATH_... */
-	uint64_t pad[4];
+	/*
+	 * Coarse pools: an event that begins below coarse_end may take the time of the one before it.
+	 * The last event that read the clock began at coarse_begin.  The collector sets coarse_end to 0
+	 * as well.
+	 */
+	uint32_t coarse_begin, coarse_end;
+	uint64_t pad[3];
 	/* The collector's members, on a cache line of their own. */
 	uint64_t read;	  /* bytes already in the file */
 	uint64_t cut_ns;  /* timestamp of the last event in the file */

@@ -225,7 +225,7 @@ static void put_channel_keys(const struct completion *c)
 	if (!keys.settled)
 		keys.settled = (int)(colon + 1 - c->word);
 	put_words(&keys, "size= count= mode=discard mode=overwrite mode=block wait= context= "
-			 "ids=thread ids=none events=");
+			 "ids=thread ids=none clock=exact clock=coarse events=");
 }
 
 /* Names of events in the recordings of the line; without one, of what runs and of the kernel. */

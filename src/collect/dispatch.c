@@ -349,6 +349,11 @@ static void report_channel(const struct request *a, uint32_t i)
 	json_line_add_number(&t, "used_bytes", (uint64_t)n.used * p->chunk_size);
 	json_line_add_number(&t, "lost", streams_lost(a->collector->streams, i));
 	json_line_add_number(&t, "waited", streams_waited(a->collector->streams, i));
+	if (c->is_coarse) {
+		json_line_add_number(&t, "clock_error_ns", streams_coarse_error_ns());
+		json_line_add_number(&t, "clock_worst_ns",
+				     streams_coarse_worst_ns(a->collector->streams, i));
+	}
 	json_line_add_text(&t, "contexts", contexts.bytes ? contexts.bytes : "");
 	text_fini(&contexts);
 	send_answer(a, &t);

@@ -361,6 +361,7 @@ void collector_pass(struct collector *c)
 {
 	session_expire(&c->session, monotonic_ns());
 	trigger_watch_pass(&c->triggers);
+	streams_look(c->streams);
 	if (c->pass.is_open)
 		session_adjust_memory(&c->session, false);
 	else

@@ -280,8 +280,8 @@ void emit_slow(struct duet_i_site *site, const void *payload, uint32_t size, con
 #define VECTOR(v) (v)
 #endif
 
-/* Room for a string of an event, and for that with a prefix and words before it. */
-enum { TEXT_SPACE = 512, PREFIXED_SPACE = TEXT_SPACE + RING_PREFIX_BYTES_MAX + 8 + 32 };
+/* Room for a string with a prefix and words before it. */
+enum { PREFIXED_SPACE = TEXT_SPACE + RING_PREFIX_BYTES_MAX + 8 + 32 };
 
 static void emit(struct duet_i_site *site, const void *payload, size_t size, const void *ip)
 {
@@ -329,17 +329,15 @@ static inline enum ring_outcome try_prefixed(struct channel *c, uint32_t id,
 static inline enum ring_outcome try_selected(struct channel *c, uint32_t id,
 					     const struct selected *e)
 {
+	const struct fast_destination r = { &c->pool, thread_context, id };
 	const uint64_t *w = e->words;
 
-	if (unlikely(!ring_may_restart(&c->pool, PREFIXED_SPACE)))
-		return RING_SLOW;
 	if (c->contexts)
-		return try_prefixed(c, id, e);
+		return ring_may_restart(&c->pool, PREFIXED_SPACE) ? try_prefixed(c, id, e)
+								  : RING_SLOW;
 	if (e->text)
-		return ring_try_text(&c->pool, id, thread_context, &e->site->fixed_size, w[0], w[1],
-				     e->text);
-	return ring_try_words(&c->pool, id, thread_context, &e->site->fixed_size, w[0], w[1], w[2],
-			      w[3]);
+		return try_text(r, &e->site->fixed_size, w[0], w[1], e->text);
+	return try_words(r, &e->site->fixed_size, w[0], w[1], w[2], w[3]);
 }
 
 /* False: emit_slow() has to. */
@@ -389,9 +387,7 @@ void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t 
 
 	if (unlikely(!r.pool))
 		emit_words_selected(site, vip, v0, v1, v2, v3);
-	else if (unlikely(!ring_may_restart(r.pool, 4 * sizeof w0) ||
-			  ring_try_words(r.pool, r.id, r.context, &site->fixed_size, v0, v1, v2,
-					 v3)))
+	else if (unlikely(try_words(r, &site->fixed_size, v0, v1, v2, v3)))
 		emit_words_slow(site, vip, v0, v1, v2, v3);
 }
 
@@ -573,8 +569,7 @@ void emit_text(struct duet_i_site *site, const void *ip, const char *text, uint6
 		text = "(null)";
 	if (unlikely(!r.pool))
 		emit_text_selected(site, vip, text, v0, v1);
-	else if (unlikely(!ring_may_restart(r.pool, TEXT_SPACE) ||
-			  ring_try_text(r.pool, r.id, r.context, &site->fixed_size, v0, v1, text)))
+	else if (unlikely(try_text(r, &site->fixed_size, v0, v1, text)))
 		emit_text_slow(site, vip, NULL, text, v0, v1);
 }
 

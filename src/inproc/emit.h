@@ -12,6 +12,7 @@
 #include "base/atomic.h"
 #include "inproc/process.h"
 #include "ring/write.h"
+#include "ring/write_coarse.h"
 #include "ring/write_fast.h"
 
 /* The one session that wants the event; NULL if there are several, or if anything has to be
@@ -61,6 +62,35 @@ fast_destination(const struct duet_i_site *site)
 	if (likely(r.id))
 		r.pool = &c->pool;
 	return r;
+}
+
+/* Room for a string of an event. */
+enum { TEXT_SPACE = 512 };
+
+/* try_words, try_text - ring_try_words() and ring_try_text() with the clock of the pool of @r.
+ * RING_SLOW: as there, or the pool cannot be written so. */
+static inline __attribute__((always_inline)) enum ring_outcome try_words(struct fast_destination r,
+									 const uint32_t *size,
+									 uint64_t w0, uint64_t w1,
+									 uint64_t w2, uint64_t w3)
+{
+	if (likely(ring_may_restart(r.pool, 4 * sizeof w0)))
+		return ring_try_words(r.pool, r.id, r.context, size, w0, w1, w2, w3);
+	if (likely(ring_may_be_coarse(r.pool, 4 * sizeof w0)))
+		return ring_try_coarse_words(r.pool, r.id, r.context, size, w0, w1, w2, w3);
+	return RING_SLOW;
+}
+
+static inline __attribute__((always_inline)) enum ring_outcome try_text(struct fast_destination r,
+									const uint32_t *size,
+									uint64_t w0, uint64_t w1,
+									const char *text)
+{
+	if (likely(ring_may_restart(r.pool, TEXT_SPACE)))
+		return ring_try_text(r.pool, r.id, r.context, size, w0, w1, text);
+	if (likely(ring_may_be_coarse(r.pool, TEXT_SPACE)))
+		return ring_try_coarse_text(r.pool, r.id, r.context, size, w0, w1, text);
+	return RING_SLOW;
 }
 
 /* False if it is not the common case. */

@@ -29,6 +29,7 @@
 #include "ring/rseq.h"
 #include "ring/write.h"
 #include "ring/internal.h"
+#include "ring/write_coarse.h"
 
 /* The slot of this CPU, else one of the slots for writers that do not know their CPU. */
 static uint32_t own_slot(const struct pool *p)
@@ -240,6 +241,8 @@ void ring_commit(struct pool *p, struct ring_open *o, uint32_t size)
 		return; /* our parent finishes it */
 	/* [A] The event's bytes first, then the word: pairs with [B] in collect/drain/drain.c. */
 	store_release(&o->chunk->word, ABI_WORD(o->since_ns, o->position + size));
+	/* It is later than events of this thread in a coarse chunk, also of a handler since ring_open(). */
+	store(&ring_coarse_chunk, NULL);
 	let_go(p, o);
 }
 

@@ -31,7 +31,8 @@ struct abi_pool pool_shape(const struct pool_request *w)
 		.magic = ABI_POOL_MAGIC,
 		.version = ABI_POOL_VERSION,
 		.flags = (w->flight_recorder ? ABI_POOL_FLIGHT_RECORDER : 0) |
-			 (w->without_ids ? ABI_POOL_WITHOUT_IDS : 0),
+			 (w->without_ids ? ABI_POOL_WITHOUT_IDS : 0) |
+			 (w->is_coarse ? ABI_POOL_COARSE : 0),
 		.n_chunks = 4,
 		.chunk_shift =
 			w->chunk_bytes ? (uint32_t)__builtin_ctz(w->chunk_bytes) : CHUNK_SHIFT,
@@ -71,12 +72,17 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 {
 	char *base = memory;
 	struct abi_pool s;
+	uint32_t restart_bytes;
 
 	if (size < sizeof s)
 		return -EPROTO;
 	memcpy(&s, memory, sizeof s); /* all later checks use this copy, never the shared page */
 	if (!shape_is_sound(&s, size))
 		return -EPROTO;
+	/* The sequences read the TSC, and multiply its halves by 32 bits. */
+	restart_bytes = s.clock.kind == ABI_CLOCK_TSC && s.clock.mult <= UINT32_MAX
+				? (1u << s.chunk_shift >> 2) + 1
+				: 0;
 	*p = (struct pool){
 		.chunks = base + abi_pool_chunks_offset(s.n_slots, s.n_chunks, s.chunk_shift),
 		.slots = base + abi_pool_slots_offset(),
@@ -96,12 +102,11 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 		.n_slots = s.n_slots,
 		.chunk_shift = s.chunk_shift,
 		.owner = owner,
-		/* The sequences read the TSC, and multiply its halves by 32 bits. */
-		.restart_bytes = s.clock.kind == ABI_CLOCK_TSC && s.clock.mult <= UINT32_MAX
-					 ? (1u << s.chunk_shift >> 2) + 1
-					 : 0,
+		.restart_bytes = s.flags & ABI_POOL_COARSE ? 0 : restart_bytes,
+		.coarse_bytes = s.flags & ABI_POOL_COARSE ? restart_bytes : 0,
 		.block_timeout_us = s.block_timeout_us,
 		.flight_recorder = s.flags & ABI_POOL_FLIGHT_RECORDER,
+		.is_coarse = s.flags & ABI_POOL_COARSE,
 		.clock = s.clock,
 	};
 	return 0;
@@ -123,6 +128,7 @@ void pool_stop_clock(struct pool *p)
 	/* An offset of 0 would mean that there is none. */
 	store(&p->coarse_offset_ns, (clock_now_ns(&p->clock) - coarse_ns()) | 1);
 	store(&p->restart_bytes, 0);
+	store(&p->coarse_bytes, 0);
 }
 
 uint64_t pool_now_ns(const struct pool *p)
@@ -232,6 +238,8 @@ void pool_own(struct pool *p, struct abi_chunk *c, uint64_t state)
 	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	store(&c->read, sizeof *c);
+	store(&c->coarse_begin, 0);
+	store(&c->coarse_end, 0);
 	store_release(&c->word, ABI_WORD(0, sizeof *c));
 	store_release(pool_state(p, c), ABI_STATE(ABI_ORDER_OF(state), p->owner, ABI_OWNED));
 }

@@ -38,9 +38,11 @@ struct pool {
 	uint32_t chunk_shift;
 	uint32_t owner;		   /* our host pid, stored in state words */
 	uint32_t restart_bytes;	   /* an event of fewer bytes may be a restartable sequence; 0: the
-				   clock does not allow one */
+				   clock does not allow one, or the pool is coarse */
+	uint32_t coarse_bytes;	   /* the same for the sequences of a coarse pool */
 	uint32_t block_timeout_us; /* 0: a writer without a free chunk loses its event at once */
 	bool flight_recorder;
+	bool is_coarse;
 	/* Events carry the time of CLOCK_MONOTONIC_COARSE, plus this; 0: that of `clock`. */
 	uint64_t coarse_offset_ns;
 	struct abi_clock clock;
@@ -59,6 +61,7 @@ struct pool_request {
 	uint32_t block_timeout_us;
 	bool flight_recorder;
 	bool without_ids;
+	bool is_coarse;
 };
 
 /* pool_shape - the constants of a new pool. */

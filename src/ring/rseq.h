@@ -51,8 +51,10 @@ static inline struct rseq_area *rseq_self(void)
  * is rseq_offset in memory; rax is clobbered, and rdi holds the offset for RSEQ_CPU.  An abort
  * jumps to the C label.
  */
-#define RSEQ_BEGIN                                                                                 \
-	".pushsection __rseq_cs, \"aw\"\n\t"                                                       \
+#define RSEQ_BEGIN RSEQ_BEGIN_IN("__rseq_cs")
+/* The same with the descriptor in @section. */
+#define RSEQ_BEGIN_IN(section)                                                                     \
+	".pushsection " section ", \"aw\"\n\t"                                                     \
 	".balign 32\n"                                                                             \
 	"93:\t.long 0, 0\n\t"		/* version, flags */                                       \
 	".quad 91f, 92f - 91f, 94f\n\t" /* start, length, abort address */                         \

@@ -2,7 +2,8 @@
 /*
  * ring/write.c - the rseq path: one event is one restartable sequence.
  *
- * This file has the rare cases; the common case is ring_try(), ring/write_fast.h.
+ * This file has the rare cases; the common case is ring_try(), ring/write_fast.h, in a coarse pool
+ * ring_try_coarse(), ring/write_coarse.h.
  *
  * Each CPU has one open chunk, shared by all programs of the pool.  The sequence reads the CPU, its
  * chunk and the clock, stores header and payload, and ends with one store of the commit word.  Any
@@ -29,6 +30,7 @@
 #include "clock/clock.h"
 #include "ring/rseq.h"
 #include "ring/internal.h"
+#include "ring/write_coarse.h"
 
 #if RSEQ_HAVE_SEQUENCES
 
@@ -233,10 +235,13 @@ static bool write_slow(struct pool *p, uint32_t id, ring_context context, const 
 bool ring_write_slow(struct pool *p, uint32_t id, ring_context context, const void *payload,
 		     uint32_t size)
 {
-	if (!ring_may_restart(p, size))
+	bool is_coarse = ring_may_be_coarse(p, size);
+
+	if (!is_coarse && !ring_may_restart(p, size))
 		return ring_write_exclusive(p, id, context, payload, size);
 	for (int aborts = 0; aborts <= MAX_ABORTS; aborts++) {
-		enum ring_outcome r = ring_try(p, id, context, payload, size);
+		enum ring_outcome r = is_coarse ? ring_try_coarse(p, id, context, payload, size)
+						: ring_try(p, id, context, payload, size);
 
 		if (r == RING_DONE)
 			return true;

@@ -37,8 +37,8 @@ _Static_assert(offsetof(struct ring_prefix, size) == 8 && offsetof(struct ring_p
 
 #if RSEQ_HAVE_SEQUENCES
 
-/* Whether this process, with this pool, can use restartable sequences for an event of @size bytes.
- */
+/* Whether this process, with this pool, can use the sequences below for an event of @size bytes.  Not
+ * in a coarse pool: ring/write_coarse.h. */
 static inline bool ring_may_restart(const struct pool *p, uint32_t size)
 {
 	return rseq_offset && size < p->restart_bytes;
@@ -77,7 +77,10 @@ _Static_assert(ABI_CTF_ID_BITS == 5 && ABI_CTF_WIDE == 30 && sizeof(struct abi_c
  * upper 40 bits: a carry out of the word means that the chunk is too old.
  */
 #define RING_OPEN_EVENT(get, size, room, header)                                                   \
-	RSEQ_BEGIN                                                                                 \
+	RSEQ_BEGIN RING_FIND_CHUNK RING_READ_CLOCK RING_STORE_HEADER(get, size, room, header)
+
+/* rcx: the open chunk of this CPU. */
+#define RING_FIND_CHUNK                                                                            \
 	"movl " RSEQ_CPU ", %%ecx\n\t"                                                             \
 	"cmpl 40(%[pool]), %%ecx\n\t" /* unsigned: unregistered is too large as well */            \
 	"jae %l[slow]\n\t"                                                                         \
@@ -91,36 +94,43 @@ _Static_assert(ABI_CTF_ID_BITS == 5 && ABI_CTF_WIDE == 30 && sizeof(struct abi_c
 	"testb $1, %%cl\n\t"                                                                       \
 	"jz %l[slow]\n\t"                                                                          \
 	"andq 32(%[pool]), %%rcx\n\t"                                                              \
-	"addq (%[pool]), %%rcx\n\t" /* rcx: the chunk */                                           \
+	"addq (%[pool]), %%rcx\n\t"
+
+/* rax: now, before the offset is added; rdi: the position; r8: ns since the last event; r9: the commit
+ * word. */
+#define RING_READ_CLOCK                                                                            \
 	"rdtsc\n\t"                                                                                \
 	"imulq 16(%[pool]), %%rdx\n\t"                                                             \
 	"imulq 16(%[pool]), %%rax\n\t"                                                             \
 	"shrq $32, %%rax\n\t"                                                                      \
-	"addq %%rdx, %%rax\n\t"	 /* rax: now, ns before the offset */                              \
-	"movq (%%rcx), %%r9\n\t" /* r9: the commit word */                                         \
+	"addq %%rdx, %%rax\n\t"                                                                    \
+	"movq (%%rcx), %%r9\n\t"                                                                   \
 	"movq 24(%[pool]), %%r8\n\t"                                                               \
 	"subq 8(%%rcx), %%r8\n\t" /* rax + r8: ns since the chunk began */                         \
 	"movl %%r9d, %%edi\n\t"                                                                    \
-	"andl $0xffffff, %%edi\n\t" /* rdi: position */                                            \
+	"andl $0xffffff, %%edi\n\t"                                                                \
 	"movq %%r9, %%rdx\n\t"                                                                     \
 	"shrq $24, %%rdx\n\t" /* rdx: time of the last event, since then too */                    \
 	"subq %%rdx, %%r8\n\t"                                                                     \
-	"addq %%rax, %%r8\n\t" /* r8: ns since the last event */                                   \
+	"addq %%rax, %%r8\n\t"                                                                     \
 	"cmpq 48(%[pool]), %%r8\n\t"                                                               \
-	"ja %l[slow]\n\t" /* too long ago for a short header, or in the future */                  \
-		get "leaq 4(%%r9," size "), %%r9\n\t"                                              \
-	"leaq " room "(%%rdi," size "), %%rdx\n\t"                                                 \
-	"cmpl 44(%[pool]), %%edx\n\t"                                                              \
-	"ja %l[slow]\n\t" /* no room */                                                            \
-	"addq 24(%[pool]), %%rax\n\t"                                                              \
-	"shll $5, %%eax\n\t" /* lines that the collector has read, perhaps on another CPU */       \
-	"prefetchw 256(%%rcx,%%rdi)\n\t" header                                                    \
-	"movq %[context], 4(%%rcx,%%rdi)\n\t" /* 6 or 0 bytes of it; the rest is overwritten */    \
-	"addq 56(%[pool]), %%rdi\n\t"                                                              \
-	"addq 56(%[pool]), %%r9\n\t"                                                               \
-	"shlq $24, %%r8\n\t"                                                                       \
-	"addq %%r9, %%r8\n\t"                                                                      \
-	"jc %l[slow]\n\t" /* the chunk is too old */
+	"ja %l[slow]\n\t" /* too long ago for a short header, or in the future */
+
+/* The rest; r8 becomes the new word. */
+#define RING_STORE_HEADER(get, size, room, header)                                                  \
+	get "leaq 4(%%r9," size "), %%r9\n\t"                                                       \
+	    "leaq " room "(%%rdi," size "), %%rdx\n\t"                                              \
+	    "cmpl 44(%[pool]), %%edx\n\t"                                                           \
+	    "ja %l[slow]\n\t" /* no room */                                                         \
+	    "addq 24(%[pool]), %%rax\n\t"                                                           \
+	    "shll $5, %%eax\n\t" /* lines that the collector has read, perhaps on another CPU */    \
+	    "prefetchw 256(%%rcx,%%rdi)\n\t" header                                                 \
+	    "movq %[context], 4(%%rcx,%%rdi)\n\t" /* 6 or 0 bytes of it; the rest is overwritten */ \
+	    "addq 56(%[pool]), %%rdi\n\t"                                                           \
+	    "addq 56(%[pool]), %%r9\n\t"                                                            \
+	    "shlq $24, %%r8\n\t"                                                                    \
+	    "addq %%r9, %%r8\n\t"                                                                   \
+	    "jc %l[slow]\n\t" /* the chunk is too old */
 
 /* The header of a class below ABI_CTF_WIDE, and of all others; eax is the time, above 5 bits. */
 #define RING_SHORT_HEADER                                                                          \

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "clock/clock.h"
+#include "ring/write_coarse.h"
 
 enum { BODY_BYTES = 6000 };
 
@@ -92,8 +93,13 @@ static bool write_registers(struct pool *p, ring_context context, enum ledger_fo
 	uint64_t w[4] = { 0 };
 
 	memcpy(w, b, fixed);
-	if (ring_may_restart(p, size) && form == LEDGER_WORDS)
+	if (ring_may_be_coarse(p, size) && form == LEDGER_WORDS)
+		r = ring_try_coarse_words(p, form, context, &fixed, w[0], w[1], w[2], w[3]);
+	else if (ring_may_restart(p, size) && form == LEDGER_WORDS)
 		r = ring_try_words(p, form, context, &fixed, w[0], w[1], w[2], w[3]);
+	else if (ring_may_be_coarse(p, size))
+		r = ring_try_coarse_text(p, form, context, &fixed, w[0], w[1],
+					 (const char *)b->bytes);
 	else if (ring_may_restart(p, size))
 		r = ring_try_text(p, form, context, &fixed, w[0], w[1], (const char *)b->bytes);
 	return r == RING_DONE || ring_write(p, form, context, b, size);

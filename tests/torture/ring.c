@@ -59,6 +59,7 @@ struct plan {
 	/* of writers that find no chunk; from ENOUGH_US on nothing is lost */
 	uint32_t block_timeout_us;
 	int pause_us; /* of the drain, now and then, at most */
+	bool is_coarse;
 };
 
 /* clang-format off */
@@ -68,6 +69,7 @@ static const struct plan plans[] = {
 	{ "exclusive path", false, false, false, 16, 14, 3, 2, 50, 100, 0, 3, 20000, 2, 0, 0 },
 	{ "without rseq", false, true, true, 16, 16, 2, 3, 80, 30, 0, 2, 20000, 2, 0, 0 },
 	{ "killed in pairs", false, false, true, 16, 13, 4, 2, 70, 30, 40, 12, 20000, 3, 0, 0 },
+	{ "coarse", false, false, true, 16, 13, 2, 3, 70, 5, 40, 12, 40000, 2, 0, 0, true },
 	{ "kills", false, false, false, 64, 13, 2, 2, 100, 40, 8, 500, 30000, 0, 0, 0 },
 	{ "flight recorder", true, false, true, 8, 13, 2, 2, 70, 20, 0, 2, 60000, 2, 0, 0 },
 	{ "flight recorder, killed", true, false, true, 16, 14, 3, 2, 70, 30, 40, 9, 60000, 2, 0, 0 },
@@ -417,7 +419,7 @@ static void drain_discarding(struct verify_counts *c, const char *path, struct c
 		remember_failure(c, streams_finish(drain, 0, &d), &d);
 	streams_close(drain);
 	check_nothing_is_left(c);
-	verify_trace(c, path, round_.ledger, 0);
+	verify_trace(c, path, round_.ledger, round_.plan->is_coarse ? VERIFY_COARSE : 0);
 	check_losses(c, &before);
 	verify_remove(path);
 }
@@ -441,7 +443,8 @@ static void make_pool(const struct abi_clock *clock)
 	struct abi_pool s = pool_shape(
 		&(struct pool_request){ .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
 					.flight_recorder = plan->overwrite,
-					.block_timeout_us = plan->block_timeout_us });
+					.block_timeout_us = plan->block_timeout_us,
+					.is_coarse = plan->is_coarse });
 	void *memory;
 
 	s.n_chunks = plan->n_chunks;

@@ -67,6 +67,7 @@ struct control *control;
 struct ledger *ledger;
 static struct abi_pool shape;
 static struct pool pool;  /* ours; a writer takes one of its own */
+static bool is_coarse;	  /* the pool is */
 static bool overwrite;	  /* the pool is a flight recorder's: read by snapshots */
 static void *pool_copy;	  /* to be drained */
 static void *pool_before; /* at the last check */
@@ -81,7 +82,8 @@ static void reset(void)
 	struct abi_pool *memory = pool.shared;
 
 	memset(memory, 0, shape.size);
-	shape.flags = overwrite ? ABI_POOL_FLIGHT_RECORDER : 0;
+	shape.flags =
+		(overwrite ? ABI_POOL_FLIGHT_RECORDER : 0) | (is_coarse ? ABI_POOL_COARSE : 0);
 	pool_format(memory, &shape);
 	if (pool_attach(&pool, memory, shape.size, (uint32_t)getpid()))
 		abort();
@@ -186,7 +188,8 @@ static void drain_rest(struct streams *d)
 	if (err < 0 || streams_finish(d, 0, NULL))
 		verify_wrong(&total, "the drain failed");
 	streams_close(d);
-	verify_trace(&total, trace_path, ledger, overwrite ? VERIFY_FLIGHT_RECORDER : 0);
+	verify_trace(&total, trace_path, ledger,
+		     (overwrite ? VERIFY_FLIGHT_RECORDER : 0) | (is_coarse ? VERIFY_COARSE : 0));
 	verify_remove(trace_path);
 }
 
@@ -390,6 +393,7 @@ static void try_all(enum situation s, const struct way *w, int stride)
 {
 	uint64_t wrong = total.wrong, steps = n_steps, trials = n_trials, aborted = n_aborted;
 
+	is_coarse = w->n_before;
 	overwrite = s == ALL_FULL; /* the other situations are the same code there */
 	if (s == EMPTY_TOO_OLD && (w->form == LEDGER_PLACED || w->form == LEDGER_ABANDONED))
 		return; /* the exclusive path has no such chunks */

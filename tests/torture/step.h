@@ -47,8 +47,9 @@ struct way {
 	const char *name;
 	enum ledger_form form;
 	uint32_t n;
+	uint32_t n_before; /* events of a coarse pool that lead to the sequence; 0: another pool */
 };
-enum { WAYS = 8 };
+enum { WAYS = 12 };
 extern const struct way step_ways[WAYS];
 
 /* Shared by stepper and writer. */

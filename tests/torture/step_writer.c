@@ -28,7 +28,11 @@ const struct way step_ways[WAYS] = { { "ring_write of a word", LEDGER_STAMP, 0 }
 				     { "ring_try_prefixed of 59 bytes", LEDGER_PREFIXED, 43 },
 				     { "ring_try_prefixed_text of 71", LEDGER_PREFIXED_TEXT, 55 },
 				     { "ring_open, ring_commit", LEDGER_PLACED, 3 },
-				     { "ring_open, ring_abandon", LEDGER_ABANDONED, 3 } };
+				     { "ring_open, ring_abandon", LEDGER_ABANDONED, 3 },
+				     { "coarse: ring_write that reads", LEDGER_BODY, 5, 1 },
+				     { "coarse: ring_write of 21 bytes", LEDGER_BODY, 5, 3 },
+				     { "coarse: words of 27 bytes", LEDGER_WORDS, 11, 3 },
+				     { "coarse: text of 70 bytes", LEDGER_TEXT, 54, 3 } };
 
 void use_fake_area(void)
 {
@@ -99,7 +103,8 @@ static void come_into(struct pool *p, enum situation s, const struct way *w)
 	else if (s == FULL_CHUNK || s == NOTHING_FREE)
 		fill_chunk(p, w, KEY_WRITER);
 	else if (s != FIRST)
-		ledger_write(ledger, p, KEY_WRITER, w->form, w->n);
+		for (uint32_t i = 0; i < w->n_before + !w->n_before; i++)
+			ledger_write(ledger, p, KEY_WRITER, w->form, w->n);
 	shift_clock(p, ago);
 	if (s == ALL_FULL)
 		fill_all(p, w);

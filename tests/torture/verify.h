@@ -22,7 +22,8 @@ struct verify_counts {
 	uint64_t wrong;
 };
 
-enum { VERIFY_FLIGHT_RECORDER = 1 }; /* events and whole packets may be missing */
+/* Events and whole packets may be missing; events may be stamped before they were written. */
+enum { VERIFY_FLIGHT_RECORDER = 1, VERIFY_COARSE = 2 };
 
 /* verify_trace - add the events of the trace at @path to @c.  @l may be NULL: then the events are
  * only checked to be complete and in order. */

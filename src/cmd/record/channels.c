@@ -99,6 +99,16 @@ static bool take_ids(const char *verb, struct session_channel *s, const char *va
 	return false;
 }
 
+static bool take_clock(const char *verb, struct session_channel *s, const char *value)
+{
+	s->is_coarse = !strcmp(value, "coarse");
+	if (s->is_coarse || !strcmp(value, "exact"))
+		return true;
+	cmd_error(verb, "clock=%s: exact, or coarse (events may have the time of the one before)",
+		  value);
+	return false;
+}
+
 static bool take_key(const char *verb, struct cmd_channels *c, int i, const char *key,
 		     const char *value)
 {
@@ -116,12 +126,15 @@ static bool take_key(const char *verb, struct cmd_channels *c, int i, const char
 		return cmd_add_contexts(verb, value, &s->contexts);
 	if (!strcmp(key, "ids"))
 		return take_ids(verb, s, value);
+	if (!strcmp(key, "clock"))
+		return take_clock(verb, s, value);
 	if (!strcmp(key, "events") && *value) {
 		cmd_add_string(&c->patterns[i], value);
 		return true;
 	}
 	cmd_error(verb,
-		  "--channel %s: no key \"%s\" (events, size, count, mode, wait, context, ids)",
+		  "--channel %s: no key \"%s\" (events, size, count, mode, wait, context, ids, "
+		  "clock)",
 		  s->name, key);
 	return false;
 }

@@ -78,11 +78,11 @@ static void note_room(struct session_info *l, int i)
 	const struct cmd_answer *c = &l->channels[i];
 
 	assert(i >= 0 && i < ABI_CHANNELS);
-	l->rooms[i] = (struct session_info_channel){ session_info_number(c, "memory_bytes"),
-						     session_info_number(c, "limit_bytes"),
-						     session_info_number(c, "used_bytes"),
-						     session_info_number(c, "waited"),
-						     session_info_number(c, "lost") };
+	l->rooms[i] = (struct session_info_channel){
+		session_info_number(c, "memory_bytes"), session_info_number(c, "limit_bytes"),
+		session_info_number(c, "used_bytes"),	session_info_number(c, "waited"),
+		session_info_number(c, "lost"),		session_info_number(c, "clock_worst_ns")
+	};
 	l->lost += l->rooms[i].lost;
 }
 

@@ -21,6 +21,7 @@ struct session_info_program {
 
 struct session_info_channel {
 	uint64_t memory, limit, used, waited, lost;
+	uint64_t clock_worst_ns; /* of a coarse channel: docs/formats/requests.md */
 };
 
 /* One session, or one tenant's part of it (cmd/session/tenant_sessions.h). */

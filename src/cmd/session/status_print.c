@@ -335,6 +335,8 @@ static void print_channel(const struct session_status *w, int number)
 		all.used += r->used;
 		all.waited += r->waited;
 		all.lost += r->lost;
+		all.clock_worst_ns = r->clock_worst_ns > all.clock_worst_ns ? r->clock_worst_ns
+									    : all.clock_worst_ns;
 	}
 	print_out("  %-16s", session_info_text(c, "name", name, sizeof name));
 	print_mode(c);
@@ -342,6 +344,11 @@ static void print_channel(const struct session_status *w, int number)
 		  cmd_size_text(all.memory, memory), cmd_size_text(all.limit, limit),
 		  all.memory ? all.used * 100 / all.memory : 0, all.waited, all.lost,
 		  session_info_text(c, "contexts", contexts, sizeof contexts));
+	if (json_line_has(&c->line, "clock_error_ns"))
+		print_out("  %-16s  coarse clock: times up to %" PRIu64 " ms early (%" PRIu64
+			  " at worst so far)\n",
+			  "", session_info_number(c, "clock_error_ns") / 1000000,
+			  all.clock_worst_ns / 1000000);
 }
 
 static void print_trigger(const struct cmd_answer *a, const char *label)

@@ -130,6 +130,13 @@ int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag);
  * (collect/drain/interval.h).
  */
 uint32_t drain_poll_interval(struct drain *d, uint64_t now_ns);
+/*
+ * drain_look - bound the error of a coarse pool's times: ring/write_coarse.h, (4).  Nothing in others.
+ *
+ * drain_look_ms - milliseconds until the next look is needed; UINT32_MAX: none is.
+ */
+void drain_look(struct drain *d);
+uint32_t drain_look_ms(const struct drain *d);
 /* drain_expect - a program joined that may begin to write. */
 void drain_expect(struct drain *d, uint64_t now_ns);
 

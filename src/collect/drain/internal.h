@@ -62,6 +62,7 @@ struct drain {
 	uint64_t n_freed;      /* chunks freed by this drain; the pool's order counts each of them,
 				* and each closed one */
 	uint64_t n_closed;     /* closed so far, at the last scan */
+	uint64_t n_looked;     /* closed so far, at the last drain_look */
 	uint64_t n_polled;     /* closed so far, at the last drain_poll_interval */
 	uint64_t free_bytes;   /* at the last scan */
 	bool is_calm;	       /* the last scan found no closed chunk */

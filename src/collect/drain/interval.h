@@ -23,6 +23,7 @@ enum {
 	POLL_LEAST_MS = 2,
 	POLL_MS = 20, /* where (1) does not know better */
 	POLL_MOST_MS = 200,
+	COARSE_MS = 10, /* between two looks at a coarse pool: the error of its times */
 };
 
 struct poll_interval {

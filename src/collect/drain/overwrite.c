@@ -164,6 +164,7 @@ int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut
 	err = make_room(d, find_newest(d, clock_now_ns(&d->pool->clock), limits), diag);
 	for (int i = 0; i < COPY_TRIES && !err && !is_complete; i++) {
 		*cut_ns = clock_now_ns(&d->pool->clock);
+		drain_look(d); /* behind it: no event that the copy misses is older than the cut */
 		is_complete = copy_all(d, find_newest(d, *cut_ns, limits));
 	}
 	return err;

@@ -49,6 +49,18 @@ static int open_drains(struct streams *s, const struct streams_options *o, struc
 	return err;
 }
 
+/* Their names with blanks between, at @to; NULL: there are none. */
+static const char *coarse_channels(const struct streams_options *o, char *to)
+{
+	char *p = to;
+
+	for (uint32_t i = 0; i < o->n_channels; i++)
+		if (o->channels[i].pool->is_coarse)
+			p += sprintf(p, "%s%.*s", p == to ? "" : " ", ABI_CHANNEL_NAME_BYTES - 1,
+				     i ? o->channels[i].name : "default");
+	return p == to ? NULL : to;
+}
+
 int streams_open(struct streams **out, const struct streams_options *o, struct diag *d)
 {
 	struct streams *s = calloc(1, sizeof *s);
@@ -57,11 +69,14 @@ int streams_open(struct streams **out, const struct streams_options *o, struct d
 					 .clock = &o->channels[0].pool->clock,
 					 .clock_offset_ns = o->clock_offset_ns,
 					 .begin_ns = o->begin_ns,
+					 .coarse_error_ns = streams_coarse_error_ns(),
 					 .is_of_command = o->is_of_command };
+	char coarse[ABI_CHANNELS * ABI_CHANNEL_NAME_BYTES];
 	int err;
 
 	assert(o->n_channels >= 1 && o->n_channels <= ABI_CHANNELS);
 	*out = NULL;
+	so.coarse_channels = coarse_channels(o, coarse);
 	if (!s)
 		return diag_fail(d, -ENOMEM, "no memory for the collector");
 	s->clock = so.clock;
@@ -218,8 +233,27 @@ uint32_t streams_poll_interval(struct streams *s, uint64_t now_ns)
 		ms = is_flight_recorder(s, i) ? UINT32_MAX
 					      : drain_poll_interval(s->drains[i], now_ns);
 		least_ms = ms < least_ms ? ms : least_ms;
+		ms = drain_look_ms(s->drains[i]);
+		least_ms = ms < least_ms ? ms : least_ms;
 	}
 	return least_ms;
+}
+
+void streams_look(struct streams *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		drain_look(s->drains[i]);
+}
+
+uint64_t streams_coarse_error_ns(void)
+{
+	return COARSE_MS * 1000000ull;
+}
+
+uint64_t streams_coarse_worst_ns(const struct streams *s, uint32_t i)
+{
+	assert(i < s->n);
+	return load(&s->drains[i]->pool->shared->coarse_worst_ns);
 }
 
 void streams_expect(struct streams *s, uint64_t now_ns)

@@ -84,9 +84,21 @@ int streams_pass(struct streams *s, bool partial, struct diag *d);
  * are in overwrite mode.
  *
  * streams_expect - a program joined that may begin to write.
+ *
+ * streams_look - drain_look() of all channels.
  */
 uint32_t streams_poll_interval(struct streams *s, uint64_t now_ns);
 void streams_expect(struct streams *s, uint64_t now_ns);
+void streams_look(struct streams *s);
+/*
+ * streams_coarse_error_ns - how early the times of a coarse channel are at most, if the collector looks
+ * in time.
+ *
+ * streams_coarse_worst_ns - the longest time between two looks at channel @i in which events were
+ * written, in this session.
+ */
+uint64_t streams_coarse_error_ns(void);
+uint64_t streams_coarse_worst_ns(const struct streams *s, uint32_t i);
 
 /*
  * streams_complete_ns - the time up to which a pass with @partial that begins now will have written

@@ -31,6 +31,7 @@ struct session_channel {
 				    * is lost; 0: it does not */
 	bool flight_recorder;
 	bool without_ids;  /* its events have no vpid and vtid */
+	bool is_coarse;	   /* their times may be early: ring/write_coarse.h */
 	uint64_t contexts; /* abi/context.h */
 };
 

@@ -58,7 +58,8 @@ static struct abi_pool shape_of(const struct session_channel *c, const struct ab
 				  .n_cpus = count_cpus(),
 				  .block_timeout_us = c->block_timeout_us,
 				  .flight_recorder = c->flight_recorder,
-				  .without_ids = c->without_ids };
+				  .without_ids = c->without_ids,
+				  .is_coarse = c->is_coarse };
 	struct abi_pool shape = pool_shape(&w);
 
 	shape.clock = *clock;

@@ -89,6 +89,11 @@ static void add_env_block(struct text *t, const struct ctf_writer_options *o)
 		add_env(t, "duet_scope", o->scope);
 	if (o->is_of_command)
 		add_env(t, "duet_subject", "command");
+	if (o->coarse_channels) {
+		add_env(t, "duet_coarse_channels", o->coarse_channels);
+		text_addf(t, "\tduet_coarse_error_ns = %llu;\n",
+			  (unsigned long long)o->coarse_error_ns);
+	}
 	text_addf(t, "};\n\n");
 }
 

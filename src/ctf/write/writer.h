@@ -69,6 +69,9 @@ struct ctf_writer_options {
 	uint64_t begin_ns;	  /* all streams begin then; 0: each with its first packet */
 	/* kernel: "machine", or "followed" if only some processes are recorded; or NULL */
 	const char *scope;
+	/* channels whose times may be early, in words, and by how much; NULL: none are */
+	const char *coarse_channels;
+	uint64_t coarse_error_ns;
 	bool is_of_command; /* the trace begins and ends with a command: "duet_subject" */
 	/* for a trace made of another: its host, and the 16 bytes of its clock's uuid.  NULL: this
 	 * machine's */

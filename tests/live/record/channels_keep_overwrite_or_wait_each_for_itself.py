@@ -7,6 +7,7 @@ arguments: DUET PROGRAM LIBDUET [TEST]...
 import collections
 import glob
 import os
+import platform
 import re
 import time
 
@@ -240,6 +241,31 @@ def a_channel_may_leave_out_the_numbers_of_threads():
         is_((code, why in err), (2, True), "%s is refused: %s" % (args[1], err))
 
 
+def a_coarse_channel_has_early_times_in_order():
+    c = Collector("-e", "*", "--channel", "quick:events=high:*,clock=coarse", "--channel", "exact:events=low:*")
+    p = Program()
+    for _ in range(20):
+        p.do("both", 3000, 100)
+    out = cmd("status")[1]
+    told = cmd("status", "--json")[1]
+    p.quit()
+    c.end()
+    ok(re.search(r"coarse clock: times up to 10 ms early \(\d+ at worst so far\)", out), "status states the error", out)
+    ok(re.search(r'"clock_error_ns": ?10000000\b', told), "and for programs", told)
+    quick = [e for e in c.events if e["event"] == "high:flood"]
+    is_([e["fields"]["id"] for e in quick], 20 * list(range(3000)), "all are there, in their order")
+    times = [e["time"] for e in quick]
+    is_(times, sorted(times), "their times do not run back")
+    if platform.machine() == "x86_64":
+        ok(len(set(times)) < len(times) // 2, "most have the time of the one before", str(len(set(times))))
+    text = open(glob.glob(c.trace + "/ust/**/metadata", recursive=True)[0]).read()
+    ok('duet_coarse_channels = "quick";' in text and "duet_coarse_error_ns = 10000000;" in text, "the metadata states it",
+       text[:1500])
+    is_(count_with_babeltrace(c.trace), len(c.events), "babeltrace2 reads them")
+    code, _, err = cmd("record", "-o", work + "/no", "--channel", "a:events=x,clock=fast", "--", "true")
+    is_((code, "clock=fast" in err), (2, True), "another clock is refused: " + err)
+
+
 def buffers_grow_when_a_burst_needs_it():
     c = Collector("-e", "*", "-b", "256M")
     p = Program()
@@ -271,4 +297,5 @@ run_all(a_rare_event_is_kept_while_others_overflow, a_flight_recorder_and_a_drai
         the_default_channel_may_be_the_flight_recorder, a_program_waits_for_a_collector_that_comes_back,
         a_wait_in_vain_is_not_repeated, handlers_record_while_their_program_waits, a_thread_that_may_not_sleep_does_not_wait,
         a_full_disk_does_not_delay_each_event, events_larger_than_a_sub_buffer_are_lost_and_counted,
-        size_and_count_are_respected, a_channel_may_leave_out_the_numbers_of_threads, buffers_grow_when_a_burst_needs_it)
+        size_and_count_are_respected, a_channel_may_leave_out_the_numbers_of_threads,
+        a_coarse_channel_has_early_times_in_order, buffers_grow_when_a_burst_needs_it)
