@@ -43,7 +43,7 @@ static bool holds_bytes_of(const struct recovering *g, const struct ctf_recovere
 	bool same = false;
 	int fd;
 
-	if (s->bytes != sizeof(struct abi_ctf_packet) + size)
+	if (s->content != sizeof(struct abi_ctf_packet) + size)
 		return false;
 	fd = openat(g->dir, s->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	bytes = malloc(size);

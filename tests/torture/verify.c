@@ -113,6 +113,17 @@ static bool walk_events(struct walk *w, const uint8_t *p, const uint8_t *end, ui
 
 /* ---------------------------------------------------------------- one stream */
 
+/* Zeros up to the end of a page. */
+static bool is_padding(const uint8_t *p, const uint8_t *end)
+{
+	if (end - p >= 4096)
+		return false;
+	for (; p < end; p++)
+		if (*p)
+			return false;
+	return true;
+}
+
 static size_t walk_packet(struct walk *w, const uint8_t *p, size_t room,
 			  struct abi_ctf_packet *before)
 {
@@ -127,9 +138,9 @@ static size_t walk_packet(struct walk *w, const uint8_t *p, size_t room,
 	 * last one. */
 	uint32_t class_id = strncmp(w->name, "state", 5) ? 0 : ABI_CHANNELS;
 
-	if (h.magic != ABI_CTF_MAGIC || h.stream_id != class_id ||
-	    h.content_bits != h.packet_bits || h.packet_bits % 8 || h.packet_bits / 8 < sizeof h ||
-	    h.packet_bits / 8 > room)
+	if (h.magic != ABI_CTF_MAGIC || h.stream_id != class_id || h.content_bits > h.packet_bits ||
+	    h.packet_bits % 8 || h.content_bits % 8 || h.content_bits / 8 < sizeof h ||
+	    h.packet_bits / 8 > room || !is_padding(p + h.content_bits / 8, p + h.packet_bits / 8))
 		return 0;
 	if (h.begin_ns > h.end_ns || h.begin_ns < before->end_ns)
 		verify_wrong(w->c, "%s: packet from %lu to %lu after one that ended at %lu",
@@ -145,7 +156,7 @@ static size_t walk_packet(struct walk *w, const uint8_t *p, size_t room,
 		verify_wrong(w->c, "%s: packet %lu after %ld", w->name, (long)h.sequence,
 			     is_first ? -1 : (long)before->sequence);
 	t = h.begin_ns;
-	if (!walk_events(w, p + sizeof h, p + h.packet_bits / 8, &t))
+	if (!walk_events(w, p + sizeof h, p + h.content_bits / 8, &t))
 		verify_wrong(w->c, "%s: packet %lu holds a torn event", w->name, (long)h.sequence);
 	if (t > h.end_ns)
 		verify_wrong(w->c, "%s: an event at %lu, its packet ends at %lu", w->name, (long)t,

@@ -72,6 +72,7 @@ static int read_last_entry(int fd, struct ctf_recovered *s)
 		return -EIO;
 	s->offset = be64toh(e.offset);
 	s->bytes = be64toh(e.packet_bits) / 8;
+	s->content = be64toh(e.content_bits) / 8;
 	s->end_ns = be64toh(e.end_ns);
 	s->discarded = be64toh(e.discarded);
 	return 0;

@@ -21,6 +21,7 @@ uint64_t ctf_recover_metadata(int fd, uint64_t size);
 struct ctf_recovered {
 	char name[64];		/* of the stream file */
 	uint64_t offset, bytes; /* of the packet; 0 bytes: the stream has none */
+	uint64_t content;	/* bytes of it without the padding */
 	uint64_t end_ns;
 	uint64_t discarded;
 };

@@ -25,7 +25,7 @@
 #include "base/text.h"
 #include "clock/clock.h"
 
-enum { BODY_MAX = 1000 };
+enum { BODY_MAX = 1000, FILE_PAGE = 4096, LEAST_SHARE = 16 };
 
 static void print_uuid(char *text, const uint8_t u[16])
 {
@@ -294,8 +294,21 @@ static int append_index(struct ctf_stream *st, const struct abi_ctf_packet *h)
 	return err;
 }
 
+/*
+ * Zeros behind a packet of @size bytes at @offset, so that the next one begins on a page of the file, if
+ * they are a small part of it.  A write of whole pages costs ext4 a third less than one that begins and
+ * ends within a page: docs/design/collector.md.
+ */
+static size_t padding(uint64_t offset, uint64_t size)
+{
+	size_t n = (size_t)(-(offset + size) & (FILE_PAGE - 1));
+
+	return n * LEAST_SHARE <= size ? n : 0;
+}
+
 static int append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d)
 {
+	static char zeros[FILE_PAGE];
 	struct abi_ctf_packet h = {
 		.magic = ABI_CTF_MAGIC,
 		.stream_id = st->class_id,
@@ -306,7 +319,7 @@ static int append(struct ctf_stream *st, const struct ctf_packet *p, struct diag
 		.discarded = p->discarded,
 		.cpu = p->cpu,
 	};
-	struct iovec v[BODY_MAX + 1];
+	struct iovec v[BODY_MAX + 2];
 	struct ctf_writer *s = st->writer;
 	uint64_t size = sizeof h, blocks;
 	int err;
@@ -322,7 +335,10 @@ static int append(struct ctf_stream *st, const struct ctf_packet *p, struct diag
 		v[i + 1] = p->body[i];
 		size += p->body[i].iov_len;
 	}
-	h.content_bits = h.packet_bits = size * 8;
+	h.content_bits = size * 8;
+	v[p->n_body + 1] = (struct iovec){ zeros, padding(st->offset, size) };
+	size += v[p->n_body + 1].iov_len;
+	h.packet_bits = size * 8;
 	blocks = disk_blocks(st->offset, size) +
 		 disk_blocks(st->n_index, sizeof(struct abi_ctf_index_entry));
 	if (!disk_take(s->disk, s->dir, blocks, p->is_report))
@@ -332,7 +348,7 @@ static int append(struct ctf_stream *st, const struct ctf_packet *p, struct diag
 		return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", s->path, st->name);
 	}
 	ctf_ledger_begin(s->ledger, p->n_events, size);
-	err = io_writev(st->fd, v, p->n_body + 1);
+	err = io_writev(st->fd, v, p->n_body + 2);
 	if (!err)
 		err = append_index(st, &h);
 	if (err) {

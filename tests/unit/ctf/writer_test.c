@@ -9,6 +9,7 @@
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,6 +144,62 @@ static void a_stream_without_its_first_packet_begins_with_what_it_has(void)
 	sink.begin_ns = 0;
 }
 
+/* Offset, size and content of packet @n, by the index. */
+static void is_packet(const char *index, int n, uint64_t offset, uint64_t size, uint64_t content)
+{
+	struct abi_ctf_index_entry e = { 0 };
+	int fd = openat(sink.dir, index, O_RDONLY);
+
+	is(pread(fd, &e, sizeof e,
+		 (off_t)(sizeof(struct abi_ctf_index_header) + (size_t)n * sizeof e)),
+	   sizeof e);
+	is(be64toh(e.offset), offset);
+	is(be64toh(e.packet_bits), size * 8);
+	is(be64toh(e.content_bits), content * 8);
+	close(fd);
+}
+
+static void append_bytes(uint64_t at_ns, size_t n)
+{
+	static char body[65536];
+	struct iovec v = { body, n - sizeof(struct abi_ctf_packet) };
+	struct ctf_packet p = { .begin_ns = at_ns,
+				.end_ns = at_ns,
+				.sequence = stream.sequence,
+				.n_body = 1,
+				.body = &v };
+
+	memset(body, 7, sizeof body);
+	is(ctf_stream_append(&stream, &p, NULL), 0);
+}
+
+static void large_packets_end_with_a_page_of_the_file(void)
+{
+	enum { FULL = 65536 - 52 };
+	char byte = 1;
+	int fd;
+
+	ctf_stream_close(&stream);
+	is(ctf_stream_open(&stream, &sink, "pages", NULL), 0);
+	append_bytes(1, 84); /* 4012 zeros would be most of it */
+	append_bytes(2, FULL);
+	append_bytes(3, FULL);
+	append_bytes(4, 5000);
+	append_bytes(5, 65536);
+	is_packet("index/pages.idx", 0, 0, 84, 84);
+	is_packet("index/pages.idx", 1, 84, 69632 - 84, FULL);
+	is_packet("index/pages.idx", 2, 69632, 65536, FULL);
+	is_packet("index/pages.idx", 3, 135168, 5000, 5000);
+	is_packet("index/pages.idx", 4, 140168, 65536 + 3192, 65536);
+	is(size_of("pages"), 208896);
+	fd = openat(sink.dir, "pages", O_RDONLY);
+	is(pread(fd, &byte, 1, 69632 + FULL - 1), 1);
+	is(byte, 7);
+	is(pread(fd, &byte, 1, 69632 + FULL), 1);
+	is(byte, 0);
+	close(fd);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
@@ -164,6 +221,7 @@ int main(void)
 	run(a_packet_cut_in_the_stream_leaves_no_trace);
 	run(an_entry_cut_in_the_index_leaves_no_trace);
 	run(streams_begin_and_end_together);
+	run(large_packets_end_with_a_page_of_the_file);
 	run(a_stream_without_its_first_packet_begins_with_what_it_has);
 	ctf_stream_close(&stream);
 	ctf_writer_close(&sink);
