@@ -266,6 +266,7 @@ static void set_options(void)
 		c->bytes = (uint64_t)sim->plan.chunk_bytes * sim->plan.chunks;
 		c->chunk_bytes = sim->plan.chunk_bytes;
 		c->flight_recorder = sim->plan.overwrite[i];
+		c->is_coarse = sim->plan.coarse[i];
 		c->block_timeout_us =
 			i == 1 && !c->flight_recorder ? sim->plan.block_timeout_us : 0;
 	}

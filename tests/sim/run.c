@@ -157,8 +157,10 @@ static void draw_plan(struct sim_plan *p)
 	p->plugs = !draw_of_cpus(4);
 	p->more_cpus = p->plugs ? draw_of_cpus(SIM_MORE_CPUS + 1) : 0;
 	p->rotate_bytes = one_of(0, 5000, 100000);
-	for (uint32_t i = 0; i < p->n_channels; i++)
+	for (uint32_t i = 0; i < p->n_channels; i++) {
 		p->overwrite[i] = !sim_draw(4);
+		p->coarse[i] = (sim->seed + i) % 4 == 1; /* no draw: seeds stay as they were */
+	}
 	if (!is_soak)
 		return;
 	p->idle = true;
@@ -286,14 +288,15 @@ static int count_descriptors(void)
 
 static void report_plan(const struct sim_plan *p)
 {
-	sim_log("plan: %llu s, %u cpus, %u chunks of %u, flight recorders %d%d%d, patience %u, "
+	sim_log("plan: %llu s, %u cpus, %u chunks of %u, flight recorders %d%d%d, coarse %d%d%d, "
+		"patience %u, "
 		"load %u, deaths %u, kills %u, interrupts %u, disk %u, slow %u, peers %u, jumps "
 		"%u, requests %u, rotates %u, liars %d, fails %d, cpus plugged %d, beyond %u",
 		(unsigned long long)p->duration_ns / 1000000000, p->n_cpus, p->chunks,
-		p->chunk_bytes, p->overwrite[0], p->overwrite[1], p->overwrite[2],
-		p->block_timeout_us, p->load, p->deaths, p->kills, p->preempts, p->disk, p->slow,
-		p->peers, p->jumps, p->requests, p->rotate_bytes, p->liars, p->fails, p->plugs,
-		p->more_cpus);
+		p->chunk_bytes, p->overwrite[0], p->overwrite[1], p->overwrite[2], p->coarse[0],
+		p->coarse[1], p->coarse[2], p->block_timeout_us, p->load, p->deaths, p->kills,
+		p->preempts, p->disk, p->slow, p->peers, p->jumps, p->requests, p->rotate_bytes,
+		p->liars, p->fails, p->plugs, p->more_cpus);
 }
 
 /* The memory that malloc keeps for itself is unknown; a leak exceeds it after some time. */

@@ -82,6 +82,7 @@ struct sim_plan {
 	uint32_t n_cpus, n_channels;
 	uint32_t chunk_bytes, chunks;
 	bool overwrite[SIM_CHANNELS];
+	bool coarse[SIM_CHANNELS]; /* its clock */
 	uint32_t block_timeout_us;
 	uint32_t load; /* events a second, about */
 	uint32_t deaths, kills, preempts, disk, peers, jumps,
