@@ -297,7 +297,7 @@ static int append_index(struct ctf_stream *st, const struct abi_ctf_packet *h)
 /*
  * Zeros behind a packet of @size bytes at @offset, so that the next one begins on a page of the file, if
  * they are a small part of it.  A write of whole pages costs ext4 a third less than one that begins and
- * ends within a page: docs/design/collector.md.
+ * ends within a page: docs/design/figures/collector.md.
  */
 static size_t padding(uint64_t offset, uint64_t size)
 {
