@@ -5,6 +5,7 @@
  * Eight CPUs run 160 threads of 20 processes, an event a microsecond each.  Of a hundred events 60 are
  * entries and exits of system calls, 30 are an application's, 7 switches and 3 wakeups.
  */
+#include <endian.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +19,8 @@ enum kernel_event { SWITCH, WAKING, ENTRY_READ, EXIT_READ, ENTRY_FUTEX, EXIT_FUT
 enum app_event { ORDER_BEGIN, ORDER_END, STEP };
 
 struct stream {
-	FILE *file;
+	FILE *file, *index;
+	uint64_t offset;
 	uint8_t packet[PACKET];
 	size_t size;
 	uint32_t cpu;
@@ -69,6 +71,15 @@ static void put16(struct stream *s, uint32_t v)
 	put(s, &low, sizeof low);
 }
 
+static void put_index(struct stream *s, const uint64_t entry[9])
+{
+	for (int i = 0; i < 9; i++) {
+		uint64_t big = htobe64(entry[i]);
+
+		fwrite(&big, 1, sizeof big, s->index);
+	}
+}
+
 static void end_packet(struct stream *s, uint64_t end)
 {
 	size_t size = s->size;
@@ -87,6 +98,9 @@ static void end_packet(struct stream *s, uint64_t end)
 	put64(s, 0);
 	put32(s, s->cpu);
 	fwrite(s->packet, 1, size, s->file);
+	put_index(s, (const uint64_t[]){ s->offset, size * 8, size * 8, s->begin, end, 0, 0, s->cpu,
+					 s->sequence - 1 });
+	s->offset += size;
 	s->size = HEAD;
 }
 
@@ -239,7 +253,9 @@ static void run(uint64_t most)
 		end_packet(&kernel[i], now[i]);
 		end_packet(&app[i], now[i]);
 		fclose(kernel[i].file);
+		fclose(kernel[i].index);
 		fclose(app[i].file);
+		fclose(app[i].index);
 	}
 }
 
@@ -320,20 +336,36 @@ static FILE *create(const char *directory, const char *name)
 	return f;
 }
 
+static FILE *create_index(const char *directory, const char *stream)
+{
+	const uint32_t head[] = { htobe32(0xC1F1DCC1), htobe32(1), htobe32(1), htobe32(72) };
+	char name[48];
+	FILE *f;
+
+	snprintf(name, sizeof name, "index/%.32s.idx", stream);
+	f = create(directory, name);
+	fwrite(head, 1, sizeof head, f);
+	return f;
+}
+
 static void open_all(const char *directory)
 {
-	char part[2][PATH_MAX], name[32];
+	char part[2][PATH_MAX], name[PATH_MAX];
 	FILE *f;
 
 	mkdir(directory, 0700);
 	for (int i = 0; i < 2; i++) {
 		snprintf(part[i], sizeof part[i], "%s/%s", directory, i ? "ust" : "kernel");
 		mkdir(part[i], 0700);
+		snprintf(name, sizeof name, "%.*s/index", PATH_MAX - 8, part[i]);
+		mkdir(name, 0700);
 	}
 	for (uint32_t i = 0; i < CPUS; i++) {
 		snprintf(name, sizeof name, "cpu_%u", i);
 		kernel[i].file = create(part[0], name);
 		app[i].file = create(part[1], name);
+		kernel[i].index = create_index(part[0], name);
+		app[i].index = create_index(part[1], name);
 		kernel[i].cpu = app[i].cpu = i;
 		kernel[i].size = app[i].size = HEAD;
 	}

@@ -347,7 +347,9 @@ void repair_drop(struct repair_target *t)
 int repair(const char *from, struct repair_target *to, const struct repair_options *o,
 	   struct repaired *result, struct diag *d)
 {
-	struct trace_options options = { .warn = o->warn, .context = o->context };
+	struct trace_options options = { .warn = o->warn,
+					 .context = o->context,
+					 .reads_headers = true };
 	size_t n = strlen(from);
 	struct trace *t;
 	char root[4096];

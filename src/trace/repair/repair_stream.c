@@ -212,6 +212,7 @@ int repair_stream(struct stream *s, const struct ctf_meta *m, int fd,
 
 	cut_open(&cut, s, o);
 	for (uint32_t i = 0; i < s->n_packets && !err; i++) {
+		stream_read_ahead(s, s->packets[i].offset, packet_room(s, i));
 		err = repair_packet(s, i, m, &clock, &cut, fd, o, r);
 		if (s->packed)
 			compressed_let_go(s->packed, s->packets[i].offset);

@@ -58,7 +58,8 @@ static void list_packets(struct stream *s)
 {
 	uint64_t released = s->released;
 
-	stream_index_packets(s);
+	if (!stream_list_by_index(s))
+		stream_index_packets(s);
 	if (s->packed)
 		compressed_let_go(s->packed, s->size);
 	else if (s->bytes && !s->reader.packet) /* no event is being read: the whole map can go */
@@ -66,6 +67,36 @@ static void list_packets(struct stream *s)
 	s->released = released; /* pages that were unmapped here are read again */
 	s->info.n_packets = s->n_packets;
 	s->info.size_bytes = s->packed ? s->map_size : s->size;
+}
+
+/*
+ * The kernel's read-ahead, up to megabytes for each page that is missing, is right for a whole file
+ * and wrong for headers and ends of many: the first line of a large recording would wait for all of
+ * that.  So a map begins without it.
+ */
+enum { RUN_BYTES = 1 << 20 };
+
+void stream_read_pages(struct stream *s)
+{
+	s->run_bytes = 0;
+	s->is_read_ahead = false;
+	if (s->bytes && !s->packed)
+		madvise((void *)s->bytes, s->map_size, MADV_RANDOM);
+}
+
+void stream_read_ahead(struct stream *s, uint64_t offset, uint64_t size)
+{
+	uint64_t begin = offset & ~(uint64_t)(RUN_BYTES / 16 - 1); /* whole pages of any machine */
+
+	if (s->is_read_ahead || s->packed || !s->bytes)
+		return;
+	s->run_bytes += size;
+	if (s->run_bytes > RUN_BYTES) {
+		s->is_read_ahead = true;
+		madvise((void *)s->bytes, s->map_size, MADV_NORMAL);
+	}
+	madvise((void *)(s->bytes + begin),
+		(size < RUN_BYTES ? size : RUN_BYTES) + (offset - begin), MADV_WILLNEED);
 }
 
 /* The beginning of a relayed or retained copy may be a hole.  Returns the offset of the first byte
@@ -104,6 +135,8 @@ static int map_file(struct stream *s, const char *path, struct diag *d)
 	s->bytes = bytes;
 	s->map = bytes;
 	s->size = s->map_size = (uint64_t)st.st_size;
+	if (!compressed_is_name(path))
+		stream_read_pages(s);
 	return compressed_is_name(path) ? unpack_file(s, d) : 0;
 }
 

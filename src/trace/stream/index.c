@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/stream/index.c - lists the packets of a stream file.
+ * trace/stream/index.c - lists the packets of a stream file from their headers.
  *
- * The list is built from the packet headers, never from the files in index/.  Those may be stale
- * or wrong, and reading one page per packet costs little.  After a packet with a damaged header,
- * the next packet is found by its magic number and the trace's UUID.  Offsets always ascend.
+ * by_index.c does the same from the file in index/, and comes here where that does not fit.  After
+ * a packet with a damaged header, the next packet is found by its magic number and the trace's
+ * UUID.  Offsets always ascend.
  */
 #include <assert.h>
 #include <endian.h>
@@ -18,9 +18,12 @@
 #include "trace/stream/internal.h"
 #include "trace/stream/stream.h"
 
-enum { PACKET_HEAD_MAX = 1 << 16 }; /* of a compressed file from another program */
+enum {
+	PACKET_HEAD_MAX = 1 << 16, /* of a compressed file from another program */
+	SEARCH_BYTES = 8 << 20	   /* at a time */
+};
 
-static struct stream_packet *add_packet(struct stream *s)
+struct stream_packet *stream_add_packet(struct stream *s)
 {
 	/* A header has dozens of bytes: a file of smaller packets is hostile.  So is a compressed one of
 	 * many more packets than bytes: each costs memory here. */
@@ -55,6 +58,17 @@ static void count_lost(struct stream_packet *p, const struct ctf_packet_info *no
 		p->lost_packets = now->sequence - before->sequence - 1;
 }
 
+void stream_describe_packet(struct stream_packet *p, uint64_t offset,
+			    const struct ctf_packet_info *now, const struct ctf_packet_info *before)
+{
+	*p = (struct stream_packet){
+		.offset = offset,
+		.end = now->end,
+		.has_end = now->has_end && now->end,
+	};
+	count_lost(p, now, before);
+}
+
 /* Finds the next part of [@from, @to) that is no hole: a file of a kilobyte can claim terabytes, and
  * to read a hole of a tmpfs fills its memory.  Returns its begin, or @to; its end is in @end. */
 static uint64_t next_data(const struct stream *s, uint64_t from, uint64_t to, uint64_t *end)
@@ -76,13 +90,15 @@ static uint64_t next_data(const struct stream *s, uint64_t from, uint64_t to, ui
 }
 
 /* Returns the first offset in [@from, @to) that holds @key, or @to. */
-static uint64_t find_bytes(const struct stream *s, uint64_t from, uint64_t to, const uint8_t *key,
+static uint64_t find_bytes(struct stream *s, uint64_t from, uint64_t to, const uint8_t *key,
 			   size_t size)
 {
 	uint64_t end, last;
 	const uint8_t *found;
 
 	while ((from = next_data(s, from, to, &end)) < to) {
+		end = end - from < SEARCH_BYTES ? end : from + SEARCH_BYTES;
+		stream_read_ahead(s, from, end - from);
 		last = end + size - 1 < s->size ? end + size - 1 : s->size;
 		found = memmem(s->bytes + from, last - from, key, size);
 		if (found)
@@ -94,7 +110,7 @@ static uint64_t find_bytes(const struct stream *s, uint64_t from, uint64_t to, c
 
 /* Returns the first offset in [@from, @to) that holds the magic number and UUID of this trace, or
  * @to. */
-static uint64_t find_packet(const struct stream *s, uint64_t from, uint64_t to)
+static uint64_t find_packet(struct stream *s, uint64_t from, uint64_t to)
 {
 	const struct ctf_meta *m = s->info.source->meta;
 	uint8_t key[20];
@@ -222,7 +238,7 @@ void stream_index_packets(struct stream *s)
 		}
 		if (s->grows && info.packet_bits / 8 > room)
 			return;
-		p = add_packet(s);
+		p = stream_add_packet(s);
 		if (!p)
 			return stream_report_damage(
 				s,
@@ -231,10 +247,7 @@ void stream_index_packets(struct stream *s)
 				offset);
 		assert(s->n_packets <= s->capacity);
 		assert(s->n_packets < 2 || p[-1].offset < offset);
-		p->offset = offset;
-		p->end = info.end;
-		p->has_end = info.has_end && info.end;
-		count_lost(p, &info, s->n_packets > 1 ? &s->last : NULL);
+		stream_describe_packet(p, offset, &info, s->n_packets > 1 ? &s->last : NULL);
 		update_times(s, &info);
 		s->last = info;
 		claimed = info.packet_bits ? info.packet_bits / 8 : room;

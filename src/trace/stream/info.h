@@ -53,6 +53,9 @@ struct trace_options {
 	void *context;
 	bool is_strict; /* reading ends at the first damaged place */
 	bool follows;	/* recordings may still be written: see trace_refresh() */
+	/* packets are listed from their headers when a stream is opened, never from index/: all damage
+	 * of headers is known then.  is_strict and `follows` imply it. */
+	bool reads_headers;
 };
 enum { TRACE_WARNINGS_MAX = 8 };
 

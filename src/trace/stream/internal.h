@@ -16,9 +16,32 @@ void stream_report_fault(struct stream *s, uint32_t packet, uint64_t offset, uin
  * with the file.  They stay in the page cache and are read again when needed. */
 void stream_release_behind(struct stream *s, uint64_t read);
 
+/* file.c: the next packet is somewhere else: single pages are read, until a row has begun. */
+void stream_read_pages(struct stream *s);
+
 /* index.c: read header and context of the packet at byte @offset.  0; else the fault is in @f. */
 int stream_read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info *info,
 		       struct ctf_fault *f);
+
+/* index.c: an empty entry at the end of the list; NULL: more than the file can have, or no memory. */
+struct stream_packet *stream_add_packet(struct stream *s);
+
+/* index.c: the entry of the packet at byte @offset whose header is @now.  @before: that of the packet
+ * before it; NULL: it is the first. */
+void stream_describe_packet(struct stream_packet *p, uint64_t offset,
+			    const struct ctf_packet_info *now,
+			    const struct ctf_packet_info *before);
+
+/* by_index.c: list the packets as the file in index/ names them.  False if it does not fit, or is
+ * not to be used; then nothing is listed. */
+bool stream_list_by_index(struct stream *s);
+
+/* by_index.c: compare packet @k with its header, unless that has been done.  True if it differed and
+ * all packets were listed anew: their numbers have changed, s->packet's with them. */
+bool stream_check_packet(struct stream *s, uint32_t k);
+
+/* by_index.c: the first packet that begins at byte @offset or later; n_packets: none. */
+uint32_t stream_packet_from(const struct stream *s, uint64_t offset);
 
 /* index.c: add the packets from s->indexed on to the list.  A packet that reaches beyond the file
  * is the last one and is read as far as it goes; if the file still grows, it is left for later. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "trace/stream/internal.h"
 #include "trace/stream/stream.h"
 
 static void rewind_to(struct stream *s, uint32_t packet)
@@ -19,6 +20,8 @@ static void rewind_to(struct stream *s, uint32_t packet)
 	s->reader.at = s->reader.end = 0;
 	s->reader.fault = (struct ctf_fault){ 0 };
 	s->is_at_begin = false;
+	if (s->is_read_ahead)
+		stream_read_pages(s);
 	s->released = 0; /* pages that are read again can be released again */
 	if (s->back)
 		s->back->is_current = false;
@@ -110,10 +113,20 @@ static void move_to_newest(struct stream *s)
 	s->time_ns = stream_to_ns(s, s->reader.clock);
 }
 
+/* Makes @packet the number of the packet before it.  False if there is none. */
+static bool step_back(struct stream *s, uint32_t *packet)
+{
+	uint64_t at = *packet < s->n_packets ? s->packets[*packet].offset : s->size;
+
+	while (*packet && stream_check_packet(s, *packet - 1))
+		*packet = stream_packet_from(s, at);
+	return *packet && (*packet)--;
+}
+
 /* Moves to the last item of the packets before @packet. */
 static void move_to_last_before(struct stream *s, uint32_t packet)
 {
-	while (packet-- > 0) {
+	while (step_back(s, &packet)) {
 		list_events(s, packet, UINT64_MAX);
 		if (s->back->n)
 			return move_to_newest(s);

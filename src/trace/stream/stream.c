@@ -126,15 +126,21 @@ static bool unpack_packet(struct stream *s, struct stream_packet *p, struct ctf_
 
 bool stream_open_packet(struct stream *s)
 {
-	struct stream_packet *p = &s->packets[s->packet++];
-	uint64_t room =
-		((s->packet < s->n_packets ? s->packets[s->packet].offset : s->size) - p->offset) *
-		8;
 	struct ctf_packet_info info;
 	struct ctf_fault fault = { 0 };
+	struct stream_packet *p;
+	uint64_t room;
 
-	assert(s->packet <= s->n_packets);
+	assert(s->packet < s->n_packets);
 	s->reader.at = s->reader.end = 0;
+	p = &s->packets[s->packet];
+	stream_read_ahead(s, p->offset,
+			  (s->packet + 1 < s->n_packets ? p[1].offset : s->size) - p->offset);
+	if (stream_check_packet(s, s->packet) && s->packet == s->n_packets)
+		return false;
+	p = &s->packets[s->packet++];
+	room = ((s->packet < s->n_packets ? s->packets[s->packet].offset : s->size) - p->offset) *
+	       8;
 	if (s->options->progress && s->options->progress(s->options->context, room / 8)) {
 		diag_fail(&s->damage, -EINVAL, "interrupted");
 		s->has_failed = true;
@@ -194,9 +200,36 @@ void stream_next_packet(struct stream *s, int got)
 	s->time_ns = stream_to_ns(s, s->reader.clock);
 }
 
+static bool ends_before(const struct stream *s, uint32_t packet, int64_t time_ns)
+{
+	return s->packets[packet].has_end && stream_to_ns(s, s->packets[packet].end) < time_ns;
+}
+
+/* Returns the first packet from s->packet on that ends at @time_ns or later.  In an index the ends
+ * ascend. */
+static uint32_t first_ending_at(const struct stream *s, int64_t time_ns)
+{
+	uint32_t low = s->packet, high = s->is_by_index ? s->n_packets : low;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (ends_before(s, middle, time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low < s->n_packets && ends_before(s, low, time_ns))
+		low++;
+	return low;
+}
+
 void stream_skip_to(struct stream *s, int64_t time_ns)
 {
-	while (s->packet < s->n_packets && s->packets[s->packet].has_end &&
-	       stream_to_ns(s, s->packets[s->packet].end) < time_ns)
-		s->packet++;
+	uint32_t packet;
+
+	do
+		packet = first_ending_at(s, time_ns);
+	while (packet < s->n_packets && stream_check_packet(s, packet));
+	s->packet = packet;
 }

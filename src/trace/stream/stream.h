@@ -7,6 +7,7 @@
  *   (1) the cursor is on one item: an event, a loss, or the end (TRACE_END)
  *   (2) packets[] is sorted by offset; packets before `packet` are opened, the last of them is open
  *   (3) nothing at or behind byte `size` is read
+ *   (4) a packet that was listed by the index is compared with its header before it is opened
  *
  * A stream does not know the trace it is part of.
  */
@@ -24,7 +25,8 @@ struct stream_packet {
 	uint64_t end;			    /* clock */
 	uint64_t lost_events, lost_packets; /* before or during this packet */
 	bool has_end;
-	bool reported; /* its damage */
+	bool reported;	 /* its damage */
+	bool is_checked; /* its header says the same: by_index.c */
 };
 
 /* Where an event begins, and the state its decoder needs there. */
@@ -59,6 +61,7 @@ struct stream {
 	/* not NULL: `bytes` is decompressed on demand, ask compressed_need() first */
 	struct compressed_file *packed;
 	bool is_sparse;	    /* the plain file has holes */
+	bool is_by_index;   /* packets[] is as the file in index/ names them */
 	const uint8_t *map; /* of the file itself */
 	uint64_t map_size;
 	uint64_t indexed;	     /* bytes up to the end of the last packet listed */
@@ -76,7 +79,10 @@ struct stream {
 	/* bytes behind the cursor that stay mapped: its share of the trace's memory */
 	uint64_t keep_bytes;
 	uint64_t trim_at; /* bit of the open packet where stream_trim() next has work to do */
-	bool holds;	  /* everything that was read stays mapped: see trace_hold() */
+	/* bytes of packets opened in a row; the kernel reads the file ahead: stream_read_ahead() */
+	uint64_t run_bytes;
+	bool is_read_ahead;
+	bool holds; /* everything that was read stays mapped: see trace_hold() */
 	/* Clock to ns: time = base_ns + clock; freq != 0 scales a clock that does not count ns. */
 	uint64_t base_ns;
 	uint64_t freq;
@@ -149,6 +155,10 @@ void stream_skip_to(struct stream *s, int64_t time_ns);
 void stream_seek(struct stream *s, int64_t time_ns);
 int stream_previous(struct stream *s);
 void stream_forward(struct stream *s);
+
+/* stream_read_ahead - the packet of @size bytes at @offset is read next: its first megabyte is
+ * requested from the disk at once.  After a megabyte in a row the kernel reads ahead by itself. */
+void stream_read_ahead(struct stream *s, uint64_t offset, uint64_t size);
 
 /* stream_open_packet - let the reader begin the next packet.  Returns true if the packet reports a
  * loss: it is then the current item. */
