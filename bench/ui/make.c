@@ -338,13 +338,13 @@ static FILE *create(const char *directory, const char *name)
 
 static FILE *create_index(const char *directory, const char *stream)
 {
-	const uint32_t head[] = { htobe32(0xC1F1DCC1), htobe32(1), htobe32(1), htobe32(72) };
+	const uint32_t first[] = { htobe32(0xC1F1DCC1), htobe32(1), htobe32(1), htobe32(72) };
 	char name[48];
 	FILE *f;
 
 	snprintf(name, sizeof name, "index/%.32s.idx", stream);
 	f = create(directory, name);
-	fwrite(head, 1, sizeof head, f);
+	fwrite(first, 1, sizeof first, f);
 	return f;
 }
 

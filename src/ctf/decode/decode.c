@@ -210,6 +210,69 @@ static enum ctf_found show_element(struct ctf_walk *w, struct ctf_value *v)
 	return show_number(w->packet, at, op, op->type->of, v);
 }
 
+#define LOAD_ALL(type)                                                                             \
+	for (uint32_t i = 0; i < n; i++) {                                                         \
+		type one;                                                                          \
+                                                                                                   \
+		memcpy(&one, from + i * sizeof one, sizeof one);                                   \
+		to[i] = (uint64_t)(int64_t)one;                                                    \
+	}                                                                                          \
+	return
+
+/* Whole bytes in the order of this machine, which is little-endian, without gaps. */
+static void load_plain(uint64_t *to, const uint8_t *from, uint32_t n, uint32_t bits, bool is_signed)
+{
+	switch (bits | is_signed) {
+	case 8:
+		LOAD_ALL(uint8_t);
+	case 8 | 1:
+		LOAD_ALL(int8_t);
+	case 16:
+		LOAD_ALL(uint16_t);
+	case 16 | 1:
+		LOAD_ALL(int16_t);
+	case 32:
+		LOAD_ALL(uint32_t);
+	case 32 | 1:
+		LOAD_ALL(int32_t);
+	default:
+		memcpy(to, from, n * sizeof *to);
+	}
+}
+
+static bool is_plain_array(const struct ctf_op *op, uint64_t at)
+{
+	uint32_t bits = op->size_bits;
+
+	return !op->is_big && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && at % 8 == 0 &&
+	       op->stride_bits == bits && (bits == 8 || bits == 16 || bits == 32 || bits == 64);
+}
+
+uint32_t ctf_walk_numbers(struct ctf_walk *w, struct ctf_value *form, uint64_t *numbers,
+			  uint32_t most)
+{
+	const struct ctf_op *op = w->ops + w->op - 1;
+	uint32_t n = w->left < most ? (uint32_t)w->left : most;
+
+	if (!w->is_in_array || !n || op->type->of->kind != CTF_INTEGER)
+		return 0;
+	form->scope = op->scope;
+	form->is_hidden = op->is_hidden;
+	form->name = NULL;
+	form->base = op->type->of->base;
+	form->is_signed = op->is_signed;
+	form->size_bits = (uint8_t)op->size_bits;
+	if (is_plain_array(op, w->element_at))
+		load_plain(numbers, w->packet + w->element_at / 8, n, op->size_bits, op->is_signed);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			numbers[i] = vm_number(w->packet,
+					       w->element_at + (uint64_t)i * op->stride_bits, op);
+	w->left -= n;
+	w->element_at += (uint64_t)n * op->stride_bits;
+	return n;
+}
+
 /* Gives out the value of an operation that has moved; CTF_WALK_END: it has none. */
 static enum ctf_found show(struct ctf_walk *w, const struct ctf_op *op, struct ctf_value *v)
 {

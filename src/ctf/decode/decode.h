@@ -139,6 +139,16 @@ struct ctf_walk {
 void ctf_walk_event(struct ctf_walk *w, const struct ctf_event *e, enum ctf_scope scope);
 enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v);
 
+/*
+ * ctf_walk_numbers - after CTF_OPEN_ARRAY: return the next elements at once, if they are integers.
+ *
+ * @form: becomes what ctf_walk_next() says of each, but for its value.  @numbers: room for @most.
+ *
+ * Returns their number.  0: they are no integers, or none is left; ctf_walk_next() goes on.
+ */
+uint32_t ctf_walk_numbers(struct ctf_walk *w, struct ctf_value *form, uint64_t *numbers,
+			  uint32_t most);
+
 /* ctf_event_number, ctf_event_text - decode one field that ctf_class_find() returned.  False if
  * the event does not have it (another case of a variant), or if it has another kind. */
 bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "abi/capture.h"
+#include "base/atomic.h"
 
 bool field_is_shown_elsewhere(const char *name)
 {
@@ -86,6 +87,35 @@ static void add_value(struct out *o, enum ctf_found found, const struct ctf_valu
 	}
 }
 
+enum { NUMBERS = 28, NUMBER_TEXT = 72 };
+_Static_assert(NUMBERS *NUMBER_TEXT <= OUT_SLACK / 2, "out_room() once for all of them");
+
+/* Adds the elements of an array that has just been opened, if they are integers.  Returns whether
+ * there were any. */
+static bool add_numbers(struct out *o, struct ctf_walk *w)
+{
+	uint64_t numbers[NUMBERS];
+	struct ctf_value v;
+	bool is_first = true;
+	uint32_t n;
+
+	while ((n = ctf_walk_numbers(w, &v, numbers, NUMBERS))) {
+		out_room(o);
+		for (uint32_t i = 0; i < n; i++, is_first = false) {
+			out_bytes(o, is_first ? " " : ", ", is_first ? 1 : 2);
+			if (likely(v.base == 10 && v.is_signed)) {
+				out_i64(o, (int64_t)numbers[i]);
+			} else if (likely(v.base == 10)) {
+				out_u64(o, numbers[i]);
+			} else {
+				v.u = numbers[i];
+				add_integer(o, &v);
+			}
+		}
+	}
+	return !is_first;
+}
+
 static bool is_opening(enum ctf_found f)
 {
 	return f == CTF_OPEN || f == CTF_OPEN_ARRAY;
@@ -124,18 +154,20 @@ void fields_add(struct out *o, struct addresses *addresses, const struct trace_e
 	enum ctf_found found;
 	int depth = 0, skip_depth = -1, scope = -1;
 	const char *before = "";
+	bool is_end, is_skipped;
 
 	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
 	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END) {
 		out_room(o);
-		if (is_closing(found) && --depth == skip_depth) {
+		is_end = is_closing(found);
+		if (is_end && --depth == skip_depth) {
 			skip_depth = -1;
 			continue;
 		}
-		if (skip_depth < 0 && !is_closing(found) && is_left_out(&w, found, &v) &&
-		    is_opening(found))
+		is_skipped = !is_end && is_left_out(&w, found, &v);
+		if (skip_depth < 0 && is_skipped && is_opening(found))
 			skip_depth = depth;
-		if (skip_depth >= 0 || (!is_closing(found) && is_left_out(&w, found, &v))) {
+		if (skip_depth >= 0 || is_skipped) {
 			depth += is_opening(found);
 			continue;
 		}
@@ -144,9 +176,9 @@ void fields_add(struct out *o, struct addresses *addresses, const struct trace_e
 			scope = v.scope;
 			before = " ";
 		}
-		if (!is_closing(found))
+		if (!is_end)
 			out_bytes(o, before, strlen(before));
-		if (v.name && !is_closing(found)) {
+		if (v.name && !is_end) {
 			out_text(o, v.name, v.name_size);
 			out_literal(o, " = ");
 		}
@@ -158,6 +190,8 @@ void fields_add(struct out *o, struct addresses *addresses, const struct trace_e
 			addresses_add(o, addresses, pid, e->clock, v.u, address);
 		depth += is_opening(found);
 		before = is_opening(found) ? " " : ", ";
+		if (found == CTF_OPEN_ARRAY && !address && add_numbers(o, &w))
+			before = ", ";
 	}
 	out_room(o);
 	if (scope != CTF_PAYLOAD)

@@ -10,8 +10,6 @@
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/io.h"
@@ -133,28 +131,6 @@ void out_digits9(struct out *o, uint32_t v)
 	*o->at = (char)('0' + v / 100000000);
 	put_word(o->at + 1, eight_digits(v % 100000000) + eight_zeros);
 	o->at += 9;
-}
-
-void out_real(struct out *o, double v, bool is_single)
-{
-	int digits = is_single ? 6 : 15, most = is_single ? 9 : 17;
-	char text[40];
-
-	if (fabs(v) < 1e15 && v == (double)(int64_t)v) {
-		if (signbit(v))
-			out_byte(o, '-');
-		out_u64(o, (uint64_t)fabs(v));
-		out_literal(o, ".0");
-		return;
-	}
-	for (; digits <= most; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, v);
-		if (is_single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
-			break;
-	}
-	out_bytes(o, text, strlen(text));
-	if (!strpbrk(text, ".e"))
-		out_literal(o, ".0");
 }
 
 void out_data(struct out *o, const char *s, size_t n)
