@@ -3,7 +3,8 @@
 """Measure the cost of an event for a script: python.py MODULE_DIRECTORY TRACE...
 
 All events with all fields as Python values, by duetread and by Babeltrace 2's bindings, in turns.  Each run is a
-process of its own; CPU time, median of ROUNDS.  Then one column of integers, summed.
+process of its own; CPU time, median of ROUNDS.  Then times and classes as columns; and a data frame of each event's
+name, which reads the recording once for each.  All have to count the same events.
 """
 import os
 import resource
@@ -49,6 +50,17 @@ while True:
     times, classes = r.columns(None, ("time", "class"), 65536)
     if not len(times): break
     n += len(times)
+print(n)
+""",
+    "pandas": """
+import duetread, collections
+r = duetread.Reader(sys.argv[1])
+n = 0
+for name in {name for name, fields in r.classes}:
+    r.seek(-2**63)
+    f = r.to_pandas(name)
+    assert len(f) == 0 or f["time"].is_monotonic_increasing
+    n += len(f)
 print(n)
 """,
 }

@@ -411,6 +411,26 @@ static PyObject *reader_n_streams(struct reader *self, void *unused)
 	return is_open(self) ? PyLong_FromUnsignedLong(duet_read_n_streams(self->read)) : NULL;
 }
 
+static PyObject *convert(struct reader *self, PyObject *arguments, PyObject *options,
+			 const char *method)
+{
+	PyObject *table = reader_table(self, arguments, options);
+	PyObject *result = table ? PyObject_CallMethod(table, method, NULL) : NULL;
+
+	Py_XDECREF(table);
+	return result;
+}
+
+static PyObject *reader_to_pandas(struct reader *self, PyObject *arguments, PyObject *options)
+{
+	return convert(self, arguments, options, "to_pandas");
+}
+
+static PyObject *reader_to_arrow(struct reader *self, PyObject *arguments, PyObject *options)
+{
+	return convert(self, arguments, options, "to_arrow");
+}
+
 static PyMethodDef reader_methods[] = {
 	{ "previous", (PyCFunction)reader_previous, METH_NOARGS,
 	  "the event before the cursor, which moves; None: there is none" },
@@ -421,6 +441,14 @@ static PyMethodDef reader_methods[] = {
 	{ "columns", (PyCFunction)reader_columns, METH_VARARGS,
 	  "columns(class_number or None, (name, ...), rows=65536): the next rows as memoryviews, "
 	  "texts as a list" },
+	{ "table", (PyCFunction)(void (*)(void))reader_table, METH_VARARGS | METH_KEYWORDS,
+	  "table(event, fields=None): all events of that name or class number from the cursor on, "
+	  "as "
+	  "columns" },
+	{ "to_pandas", (PyCFunction)(void (*)(void))reader_to_pandas, METH_VARARGS | METH_KEYWORDS,
+	  "table(...).to_pandas()" },
+	{ "to_arrow", (PyCFunction)(void (*)(void))reader_to_arrow, METH_VARARGS | METH_KEYWORDS,
+	  "table(...).to_arrow()" },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS, "close the files" },
 	{ "__enter__", (PyCFunction)reader_enter, METH_NOARGS, NULL },
 	{ "__exit__", (PyCFunction)reader_exit, METH_VARARGS, NULL },
@@ -462,7 +490,8 @@ PyMODINIT_FUNC PyInit_duetread(void)
 {
 	PyObject *m = PyModule_Create(&module);
 
-	if (!m || PyType_Ready(&duetread_event_type) || PyType_Ready(&reader_type))
+	if (!m || PyType_Ready(&duetread_event_type) || PyType_Ready(&reader_type) ||
+	    duetread_add_table(m))
 		return NULL;
 	duetread_error = PyErr_NewException("duetread.Error", PyExc_ValueError, NULL);
 	if (!duetread_error || PyModule_AddObjectRef(m, "Error", duetread_error) ||

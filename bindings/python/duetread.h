@@ -68,6 +68,22 @@ void reader_end(struct reader *self);
 /* reader_unread - move `read` back to the position of the iteration.  0, or -1: an exception. */
 int reader_unread(struct reader *self);
 
+/* reader_table - all events of one name as columns: table.c. */
+PyObject *reader_table(struct reader *self, PyObject *arguments, PyObject *options);
+/* Adds the type to the module.  0, or an exception. */
+int duetread_add_table(PyObject *module);
+
+/* duetread_arrow - a table of @rows rows as a pair of capsules: arrow.c.  The columns' memory belongs
+ * to @table, which is kept. */
+struct arrow_column {
+	const char *name, *format;
+	const void *rows;
+	uint32_t n_texts;	     /* of a dictionary */
+	const void *offsets, *texts; /* NULL: rows are numbers themselves */
+};
+PyObject *duetread_arrow(PyObject *table, const struct arrow_column *columns, uint32_t n,
+			 int64_t rows);
+
 PyObject *reader_columns(struct reader *self, PyObject *arguments);
 
 #endif

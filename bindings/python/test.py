@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, sys.argv[1])
 import duetread
+from check_table import check_tables
 
 DUET, LIBRARY = os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
 THREAD_CONTEXTS = {"vpid", "vtid", "pid", "tid", "procname"}
@@ -155,6 +156,7 @@ def check_batches(directory):
     mine = [e.fields for e in r]
     check(mine == events and [list(m) for m in mine] == [list(e) for e in events], "every kind of field")
     check([r.previous().fields for _ in events][::-1] == events, "every kind of field, one by one")
+    check_tables(directory + "/kinds", list(r), check, refused)
 
 
 def check_use_by_two(directory):
@@ -207,6 +209,7 @@ def main():
         check(any(isinstance(v, list) for e in events for v in e.fields.values()), "arrays are lists")
         check(refused(KeyError, lambda: events[0]["nothing"]), "a field that is not there is a KeyError")
         check_columns(trace, events)
+        check_tables(trace, events, check, refused)
         cut = directory + "/trace/ust/uid/%d/64-bit/" % os.getuid()
         victim = max((cut + f for f in os.listdir(cut) if f.startswith("cpu_")), key=os.path.getsize)
         os.truncate(victim, os.path.getsize(victim) - 100)
