@@ -32,6 +32,7 @@ DATA = {
     "src/cmd/report/table.c": "names and values by out_json() and out_text()",
     "src/cmd/export/*.c": "data for programs; escaped as a whole on a terminal (is_shown)",
     "src/trace/text/output.c": "it escapes",
+    "src/trace/text/real.c": "digits of numbers",
 }
 COPIES = {
     "src/cmd/graph/lines.c": {"out_data(l->out, at, n)"},  # lines of text_add_printable() and our colours
@@ -46,6 +47,7 @@ COPIES = {
     "src/trace/text/fields.c": {
         'out_bytes(o, v->real < 0 ? "-inf" : "+inf", 4)',
         "out_bytes(o, before, strlen(before))",
+        'out_bytes(o, is_first ? " " : ", ", is_first ? 1 : 2)',
         'out_data(o, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5)',
     },
 }
