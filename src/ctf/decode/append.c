@@ -14,9 +14,11 @@
 #include "ctf/decode/link.h"
 #include "ctf/meta/tsdl.h"
 
-static const char *skip_string(const char *at, const char *end)
+static const char *skip_quoted(const char *at, const char *end)
 {
-	for (at++; at < end && *at != '"'; at++)
+	char quote = *at;
+
+	for (at++; at < end && *at != quote; at++)
 		if (*at == '\\')
 			at++;
 	return at;
@@ -38,8 +40,8 @@ static size_t size_of_blocks(const char *text, size_t size)
 	int depth = 0;
 
 	for (const char *at = text; at < end; at++) {
-		if (*at == '"')
-			at = skip_string(at, end);
+		if (*at == '"' || *at == '\'')
+			at = skip_quoted(at, end);
 		else if (*at == '/' && end - at > 1 && at[1] == '*')
 			at = skip_to(at + 2, end, "*/");
 		else if (*at == '/' && end - at > 1 && at[1] == '/')

@@ -32,9 +32,14 @@ struct ctf_packet_info {
 	uint64_t sequence, discarded;
 	uint64_t instance;
 	uint32_t cpu; /* UINT32_MAX: unknown */
+	/* byte of a uuid that is not that of the metadata, never at 0; 0: there is none */
+	uint32_t other_uuid_at;
 	bool has_size, has_begin, has_end, has_sequence, has_discarded;
 	struct ctf_location content_at, packet_at, begin_at, end_at, sequence_at, discarded_at;
 };
+
+/* Elements of zero bits that a packet may have beyond one for each of its bits. */
+enum { CTF_IDLE_MIN = 1024 };
 
 /* Where and why decoding stopped. */
 struct ctf_fault {

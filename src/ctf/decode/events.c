@@ -126,7 +126,7 @@ void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet,
 		.at = info->body_bits,
 		.end = info->content_bits,
 		.clock = info->begin,
-		.idle = info->content_bits - info->body_bits,
+		.idle = info->content_bits - info->body_bits + CTF_IDLE_MIN,
 		.slots = slots,
 	};
 }

@@ -100,6 +100,45 @@ static int link_events(struct ctf_meta *m, struct ctf_stream_class *s,
 	return 0;
 }
 
+static bool has_id(const struct ctf_program *header)
+{
+	for (uint32_t i = 0; i < header->n_ops; i++) {
+		const struct ctf_op *op = &header->ops[i];
+
+		if ((op->code == OP_NUMBER || op->code == OP_LEB128) &&
+		    !strcmp(ctf_op_role(op), "id"))
+			return true;
+	}
+	return false;
+}
+
+/* An event header without id is read as id 0: it means the only class, whatever the id of that. */
+static int link_only_event(struct ctf_meta *m, struct ctf_stream_class *s)
+{
+	struct ctf_event_class *only = NULL;
+
+	for (struct ctf_event_class *e = m->events; e; e = e->next) {
+		if (e->stream_id != s->id)
+			continue;
+		if (only)
+			return 0;
+		only = e;
+	}
+	if (!only || !only->id || has_id(s->header_program))
+		return 0;
+	if (grow_tables(m, s, 1, s->n_sparse))
+		return -ENOMEM;
+	s->by_id[0] =
+		only->id < s->n_by_id ? s->by_id[only->id] : (struct ctf_by_id){ .class = only };
+	return 0;
+}
+
+static void choose_only_stream(const struct ctf_meta *m, struct ctf_event_class *e)
+{
+	if (!e->has_stream_id && m->streams && !m->streams->next)
+		e->stream_id = m->streams->id;
+}
+
 /* Whether an event from @first on belongs to @s. */
 static bool has_new_event(const struct ctf_stream_class *s, const struct ctf_event_class *first)
 {
@@ -113,14 +152,18 @@ static int link_all(struct ctf_meta *m, struct diag *d)
 	struct ctf_event_class *first = m->last_linked ? m->last_linked->next : m->events;
 	int err = m->packet_header_program ? 0 : ctf_class_compile_packets(m, d);
 
-	for (struct ctf_event_class *e = first; e && !err; e = e->next)
+	for (struct ctf_event_class *e = first; e && !err; e = e->next) {
+		choose_only_stream(m, e);
 		err = ctf_known_labels(m, e);
+	}
 	for (struct ctf_stream_class *s = m->streams; s && !err; s = s->next) {
 		if (!has_new_event(s, first))
 			continue;
 		err = link_events(m, s, first);
 		if (!err)
 			err = ctf_class_compile_stream(m, s, first, d);
+		if (!err && link_only_event(m, s))
+			err = diag_fail(d, -ENOMEM, "no memory");
 	}
 	for (; first; first = first->next)
 		m->last_linked = first;

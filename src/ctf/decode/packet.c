@@ -42,12 +42,26 @@ static int packet_fault(struct ctf_fault *f, uint64_t at, const char *what)
 	return -EINVAL;
 }
 
-/* Checks magic and uuid, and finds the stream class. */
+static bool is_other_uuid(const struct ctf_meta *m, const struct ctf_walk *w,
+			  const struct ctf_op *op, uint64_t at)
+{
+	return op->code == OP_ARRAY && !strcmp(ctf_op_role(op), "uuid") && op->count == 16 &&
+	       op->size_bits == 8 && m->has_uuid && at % 8 == 0 &&
+	       memcmp(w->packet + at / 8, m->uuid, 16);
+}
+
+/*
+ * Checks magic and uuid, and finds the stream class.
+ *
+ * With a right magic number another uuid is only noted: some writers give each stream a uuid of its
+ * own, and copies keep that of their original.
+ */
 static int read_packet_header(const struct ctf_meta *m, struct ctf_walk *w,
 			      struct ctf_packet_info *info, uint64_t *stream_id,
 			      struct ctf_fault *f)
 {
 	const struct ctf_op *op, *next;
+	bool has_magic = false;
 
 	for (op = w->ops; op->code != OP_END; op = next) {
 		const char *role;
@@ -61,15 +75,18 @@ static int read_packet_header(const struct ctf_meta *m, struct ctf_walk *w,
 			return -EINVAL;
 		}
 		at = w->base + op->offset_bits;
-		if (op->code == OP_ARRAY && !strcmp(ctf_op_role(op), "uuid") && op->count == 16 &&
-		    op->size_bits == 8 && m->has_uuid && at % 8 == 0 &&
-		    memcmp(w->packet + at / 8, m->uuid, 16))
-			return packet_fault(f, at, "a packet of another trace (its uuid differs)");
+		if (is_other_uuid(m, w, op, at)) {
+			if (!has_magic)
+				return packet_fault(f, at,
+						    "a packet of another trace (its uuid differs)");
+			info->other_uuid_at = (uint32_t)(at / 8); /* behind the magic number */
+		}
 		if (!vm_integer(w, op, &v, &bits))
 			continue;
 		role = ctf_op_role(op);
 		if (!strcmp(role, "magic") && v != 0xC1FC1FC1)
 			return packet_fault(f, at, "no packet: the magic number is wrong");
+		has_magic |= !strcmp(role, "magic");
 		if (!strcmp(role, "stream_id"))
 			*stream_id = v;
 		else if (!strcmp(role, "stream_instance_id"))

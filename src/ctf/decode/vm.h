@@ -221,7 +221,7 @@ static inline void vm_begin(struct ctf_walk *w, const struct ctf_program *p, con
 	w->base = at;
 	w->end = end;
 	w->slots = slots;
-	w->idle = end - at;
+	w->idle = end - at + CTF_IDLE_MIN;
 	w->left = 0;
 	w->depth = 0;
 	w->is_in_array = false;

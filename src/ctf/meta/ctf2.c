@@ -237,6 +237,7 @@ static void event_record_class(struct json_meta *j, const struct json *v)
 	e->name = json_keep(j, "", name ? name : "(unnamed)");
 	e->id = (uint32_t)json_number(j, v, "id", 0, UINT32_MAX);
 	e->stream_id = (uint32_t)json_number(j, v, "data-stream-class-id", 0, UINT32_MAX);
+	e->has_stream_id = true; /* the default is 0 */
 	e->context = scope(j, v, "specific-context-field-class");
 	e->fields = scope(j, v, "payload-field-class");
 	if (j->err)

@@ -221,10 +221,25 @@ int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged,
 	return 0;
 }
 
+/* Without a `stream` block the trace has one stream class, without context and event header.  Not if
+ * a part of the text was skipped: that may have been the block. */
+static int add_only_stream(struct ctf_meta *m, struct diag *d)
+{
+	if (!m->has_trace || m->streams || m->n_gaps)
+		return 0;
+	m->streams = ctf_meta_alloc(m, sizeof *m->streams);
+	m->n_streams = 1;
+	return m->streams ? 0 : diag_fail(d, -ENOMEM, "no memory");
+}
+
 /* CTF 2 metadata begins with a record separator. */
 int ctf_meta_read(struct ctf_meta *m, const char *text, size_t size, struct diag *d)
 {
+	int err;
+
 	*m = (struct ctf_meta){ 0 };
-	return size && text[0] == 0x1e ? ctf_meta_parse_json(m, text, size, d)
-				       : ctf_meta_parse(m, text, size, d);
+	if (size && text[0] == 0x1e)
+		return ctf_meta_parse_json(m, text, size, d);
+	err = ctf_meta_parse(m, text, size, d);
+	return err ? err : add_only_stream(m, d);
 }

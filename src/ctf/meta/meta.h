@@ -101,7 +101,7 @@ struct ctf_event_class {
 	const char *name;
 	uint32_t id;
 	uint32_t stream_id;
-	bool has_stream_id; /* else it belongs to the only stream class */
+	bool has_stream_id; /* else ctf_meta_link() sets the id of the only stream class */
 	/* 0 .. n_events - 1; a reader of several traces numbers the classes of all of them */
 	uint32_t number;
 	int loglevel; /* -1 if not given */
@@ -185,7 +185,8 @@ void ctf_meta_close(struct ctf_meta *m);
 /* ctf_meta_text - read the text of a metadata file.  The caller frees it.  *@is_damaged is set if
  * packets of it were incomplete.  0 or -errno. */
 int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged, struct diag *d);
-/* ctf_meta_read - parse text of either kind. */
+/* ctf_meta_read - parse complete text of either kind.  CTF 1.8 without a `stream` block gets one
+ * stream class. */
 int ctf_meta_read(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
 /* ctf_meta_add_gap - note a skipped part.  False if there are too many, or no memory: then stop. */
 bool ctf_meta_add_gap(struct ctf_meta *m, size_t from, size_t to);

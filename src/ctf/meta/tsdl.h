@@ -22,7 +22,8 @@ enum tsdl_kind { /* other tokens are their own character */
 
 struct tsdl_token {
 	int kind;
-	const char *text; /* words: in the source; strings: unescaped, in the arena */
+	/* words: in the source; strings and characters: unescaped, in the arena; else NULL */
+	const char *text;
 	size_t size;
 	uint64_t number;
 };
@@ -98,7 +99,7 @@ uint32_t tsdl_take_align(struct tsdl *p, const struct tsdl_value *v);
 /* tsdl_parse.c - the body of `word { key = value; key := type; }`, after the opening brace. */
 struct tsdl_value {
 	const struct ctf_type *type; /* key := type */
-	const char *text;	     /* string, word or path; NULL: a number */
+	const char *text;	     /* string, character, word or path; NULL: a number */
 	uint64_t number;
 	bool is_negative;
 };

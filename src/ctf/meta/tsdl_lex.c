@@ -163,6 +163,29 @@ static void lex_string(struct tsdl *p)
 	p->token.size = n;
 }
 
+/* A character is a number, with its text: the value of an environment is shown as text. */
+static void lex_character(struct tsdl *p)
+{
+	char *text = tsdl_alloc(p, 2);
+	uint8_t byte;
+
+	if (!text)
+		return;
+	if (p->end - p->at < 3 || p->at[1] == '\'' || p->at[1] == '\n')
+		return tsdl_fail(p, "a character literal without a character");
+	p->at++;
+	byte = (uint8_t)*p->at++;
+	if (byte == '\\')
+		byte = (uint8_t)lex_escape(p);
+	if (p->at >= p->end || *p->at != '\'')
+		return tsdl_fail(p, "a character literal without end, or of several characters");
+	p->at++;
+	*text = (char)byte;
+	p->token.kind = TSDL_NUMBER;
+	p->token.text = text;
+	p->token.number = byte;
+}
+
 static void lex_word(struct tsdl *p)
 {
 	p->token.kind = TSDL_WORD;
@@ -184,6 +207,8 @@ void tsdl_next(struct tsdl *p)
 		return lex_number(p);
 	if (*p->at == '"')
 		return lex_string(p);
+	if (*p->at == '\'')
+		return lex_character(p);
 	if (starts(p, "...", 3)) {
 		p->token.kind = TSDL_DOTS;
 		p->at += 3;

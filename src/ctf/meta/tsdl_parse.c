@@ -22,6 +22,7 @@ static void take_value(struct tsdl *p, struct tsdl_value *v, char path[TSDL_PATH
 		tsdl_accept(p, '+');
 	if (p->token.kind == TSDL_NUMBER) {
 		v->number = p->token.number;
+		v->text = v->is_negative ? NULL : p->token.text; /* of a character */
 		tsdl_next(p);
 	} else if (p->token.kind == TSDL_STRING) {
 		v->text = p->token.text;
@@ -49,6 +50,11 @@ static void assignment(struct tsdl *p, tsdl_assign *assign, void *object)
 	tsdl_expect(p, ';');
 }
 
+static bool is_tagged_type(const struct tsdl *p)
+{
+	return tsdl_is_word(p, "struct") || tsdl_is_word(p, "enum") || tsdl_is_word(p, "variant");
+}
+
 void tsdl_block(struct tsdl *p, tsdl_assign *assign, void *object)
 {
 	struct tsdl_name *mark = tsdl_enter(p);
@@ -58,8 +64,7 @@ void tsdl_block(struct tsdl *p, tsdl_assign *assign, void *object)
 			tsdl_expect(p, '}');
 		if (tsdl_declaration(p))
 			continue;
-		if (tsdl_is_word(p, "struct") || tsdl_is_word(p, "enum") ||
-		    tsdl_is_word(p, "variant")) {
+		if (is_tagged_type(p)) {
 			tsdl_type(p);
 			tsdl_expect(p, ';');
 			continue;
@@ -314,6 +319,15 @@ static void end_block(struct tsdl *p)
 	tsdl_expect(p, ';');
 }
 
+/* struct NAME { ... };  A declaration may hold several of them: the `;` between is optional. */
+static void tagged_types(struct tsdl *p)
+{
+	do
+		tsdl_type(p);
+	while (is_tagged_type(p));
+	end_block(p);
+}
+
 static void top_level(struct tsdl *p)
 {
 	static const struct {
@@ -345,7 +359,7 @@ static void top_level(struct tsdl *p)
 		tsdl_expect(p, '{');
 		tsdl_block(p, assign_nothing, NULL);
 	} else {
-		tsdl_type(p); /* struct NAME { ... }; */
+		return tagged_types(p);
 	}
 	end_block(p);
 }

@@ -81,7 +81,8 @@ static void skip_duplicates(struct ctf_meta *m)
 static void skip_orphans(struct ctf_meta *m)
 {
 	for (struct ctf_event_class *e = m->events; e; e = e->next)
-		if (!ctf_meta_stream(m, e->stream_id) && e->to > e->from)
+		if (!ctf_meta_stream(m, e->stream_id) && (e->has_stream_id || m->n_streams != 1) &&
+		    e->to > e->from)
 			ctf_meta_add_gap(m, e->from, e->to);
 	skip_duplicates(m);
 	if (m->n_gaps)

@@ -117,7 +117,7 @@ static uint64_t find_packet(struct stream *s, uint64_t from, uint64_t to)
 	uint32_t magic = m->order == CTF_BIG ? htobe32(0xC1FC1FC1) : htole32(0xC1FC1FC1);
 
 	memcpy(key, &magic, 4);
-	memcpy(key + 4, m->uuid, 16);
+	memcpy(key + 4, s->has_other_uuid ? s->other_uuid : m->uuid, 16);
 	if (!m->has_uuid || from >= to)
 		return to;
 	/* every frame would have to be decompressed; packets begin where frames begin */
@@ -141,6 +141,27 @@ int stream_read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info
 			       s->packed ? compressed_need(s->packed, offset, PACKET_HEAD_MAX)
 					 : s->size - offset,
 			       info, s->slots, f);
+}
+
+/* A uuid that differs is that of the whole file, if the first packet has it. */
+static void note_uuid(struct stream *s, const struct ctf_packet_info *info, uint64_t offset)
+{
+	if (!info->other_uuid_at)
+		return;
+	if (s->n_packets == 1) {
+		s->has_other_uuid = true;
+		memcpy(s->other_uuid, s->bytes + offset + info->other_uuid_at,
+		       sizeof s->other_uuid);
+	} else if (s->has_other_uuid &&
+		   !memcmp(s->other_uuid, s->bytes + offset + info->other_uuid_at,
+			   sizeof s->other_uuid)) {
+		return;
+	}
+	stream_report_damage(s,
+			     "packet %u at byte %" PRIu64 ": its uuid is not that of the metadata\n"
+			     "  it is read all the same: if its events make no sense, the file "
+			     "belongs to another trace",
+			     s->n_packets - 1, offset);
 }
 
 static void update_times(struct stream *s, const struct ctf_packet_info *info)
@@ -249,6 +270,7 @@ void stream_index_packets(struct stream *s)
 		assert(s->n_packets < 2 || p[-1].offset < offset);
 		stream_describe_packet(p, offset, &info, s->n_packets > 1 ? &s->last : NULL);
 		update_times(s, &info);
+		note_uuid(s, &info, offset);
 		s->last = info;
 		claimed = info.packet_bits ? info.packet_bits / 8 : room;
 		within = claimed >= room && !s->grows ? find_overlapping(s, &info, s->size)

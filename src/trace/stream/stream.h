@@ -60,8 +60,10 @@ struct stream {
 	uint64_t size;	      /* bytes that may be read */
 	/* not NULL: `bytes` is decompressed on demand, ask compressed_need() first */
 	struct compressed_file *packed;
-	bool is_sparse;	    /* the plain file has holes */
-	bool is_by_index;   /* packets[] is as the file in index/ names them */
+	bool is_sparse;	     /* the plain file has holes */
+	bool is_by_index;    /* packets[] is as the file in index/ names them */
+	bool has_other_uuid; /* its first packet has one, which the metadata do not */
+	uint8_t other_uuid[16];
 	const uint8_t *map; /* of the file itself */
 	uint64_t map_size;
 	uint64_t indexed;	     /* bytes up to the end of the last packet listed */

@@ -108,6 +108,32 @@ static void a_bad_text_is_refused_with_its_line(void)
 	is_text(refusal("env { a = 1 \x01 };"), "line 1: byte 0x01 has no place here");
 }
 
+static void characters_are_numbers_and_texts(void)
+{
+	struct ctf_meta m;
+
+	is(parse(&m, "env { a = 'x'; nl = '\\n'; quote = '\\''; };\n"
+		     "typealias integer { size = 8; } := u8;\n"
+		     "struct s { u8 x; } struct t { struct s y; };\n"
+		     "event { name = \"e\"; fields := struct { enum : u8 { A = 'a', "
+		     "HEX = '\\xff', OCT = '\\101' ... 'Z' } e; }; };\n" TRACE),
+	   0);
+	is_text(ctf_meta_env(&m, "a"), "x");
+	is_text(ctf_meta_env(&m, "nl"), "\n");
+	is_text(ctf_meta_env(&m, "quote"), "'");
+	is(m.events->fields->members[0].type->labels[0].first, 'a');
+	is(m.events->fields->members[0].type->labels[1].first, 255);
+	is(m.events->fields->members[0].type->labels[2].first, 'A');
+	is(m.events->fields->members[0].type->labels[2].last, 'Z');
+	ctf_meta_close(&m);
+	is_text(refusal("env { a = '"), "line 1: a character literal without a character");
+	is_text(refusal("env { a = ''; };"), "line 1: a character literal without a character");
+	is_text(refusal("env { a = 'ab'; };"),
+		"line 1: a character literal without end, or of several characters");
+	is_text(refusal("env { a = '\\n"),
+		"line 1: a character literal without end, or of several characters");
+}
+
 static void scopes_end_with_their_braces(void)
 {
 	is_text(refusal("struct a { typealias integer { size = 8; } := t; t x; }; struct b { t y; "
@@ -333,6 +359,7 @@ int main(int argc, char **argv)
 	run(blocks_are_taken_in_any_order);
 	run(types_are_read_as_declared);
 	run(a_bad_text_is_refused_with_its_line);
+	run(characters_are_numbers_and_texts);
 	run(scopes_end_with_their_braces);
 	run(depth_is_bounded);
 	run(shared_types_do_not_explode);

@@ -532,9 +532,45 @@ static void a_directory_that_is_no_trace_is_refused(void)
 	struct bytes b = { .n = 0 };
 
 	expect("", &b, "no: the metadata describes no trace\n");
-	expect("/* CTF 1.8 */ trace { byte_order = le; };", &b,
+	expect("\x1e{\"type\":\"preamble\",\"version\":2}", &b,
 	       "no: the metadata describes no stream\n");
 	expect("\x1e{\"type\":\"preamble\"}", &b, "no: a version other than 2\n");
+}
+
+/* CTF 1.8, 7.2: one stream class with no header then, so one event class, whatever its id. */
+static void a_trace_may_have_no_stream_block(void)
+{
+	static const char metadata[] =
+		"/* CTF 1.8 */\ntrace { byte_order = le; };\n"
+		"event { name = \"e\"; id = 7; fields := struct { integer { size = 8; } x; }; };\n";
+	static const char fifth[] =
+		"/* CTF 1.8 */\ntrace { byte_order = le; };\nstream { id = 5; };\n"
+		"event { name = \"e\"; fields := struct { integer { size = 8; } x; }; };\n";
+	struct bytes b = { .n = 0 };
+
+	put(&b, 1, 1);
+	put(&b, 2, 1);
+	expect(metadata, &b, "0 -1 e { x = 1 }\n0 -1 e { x = 2 }\nend, 0 damaged\n");
+	expect(fifth, &b, "0 -1 e { x = 1 }\n0 -1 e { x = 2 }\nend, 0 damaged\n");
+	expect("/* CTF 1.8 */ trace { byte_order = le; };\nstream { id = ; };\nevent { name = e; "
+	       "};\n",
+	       &b, "no: expected a word, found `;`\n");
+}
+
+static void elements_without_bits_are_read(void)
+{
+	struct bytes b = { .n = 0 };
+
+	put(&b, 3, 1);
+	expect("/* CTF 1.8 */\ntrace { byte_order = le; };\n"
+	       "event { name = \"e\"; fields := struct { integer { size = 8; } n; "
+	       "struct {} none[40]; struct {} some[n]; }; };\n",
+	       &b,
+	       "0 -1 e { n = 3 none = [ { } { } { } { } { } { } { } { } { } { } "
+	       "{ } { } { } { } { } { } { } { } { } { } "
+	       "{ } { } { } { } { } { } { } { } { } { } "
+	       "{ } { } { } { } { } { } { } { } { } { } ] "
+	       "some = [ { } { } { } ] }\nend, 0 damaged\n");
 }
 
 static void clocks_of_any_frequency_and_offset(void)
@@ -553,6 +589,8 @@ static void clocks_of_any_frequency_and_offset(void)
 
 int main(void)
 {
+	run(a_trace_may_have_no_stream_block);
+	run(elements_without_bits_are_read);
 	run(integers_of_all_sizes_and_signs);
 	run(bit_fields_that_cross_bytes);
 	run(big_endian_bit_fields);
