@@ -46,6 +46,7 @@ static bool fill(struct stream *s)
 	ctf_reader_batch(&ahead, &r->ctf);
 	s->reader.at = ahead.at;
 	s->reader.clock = ahead.clock;
+	s->reader.back_at = ahead.back_at;
 	stream_trim_sometimes(s);
 	for (uint32_t i = 1; i < r->ctf.n && s->freq; i++)
 		r->ctf.rows[i].time_ns = stream_to_ns(s, r->ctf.clock[i]);

@@ -272,7 +272,9 @@ static inline __attribute__((always_inline)) void scan_rows(struct ctf_reader *r
 				.at = reader->at,
 				.end = reader->end,
 				.clock = reader->clock,
-				.slots = reader->slots };
+				.slots = reader->slots,
+				.first = reader->first,
+				.back_at = reader->back_at };
 	const struct ctf_column *last_cell = rows->columns + CTF_ROW_COLUMNS - CTF_COLUMNS_MAX;
 	bool is_short = kind == CTF_HEADER_COMPACT || kind == CTF_HEADER_WIDE ||
 			kind == CTF_HEADER_LARGE || kind == CTF_HEADER_KERNEL;
@@ -292,6 +294,7 @@ static inline __attribute__((always_inline)) void scan_rows(struct ctf_reader *r
 			break;
 		reader->at = r.at;
 		reader->clock = r.clock;
+		reader->back_at = r.back_at;
 		scan.n_changes++;
 		if (!is_short || r.at & 7 || !make_fast(&r, fast, class, id, first_long))
 			continue;

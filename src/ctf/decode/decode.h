@@ -77,6 +77,9 @@ struct ctf_reader {
 	uint64_t clock;	  /* of the last event; at first, of the packet */
 	uint64_t idle;	  /* elements of zero bits that are still allowed: a limit on work */
 	uint64_t *slots;
+	/* Only a header with a complete time can be earlier than the event before it. */
+	uint64_t first;	  /* the event that begins here has none before it */
+	uint64_t back_at; /* behind the header of the first event that is earlier; 0: none */
 	struct ctf_fault fault;
 };
 
@@ -108,6 +111,7 @@ struct ctf_value {
 	bool is_hidden; /* a length that its sequence implies, or padding */
 	bool is_single; /* CTF_REAL: from 32 bits */
 	uint8_t size_bits;
+	uint8_t encoding; /* CTF_TEXT: enum ctf_encoding; if not CTF_UTF8, see encoding.h */
 	uint32_t name_size;
 	const char *name; /* NULL: an element of an array */
 	union {
@@ -115,7 +119,9 @@ struct ctf_value {
 		uint64_t u;
 		double real;
 	};
-	const char *label;
+	const char *label; /* the first one */
+	/* CTF_LABEL: if the value has more than one label, for ctf_enum_next(); else NULL */
+	const struct ctf_type *labels;
 	const char *text;
 	size_t size; /* bytes of text, without its NUL */
 };
@@ -155,7 +161,7 @@ uint32_t ctf_walk_numbers(struct ctf_walk *w, struct ctf_value *form, uint64_t *
 			  uint32_t most);
 
 /* ctf_event_number, ctf_event_text - decode one field that ctf_class_find() returned.  False if
- * the event does not have it (another case of a variant), or if it has another kind. */
+ * the event does not have it (another case of a variant), or if it has another kind or encoding. */
 bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value);
 bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text,
 		    size_t *size);
@@ -248,6 +254,12 @@ void ctf_reader_batch(struct ctf_reader *r, struct ctf_batch *rows);
 double ctf_real(const struct ctf_op *op, uint64_t bits);
 
 uint64_t ctf_read_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is_big);
+/* ctf_enum_label - the first label of @value; NULL: it has none. */
 const char *ctf_enum_label(const struct ctf_type *t, uint64_t value);
+/* ctf_enum_next - the label of @value at or behind *@i, which is set behind it; NULL: no more. */
+const char *ctf_enum_next(const struct ctf_type *t, uint64_t value, uint32_t *i);
+/* ctf_enum_labels - all labels of @value with a `|` between them: @buffer of @size bytes if there
+ * are several, else the label itself.  NULL: none.  What does not fit is replaced by "...". */
+const char *ctf_enum_labels(const struct ctf_type *t, uint64_t value, char *buffer, size_t size);
 
 #endif

@@ -17,8 +17,8 @@ bool next_generic(struct ctf_reader *r, uint32_t *id)
 {
 	struct ctf_walk w;
 	const struct ctf_op *op, *next;
+	uint64_t v, clock = r->clock, from = r->at;
 	uint32_t bits;
-	uint64_t v;
 
 	vm_begin(&w, r->stream->header_program, r->packet, r->at, r->end, r->slots);
 	*id = 0;
@@ -32,12 +32,12 @@ bool next_generic(struct ctf_reader *r, uint32_t *id)
 		if (!vm_integer(&w, op, &v, &bits))
 			continue;
 		if (is_time(op))
-			r->clock = next_clock(r->clock, bits < 64 ? v & ((1ull << bits) - 1) : v,
-					      bits);
+			clock = next_clock(clock, bits < 64 ? v & ((1ull << bits) - 1) : v, bits);
 		else if (!strcmp(ctf_op_role(op), "id"))
 			*id = (uint32_t)v;
 	}
 	r->at = w.at;
+	next_time(r, from, clock);
 	return true;
 }
 
@@ -128,6 +128,7 @@ void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet,
 		.clock = info->begin,
 		.idle = info->content_bits - info->body_bits + CTF_IDLE_MIN,
 		.slots = slots,
+		.first = info->body_bits,
 	};
 }
 

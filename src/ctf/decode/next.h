@@ -41,22 +41,31 @@ static inline uint64_t next_clock(uint64_t clock, uint64_t low, uint32_t bits)
 	return bits < 64 && low < (clock & mask) ? t + mask + 1 : t;
 }
 
-static inline bool next_extended(struct ctf_reader *r, const uint8_t *p, uint64_t room,
-				 uint32_t *id)
+/* Sets the clock to a complete time.  @from: where the event begins. */
+static inline void next_time(struct ctf_reader *r, uint64_t from, uint64_t time)
+{
+	if (unlikely(time < r->clock && from != r->first && !r->back_at))
+		r->back_at = r->at;
+	r->clock = time;
+}
+
+/* @from: where the event begins; its short header is before @p. */
+static inline bool next_extended(struct ctf_reader *r, uint64_t from, const uint8_t *p,
+				 uint64_t room, uint32_t *id)
 {
 	enum { EXTENDED_BITS = 96 };
 
 	if (room < EXTENDED_BITS)
 		return false;
 	*id = next_u32(p);
-	r->clock = next_u64(p + 4);
 	r->at += EXTENDED_BITS;
+	next_time(r, from, next_u64(p + 4));
 	return true;
 }
 
 static inline bool next_compact(struct ctf_reader *r, uint32_t *id)
 {
-	uint64_t at = vm_align(r->at, 8);
+	uint64_t from = r->at, at = vm_align(from, 8);
 	const uint8_t *p = r->packet + at / 8;
 	uint32_t v;
 
@@ -65,7 +74,7 @@ static inline bool next_compact(struct ctf_reader *r, uint32_t *id)
 	*id = *p & 31;
 	if (unlikely(*id == 31)) {
 		r->at = at + 8;
-		return next_extended(r, p + 1, r->end - at - 8, id);
+		return next_extended(r, from, p + 1, r->end - at - 8, id);
 	}
 	v = next_u32(p);
 	r->clock = next_clock(r->clock, v >> 5, 27);
@@ -92,7 +101,7 @@ static inline bool next_wide(struct ctf_reader *r, uint32_t *id)
 
 static inline bool next_large(struct ctf_reader *r, uint32_t *id)
 {
-	uint64_t at = vm_align(r->at, 8);
+	uint64_t from = r->at, at = vm_align(from, 8);
 	const uint8_t *p = r->packet + at / 8;
 
 	if (unlikely(at > r->end || r->end - at < 48))
@@ -100,7 +109,7 @@ static inline bool next_large(struct ctf_reader *r, uint32_t *id)
 	*id = p[0] | (uint32_t)p[1] << 8;
 	if (unlikely(*id == 65535)) {
 		r->at = at + 16;
-		return next_extended(r, p + 2, r->end - at - 16, id);
+		return next_extended(r, from, p + 2, r->end - at - 16, id);
 	}
 	r->clock = next_clock(r->clock, next_u32(p + 2), 32);
 	r->at = at + 48;

@@ -8,6 +8,8 @@
  *   (2) a packet that begins before the last written event is left out
  *   (3) a time that does not fit 63 bits of nanoseconds is none: readers give up there
  *   (4) a packet that claims to end after the next one begins, or at 0, ends with its last event
+ *   (5) counters never fall, nor rise by more than a stream can lose: a reader would show the
+ *       difference modulo 2^64
  */
 #include "trace/repair/repair_stream.h"
 
@@ -143,6 +145,39 @@ static bool has_no_end(const struct measured_packet *p)
 	return p->info.has_end && !p->info.end && p->clock;
 }
 
+/* Whether a counter can have risen from @before to @now. */
+static bool is_possible(uint64_t before, uint64_t now)
+{
+	return now >= before && now - before <= STREAM_LOST_MAX;
+}
+
+/* Rule (5): replaces an impossible counter by the least possible one. */
+static void correct_counters(const struct stream *s, uint32_t number, struct measured_packet *p,
+			     struct cut *cut, uint8_t *header, const struct repair_options *o)
+{
+	uint64_t next = cut->has_last ? cut->last_sequence + 1 : 0;
+	struct ctf_packet_info *i = &p->info;
+	bool is_right = true;
+
+	if (i->has_discarded && is_patchable(&i->discarded_at) &&
+	    !is_possible(cut->last_discarded, i->discarded)) {
+		patch(header, &i->discarded_at, i->discarded = cut->last_discarded);
+		is_right = false;
+	}
+	if (i->has_sequence && is_patchable(&i->sequence_at) && !is_possible(next, i->sequence)) {
+		patch(header, &i->sequence_at, i->sequence = next);
+		is_right = false;
+	}
+	if (!is_right) {
+		p->at_bits = 0;
+		p->reason = "a counter of losses, or its number, is impossible";
+		report(s, number, p, o, "it continues that of the packet before");
+	}
+	cut->last_discarded = i->discarded;
+	cut->last_sequence = i->sequence;
+	cut->has_last = true;
+}
+
 /* Writes packet @number to @fd.  @clock: time of the last event written to the stream. */
 static int repair_packet(struct stream *s, uint32_t number, const struct ctf_meta *m,
 			 uint64_t *clock, struct cut *cut, int fd, const struct repair_options *o,
@@ -192,6 +227,8 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 		p.info.end = p.clock;
 		r->n_retimed++;
 	}
+	if (header)
+		correct_counters(s, number, &p, cut, header, o);
 	if (!cut_packet(cut, &p, header))
 		p.first_bits = header_bytes * 8;
 	err = write_packet(s, &p, header, header_bytes, fd);

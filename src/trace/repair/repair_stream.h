@@ -29,6 +29,9 @@ struct cut {
 	uint64_t from, to;
 	bool is_given, has_written;
 	uint64_t discarded, sequence; /* of what came before */
+	/* the counters of the last packet written, as they were before the part counts anew */
+	uint64_t last_discarded, last_sequence;
+	bool has_last;
 };
 
 /* cut.c - cut_open: of stream @s.  cut_is_outside: whether no event of the packet may stay; it is

@@ -64,6 +64,21 @@ static int open_index(const struct stream *s, uint32_t *n)
 	return -EINVAL;
 }
 
+/* The entry of the packet at byte @offset whose header is @now.  @before: that of the packet before it;
+ * NULL: it is the first.  The index is used only where this is simple: order.c has the rest. */
+static struct stream_packet describe(uint64_t offset, const struct ctf_packet_info *now,
+				     const struct ctf_packet_info *before)
+{
+	uint64_t base = before ? before->discarded : now->sequence ? now->discarded : 0;
+
+	return (struct stream_packet){
+		.offset = offset,
+		.end = now->end,
+		.has_end = now->has_end && now->end,
+		.lost_events = now->discarded > base ? now->discarded - base : 0,
+	};
+}
+
 /* Adds the packet of @e if it follows directly on those added, of which @before is the last; s->last
  * holds its numbers. */
 static bool add_entry(struct stream *s, const struct abi_ctf_index_entry *e)
@@ -79,7 +94,7 @@ static bool add_entry(struct stream *s, const struct abi_ctf_index_entry *e)
 		.has_discarded = true,
 	};
 	const struct ctf_packet_info *before = s->n_packets ? &s->last : NULL;
-	struct stream_packet *p;
+	struct stream_packet *p, described;
 
 	if (be64toh(e->offset) != s->indexed || now.packet_bits % 8 ||
 	    now.packet_bits / 8 < PACKET_BYTES_MIN || now.packet_bits / 8 > s->size - s->indexed ||
@@ -88,10 +103,14 @@ static bool add_entry(struct stream *s, const struct abi_ctf_index_entry *e)
 	/* After a gap the size of the packet before it is in doubt: stream_index_packets(). */
 	if (before && (now.sequence != before->sequence + 1 || now.end < before->end))
 		return false;
+	described = describe(s->indexed, &now, before);
+	if (described.lost_events > STREAM_LOST_MAX - s->sum_lost_events)
+		return false; /* impossible: the headers decide, and it is reported */
 	p = stream_add_packet(s);
 	if (!p)
 		return false;
-	stream_describe_packet(p, s->indexed, &now, before);
+	*p = described;
+	s->sum_lost_events += p->lost_events;
 	s->last = now;
 	s->indexed += now.packet_bits / 8;
 	return true;
@@ -136,12 +155,12 @@ static bool is_as_listed(struct stream *s, uint32_t k, struct ctf_packet_info *i
 	if (!read_listed(s, k, info) || !info->has_sequence || !info->has_discarded)
 		return false;
 	if (q && (!read_listed(s, k - 1, &before) || !before.has_sequence || !before.has_end ||
-		  before.end != q->end || before.instance != info->instance ||
+		  before.sequence + 1 != info->sequence || before.end != q->end ||
+		  before.instance != info->instance ||
 		  before.stream != info->stream))
 		return false;
-	stream_describe_packet(&wanted, p->offset, info, q ? &before : NULL);
-	return wanted.has_end && wanted.end == p->end && wanted.lost_events == p->lost_events &&
-	       wanted.lost_packets == p->lost_packets;
+	wanted = describe(p->offset, info, q ? &before : NULL);
+	return wanted.has_end && wanted.end == p->end && wanted.lost_events == p->lost_events;
 }
 
 static void forget_list(struct stream *s)
@@ -149,8 +168,8 @@ static void forget_list(struct stream *s)
 	free(s->packets);
 	s->packets = NULL;
 	s->n_packets = s->capacity = 0;
-	s->indexed = 0;
-	s->is_by_index = false;
+	s->indexed = s->sum_lost_events = s->sum_lost_packets = 0;
+	s->has_sound_discarded = s->is_by_index = false;
 }
 
 bool stream_list_by_index(struct stream *s)

@@ -46,29 +46,6 @@ struct stream_packet *stream_add_packet(struct stream *s)
 	return &s->packets[s->n_packets++];
 }
 
-/* The counters of the first packet belong to this file only if it is the stream's first packet. */
-static void count_lost(struct stream_packet *p, const struct ctf_packet_info *now,
-		       const struct ctf_packet_info *before)
-{
-	uint64_t base = before ? before->discarded : now->sequence ? now->discarded : 0;
-
-	if (now->has_discarded && now->discarded > base)
-		p->lost_events = now->discarded - base;
-	if (now->has_sequence && before && now->sequence > before->sequence + 1)
-		p->lost_packets = now->sequence - before->sequence - 1;
-}
-
-void stream_describe_packet(struct stream_packet *p, uint64_t offset,
-			    const struct ctf_packet_info *now, const struct ctf_packet_info *before)
-{
-	*p = (struct stream_packet){
-		.offset = offset,
-		.end = now->end,
-		.has_end = now->has_end && now->end,
-	};
-	count_lost(p, now, before);
-}
-
 /* Finds the next part of [@from, @to) that is no hole: a file of a kilobyte can claim terabytes, and
  * to read a hole of a tmpfs fills its memory.  Returns its begin, or @to; its end is in @end. */
 static uint64_t next_data(const struct stream *s, uint64_t from, uint64_t to, uint64_t *end)
@@ -259,6 +236,10 @@ void stream_index_packets(struct stream *s)
 		}
 		if (s->grows && info.packet_bits / 8 > room)
 			return;
+		if (order_is_repeated(s, &info, offset)) {
+			s->indexed = offset + info.packet_bits / 8;
+			continue;
+		}
 		p = stream_add_packet(s);
 		if (!p)
 			return stream_report_damage(
@@ -268,7 +249,11 @@ void stream_index_packets(struct stream *s)
 				offset);
 		assert(s->n_packets <= s->capacity);
 		assert(s->n_packets < 2 || p[-1].offset < offset);
-		stream_describe_packet(p, offset, &info, s->n_packets > 1 ? &s->last : NULL);
+		p->offset = offset;
+		p->end = info.end;
+		p->has_end = info.has_end && info.end;
+		order_count_lost(s, p, &info, s->n_packets > 1 ? &s->last : NULL);
+		order_check(s, &info, offset);
 		update_times(s, &info);
 		note_uuid(s, &info, offset);
 		s->last = info;

@@ -26,12 +26,6 @@ int stream_read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info
 /* index.c: an empty entry at the end of the list; NULL: more than the file can have, or no memory. */
 struct stream_packet *stream_add_packet(struct stream *s);
 
-/* index.c: the entry of the packet at byte @offset whose header is @now.  @before: that of the packet
- * before it; NULL: it is the first. */
-void stream_describe_packet(struct stream_packet *p, uint64_t offset,
-			    const struct ctf_packet_info *now,
-			    const struct ctf_packet_info *before);
-
 /* by_index.c: list the packets as the file in index/ names them.  False if it does not fit, or is
  * not to be used; then nothing is listed. */
 bool stream_list_by_index(struct stream *s);
@@ -46,5 +40,19 @@ uint32_t stream_packet_from(const struct stream *s, uint64_t offset);
 /* index.c: add the packets from s->indexed on to the list.  A packet that reaches beyond the file
  * is the last one and is read as far as it goes; if the file still grows, it is left for later. */
 void stream_index_packets(struct stream *s);
+
+/* order.c - of the packet that was added last; @before: the one before it, or NULL.
+ * order_count_lost: fill in the losses of @p.  order_check: report a packet in the wrong place. */
+void order_count_lost(struct stream *s, struct stream_packet *p, const struct ctf_packet_info *now,
+		      const struct ctf_packet_info *before);
+void order_check(struct stream *s, const struct ctf_packet_info *info, uint64_t offset);
+
+/* order.c - report the packet that is opened, @info, if it begins before the event that was read
+ * last. */
+void order_check_begin(struct stream *s, const struct ctf_packet_info *info);
+
+/* order.c - whether the packet at @offset, not added yet, repeats an earlier one; it is reported
+ * then. */
+bool order_is_repeated(struct stream *s, const struct ctf_packet_info *info, uint64_t offset);
 
 #endif

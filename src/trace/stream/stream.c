@@ -156,9 +156,12 @@ bool stream_open_packet(struct stream *s)
 		return false;
 	if (info.body_bits > info.content_bits)
 		return false;
+	order_check_begin(s, &info);
 	if (!info.has_begin)
 		info.begin = s->reader.clock;
 	ctf_reader_init(&s->reader, s->bytes + p->offset, &info, s->slots);
+	if (!info.has_begin && s->packet > 1)
+		s->reader.first = UINT64_MAX; /* the last event of the packet before is before it */
 	s->trim_at = s->reader.at + s->keep_bytes * 8;
 	s->cpu = info.cpu;
 	if (!p->lost_events && !p->lost_packets)
@@ -182,11 +185,27 @@ void stream_damaged(struct stream *s)
 	r->at = r->end = 0;
 }
 
+/* At the end of a packet. */
+static void report_disorder(struct stream *s)
+{
+	struct stream_packet *p = s->packet ? &s->packets[s->packet - 1] : NULL;
+
+	if (!p || !s->reader.back_at || p->reported)
+		return;
+	stream_report_damage(s,
+			     "packet %u at byte %" PRIu64
+			     ": an event is earlier than the one before it\n"
+			     "  they are shown in the order of the file",
+			     s->packet - 1, p->offset + s->reader.back_at / 8);
+	p->reported = true;
+}
+
 void stream_next_packet(struct stream *s, int got)
 {
 	for (; got <= 0; got = ctf_reader_next(&s->reader, &s->event)) {
 		if (got < 0)
 			stream_damaged(s);
+		report_disorder(s);
 		if (s->packet >= s->n_packets || s->has_failed) {
 			if (s->packed)
 				stream_release_behind(s, s->size);

@@ -19,14 +19,17 @@
 #include "trace/stream/info.h"
 
 enum { STREAM_KEEP_MIN = 1 << 16, STREAM_KEEP_MAX = 4 << 20 };
+/* Events, or packets, that a stream can have lost: a larger number is damage. */
+#define STREAM_LOST_MAX (1ull << 44)
 
 struct stream_packet {
 	uint64_t offset;		    /* bytes in the file */
 	uint64_t end;			    /* clock */
 	uint64_t lost_events, lost_packets; /* before or during this packet */
 	bool has_end;
-	bool reported;	 /* its damage */
-	bool is_checked; /* its header says the same: by_index.c */
+	bool reported;	   /* its damage */
+	bool is_checked;   /* its header says the same: by_index.c */
+	bool is_misplaced; /* it begins before an event of the packet before; reported */
 };
 
 /* Where an event begins, and the state its decoder needs there. */
@@ -68,6 +71,10 @@ struct stream {
 	uint64_t map_size;
 	uint64_t indexed;	     /* bytes up to the end of the last packet listed */
 	struct ctf_packet_info last; /* the last packet listed, if n_packets > 0 */
+	uint64_t sum_lost_events, sum_lost_packets; /* of the packets listed */
+	/* the counter before the last one, if that was impossible */
+	uint64_t sound_discarded;
+	bool has_sound_discarded;
 	/* while it grows: bytes of complete packets, as the index file reports */
 	uint64_t complete_bytes;
 	bool just_ended;  /* it has stopped growing since the last round */
