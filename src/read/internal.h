@@ -13,6 +13,12 @@ struct read_class {
 	const struct ctf_op **ops; /* one for each of its fields, in order */
 };
 
+/* A text that was translated to UTF-8, kept while the event is current. */
+struct read_text {
+	struct read_text *next;
+	struct text text;
+};
+
 struct duet_read {
 	struct trace *trace;
 	struct trace_event event; /* the current item; event.ctf is valid only if has_event */
@@ -26,12 +32,16 @@ struct duet_read {
 	void (*damage)(void *context, const char *text);
 	void *context;
 	struct diag why;
+	struct read_text *texts;
 };
 
 /* read_describe - add classes and streams that are new in the trace.  0 or -ENOMEM. */
 int read_describe(struct duet_read *r);
 
 /* read_field - store the value that @op fetches from the current event. */
-void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_read_value *v);
+void read_field(struct duet_read *r, const struct ctf_op *op, struct duet_read_value *v);
+
+/* read_forget_texts - free the texts of the event that was current. */
+void read_forget_texts(struct duet_read *r);
 
 #endif

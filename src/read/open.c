@@ -25,6 +25,7 @@ static uint32_t kind_of(const struct ctf_op *op)
 {
 	switch (op->code) {
 	case OP_STRING:
+	case OP_WIDE_STRING:
 	case OP_TEXT_ARRAY:
 	case OP_TEXT_SEQUENCE:
 		return DUET_READ_TEXT;
@@ -244,6 +245,7 @@ void duet_read_close(struct duet_read *r)
 {
 	if (!r)
 		return;
+	read_forget_texts(r);
 	trace_close(r->trace);
 	for (uint32_t i = 0; r->classes && !r->is_part && i < r->n_classes; i++) {
 		free((void *)r->classes[i]->public.fields);
@@ -287,6 +289,7 @@ int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read 
 static int report(struct duet_read *r, int got, struct duet_read_item *item)
 {
 	assert(got <= TRACE_LOST);
+	read_forget_texts(r);
 	r->has_event = got == TRACE_EVENT;
 	r->is_walking = false;
 	if (got <= 0)

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "read/internal.h"
@@ -34,7 +35,33 @@ static void show_number(struct duet_read_value *v, const struct ctf_op *op,
 	}
 }
 
-static void show_found(struct duet_read_value *v, enum ctf_found found, const struct ctf_value *c)
+void read_forget_texts(struct duet_read *r)
+{
+	while (r->texts) {
+		struct read_text *t = r->texts;
+
+		r->texts = t->next;
+		text_fini(&t->text);
+		free(t);
+	}
+}
+
+static void show_text(struct duet_read *r, struct duet_read_value *v, const struct ctf_value *c)
+{
+	struct read_text *t = c->encoding == CTF_UTF8 ? NULL : calloc(1, sizeof *t);
+	size_t size = c->size;
+
+	v->as.text = c->text;
+	if (t) {
+		t->next = r->texts;
+		r->texts = t;
+		v->as.text = encoding_text(c, &t->text, &size);
+	}
+	v->size = (uint32_t)size;
+}
+
+static void show_found(struct duet_read *r, struct duet_read_value *v, enum ctf_found found,
+		       const struct ctf_value *c)
 {
 	static const uint8_t kinds[] = {
 		[CTF_WALK_END] = DUET_READ_NONE,    [CTF_INT] = DUET_READ_INT,
@@ -51,8 +78,7 @@ static void show_found(struct duet_read_value *v, enum ctf_found found, const st
 	if (found == CTF_REAL) {
 		v->as.real = c->real;
 	} else if (found == CTF_TEXT) {
-		v->as.text = c->text;
-		v->size = (uint32_t)c->size;
+		show_text(r, v, c);
 	} else if (found <= CTF_LABEL) {
 		v->as.u = c->u;
 		v->base = c->base;
@@ -63,8 +89,9 @@ static void show_found(struct duet_read_value *v, enum ctf_found found, const st
 	}
 }
 
-void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_read_value *v)
+void read_field(struct duet_read *r, const struct ctf_op *op, struct duet_read_value *v)
 {
+	const struct ctf_event *e = r->event.ctf;
 	struct ctf_value c = { 0 };
 	struct ctf_column number;
 
@@ -75,7 +102,7 @@ void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_
 		show_number(v, op, &number);
 		return;
 	}
-	show_found(v, ctf_event_value(e, op, &c), &c);
+	show_found(r, v, ctf_event_value(e, op, &c), &c);
 }
 
 static const struct read_class *current(const struct duet_read *r)
@@ -89,7 +116,7 @@ int duet_read_get(struct duet_read *r, uint32_t field, struct duet_read_value *v
 
 	if (!c || field >= c->public.n_fields)
 		return -EINVAL;
-	read_field(r->event.ctf, c->ops[field], v);
+	read_field(r, c->ops[field], v);
 	return 0;
 }
 
@@ -117,7 +144,7 @@ int duet_read_values(struct duet_read *r, struct duet_read_value *values)
 		if (has_cells)
 			show_cell(&values[i], c->ops[i], &cells[i]);
 		else
-			read_field(r->event.ctf, c->ops[i], &values[i]);
+			read_field(r, c->ops[i], &values[i]);
 	return 0;
 }
 
@@ -134,7 +161,7 @@ int duet_read_walk(struct duet_read *r, struct duet_read_value *v)
 		found = ctf_walk_next(&r->walk, &c);
 	while (found != CTF_WALK_END && c.is_hidden);
 	r->is_walking = found != CTF_WALK_END;
-	show_found(v, found, &c);
+	show_found(r, v, found, &c);
 	return r->is_walking;
 }
 
@@ -193,7 +220,7 @@ static void put_row(struct duet_read *r, const struct read_class *c,
 		if (has_cells)
 			show_cell(&v, c->ops[f], &cells[f]);
 		else
-			read_field(r->event.ctf, c->ops[f], &v);
+			read_field(r, c->ops[f], &v);
 		put_value(&v, c->public.fields[f].kind, columns[i].rows, row);
 	}
 }
@@ -276,6 +303,7 @@ int64_t duet_read_rows(struct duet_read *r, uint32_t class_number,
 		if (!is_column(c, &columns[i]))
 			return -EINVAL;
 	r->has_event = false;
+	read_forget_texts(r);
 	trace_hold(r->trace, true);
 	while (row < n_rows) {
 		if (by_batches && !n_alone) {
@@ -305,6 +333,7 @@ static_assert(sizeof(struct duet_read_row) == sizeof(struct ctf_row) &&
 uint32_t duet_read_batch(struct duet_read *r, struct duet_read_row *rows, uint32_t n_rows)
 {
 	r->has_event = false;
+	read_forget_texts(r);
 	return trace_batch(r->trace, (struct ctf_row *)rows, n_rows);
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/span.h"
 #include "cmd/export/internal.h"
 #include "cmd/export/perfetto_format.h"
 #include "cmd/export/perfetto_tracks.h"
@@ -22,10 +23,20 @@
 
 static void add_value(struct proto *p, enum ctf_found found, const struct ctf_value *v)
 {
-	if (found == CTF_TEXT)
-		proto_text(p, ANNOTATION_TEXT, v->text, v->size);
-	else if (found == CTF_LABEL && v->label)
-		perfetto_put_text(p, ANNOTATION_TEXT, v->label);
+	struct text utf8 = { 0 };
+	char labels[1024];
+	const char *text;
+	size_t size;
+
+	if (found == CTF_TEXT) {
+		text = encoding_text(v, &utf8, &size);
+		proto_text(p, ANNOTATION_TEXT, text, size);
+		text_fini(&utf8);
+	} else if (found == CTF_LABEL && v->label)
+		perfetto_put_text(p, ANNOTATION_TEXT,
+				  v->labels
+					  ? ctf_enum_labels(v->labels, v->u, labels, sizeof labels)
+					  : v->label);
 	else if (found == CTF_REAL)
 		proto_double(p, ANNOTATION_REAL, v->real);
 	else if (v->is_signed)
@@ -85,7 +96,7 @@ static size_t begin_event(struct perfetto *p, int64_t time_ns, uint64_t track, u
 
 	assert(p->last_ns != INT64_MIN); /* perfetto_begin() was called */
 	if (time_ns >= p->last_ns) {
-		proto_int(&p->p, PACKET_TIME, time_ns - p->last_ns);
+		proto_int(&p->p, PACKET_TIME, span_ns(p->last_ns, time_ns));
 		p->last_ns = time_ns;
 	} else {
 		proto_int(&p->p, PACKET_TIME, time_ns);

@@ -54,12 +54,30 @@ static void add_number(struct out *o, const struct ctf_value *v)
 		out_u64(o, v->u);
 }
 
+/* Adds a text, or the labels of an enum; @add: as a cell, or as JSON. */
+static void add_text(struct out *o, enum ctf_found found, const struct ctf_value *v,
+		     void (*add)(struct out *o, const char *text, size_t size))
+{
+	struct text utf8 = { 0 };
+	char labels[1024];
+	const char *text;
+	size_t size;
+
+	if (found == CTF_TEXT) {
+		text = encoding_text(v, &utf8, &size);
+	} else {
+		text = v->labels ? ctf_enum_labels(v->labels, v->u, labels, sizeof labels)
+				 : v->label;
+		size = strlen(text);
+	}
+	add(o, text, size);
+	text_fini(&utf8);
+}
+
 static void add_plain(struct out *o, enum ctf_found found, const struct ctf_value *v)
 {
-	if (found == CTF_TEXT)
-		add_cell(o, v->text, v->size);
-	else if (found == CTF_LABEL && v->label)
-		add_cell(o, v->label, strlen(v->label));
+	if (found == CTF_TEXT || (found == CTF_LABEL && v->label))
+		add_text(o, found, v, add_cell);
 	else if (found == CTF_REAL && v->real - v->real == 0)
 		out_real(o, v->real, v->is_single);
 	else if (found == CTF_REAL) /* NaN and infinities */
@@ -90,10 +108,8 @@ static void add_inside(struct out *o, enum ctf_found found, const struct ctf_val
 	}
 	if (opens || closes)
 		out_byte(o, found == CTF_OPEN ? '{' : found == CTF_CLOSE ? '}' : opens ? '[' : ']');
-	else if (found == CTF_TEXT)
-		out_json(o, v->text, v->size);
-	else if (found == CTF_LABEL && v->label)
-		out_json(o, v->label, strlen(v->label));
+	else if (found == CTF_TEXT || (found == CTF_LABEL && v->label))
+		add_text(o, found, v, out_json);
 	else if (found == CTF_REAL && v->real - v->real != 0)
 		out_literal(o, "null");
 	else

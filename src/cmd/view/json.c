@@ -3,7 +3,7 @@
  * cmd/view/json.c - prints events for programs: one JSON object per line.
  *
  * Integers are exact, whatever their size; text is valid UTF-8; NaN and the infinities are strings.
- * An enum is {"value":n,"label":"text" or null}.  Contexts other than process and thread are in
+ * An enum is {"value":n,"label":"text" or null}, with "labels":[...] if its values may have several.  Contexts other than process and thread are in
  * "context", which is omitted if there are none.
  */
 #include <math.h>
@@ -33,6 +33,21 @@ static void add_real(struct out *o, const struct ctf_value *v)
 		out_real(o, v->real, v->is_single);
 }
 
+/* All labels, of an enum whose values may have several. */
+static void add_labels(struct out *o, const struct ctf_value *v)
+{
+	const char *label, *before = ",\"labels\":[";
+	uint32_t i = 0;
+
+	for (int n = 0; n < FIELD_LABELS_MAX && (label = ctf_enum_next(v->labels, v->u, &i)); n++) {
+		out_room(o);
+		out_bytes(o, before, strlen(before));
+		add_string(o, label);
+		before = ",";
+	}
+	out_byte(o, ']');
+}
+
 static void add_label(struct out *o, const struct ctf_value *v)
 {
 	out_literal(o, "{\"value\":");
@@ -42,7 +57,19 @@ static void add_label(struct out *o, const struct ctf_value *v)
 		add_string(o, v->label);
 	else
 		out_literal(o, "null");
+	if (v->labels && v->label)
+		add_labels(o, v);
 	out_byte(o, '}');
+}
+
+static void add_text(struct out *o, const struct ctf_value *v)
+{
+	struct text utf8 = { 0 };
+	size_t size;
+	const char *text = encoding_text(v, &utf8, &size);
+
+	out_json(o, text, size);
+	text_fini(&utf8);
 }
 
 static void add_value(struct out *o, enum ctf_found found, const struct ctf_value *v)
@@ -54,7 +81,7 @@ static void add_value(struct out *o, enum ctf_found found, const struct ctf_valu
 	case CTF_REAL:
 		return add_real(o, v);
 	case CTF_TEXT:
-		return out_json(o, v->text, v->size);
+		return add_text(o, v);
 	case CTF_LABEL:
 		return add_label(o, v);
 	case CTF_OPEN:

@@ -218,8 +218,8 @@ const struct ctf_op *ctf_class_find(const struct ctf_event_class *e, enum ctf_sc
 		return NULL;
 	for (const struct ctf_op *op = e->program->ops; op->code != OP_END; op++) {
 		bool is_shown = op->code == OP_NUMBER || op->code == OP_STRING ||
-				op->code == OP_LEB128 || op->code == OP_TEXT_ARRAY ||
-				op->code == OP_TEXT_SEQUENCE;
+				op->code == OP_WIDE_STRING || op->code == OP_LEB128 ||
+				op->code == OP_TEXT_ARRAY || op->code == OP_TEXT_SEQUENCE;
 
 		if (op->code == OP_OPEN || op->code == OP_LOOP)
 			depth++;

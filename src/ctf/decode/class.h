@@ -23,8 +23,9 @@ enum ctf_opcode {
 	/* align, check count bits, note the position; `to` is the first operation after it that
 	 * moves */
 	OP_RUN,
-	OP_SAVE,     /* store an integer of the run in its slot */
-	OP_STRING,   /* up to its NUL */
+	OP_SAVE,	/* store an integer of the run in its slot */
+	OP_STRING,	/* up to its NUL */
+	OP_WIDE_STRING, /* of units of two or four bytes: see ctf/decode/encoding.h */
 	OP_LEB128,   /* an integer, seven bits in each byte; stored in the slot if there is one */
 	OP_SEQUENCE, /* of numbers; the count is in the slot */
 	OP_TEXT_SEQUENCE,
@@ -58,9 +59,10 @@ struct ctf_case {
 struct ctf_op {
 	uint8_t code;
 	uint8_t slot;
-	uint8_t scope;	/* enum ctf_scope */
-	bool is_hidden; /* a length or padding: not displayed */
-	bool is_big;	/* byte order of the number */
+	uint8_t scope;	  /* enum ctf_scope */
+	uint8_t encoding; /* enum ctf_encoding: texts */
+	bool is_hidden;	  /* a length or padding: not displayed */
+	bool is_big;	  /* byte order of the number */
 	bool is_signed;
 	bool is_first_run;
 	bool is_tag_signed; /* choices */

@@ -7,8 +7,9 @@
 
 static bool is_column(const struct ctf_op *op)
 {
-	return !op->is_hidden && (op->code == OP_NUMBER || op->code == OP_STRING ||
-				  op->code == OP_TEXT_ARRAY || op->code == OP_TEXT_SEQUENCE);
+	return !op->is_hidden && op->encoding == CTF_UTF8 &&
+	       (op->code == OP_NUMBER || op->code == OP_STRING || op->code == OP_TEXT_ARRAY ||
+		op->code == OP_TEXT_SEQUENCE);
 }
 
 static bool is_in_run(const struct ctf_op *op)

@@ -239,6 +239,7 @@ static void compile_number_array(struct compiler *c, const char *name, const str
 	at = c->run_bits;
 	op = emit_shown(c, is_text ? OP_TEXT_ARRAY : OP_ARRAY, name, t);
 	describe_number(c, op, e);
+	op->encoding = is_text ? e->encoding : (uint8_t)CTF_UTF8;
 	op->offset_bits = at;
 	op->count = t->length;
 	op->is_first_run = c->run == 0;
@@ -259,6 +260,7 @@ static void compile_number_sequence(struct compiler *c, const char *name, const 
 	compile_close_run(c);
 	op = emit_shown(c, is_text ? OP_TEXT_SEQUENCE : OP_SEQUENCE, name, t);
 	describe_number(c, op, e);
+	op->encoding = is_text ? e->encoding : (uint8_t)CTF_UTF8;
 	op->align_bits = t->align_bits;
 	op->slot = slot;
 	c->known_align = low_bit(e->size_bits, e->align_bits);
@@ -424,7 +426,8 @@ void compile_field(struct compiler *c, const char *name, const struct ctf_type *
 		break;
 	case CTF_STRING:
 		compile_close_run(c);
-		emit_shown(c, OP_STRING, name, t);
+		emit_shown(c, t->encoding == CTF_UTF8 ? OP_STRING : OP_WIDE_STRING, name, t)
+			->encoding = t->encoding;
 		c->known_align = 8;
 		break;
 	case CTF_LEB128:

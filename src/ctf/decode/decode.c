@@ -3,6 +3,7 @@
 #include "ctf/decode/decode.h"
 
 #include "base/atomic.h"
+#include "base/text.h"
 #include "ctf/decode/vm.h"
 
 /* Reads a number that is not on whole bytes: little-endian numbers begin at the lowest bit of a
@@ -52,12 +53,50 @@ uint64_t ctf_read_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is
 	}
 }
 
+/* Of a bit map: whether one of the bits @l->first to @l->last is set. */
+static bool has_bit(uint64_t value, const struct ctf_label *l)
+{
+	uint64_t from = l->first < 64 ? value >> l->first : 0;
+	uint64_t n = l->last - l->first;
+
+	return n < 63 ? from & ((2ull << n) - 1) : from != 0;
+}
+
+const char *ctf_enum_next(const struct ctf_type *t, uint64_t value, uint32_t *i)
+{
+	while (*i < t->n_members) {
+		const struct ctf_label *l = &t->labels[(*i)++];
+
+		if (t->is_bit_map ? has_bit(value, l)
+				  : vm_is_within(value, l->first, l->last, t->is_signed))
+			return l->text;
+	}
+	return NULL;
+}
+
 const char *ctf_enum_label(const struct ctf_type *t, uint64_t value)
 {
-	for (uint32_t i = 0; i < t->n_members; i++)
-		if (vm_is_within(value, t->labels[i].first, t->labels[i].last, t->is_signed))
-			return t->labels[i].text;
-	return NULL;
+	uint32_t i = 0;
+
+	return ctf_enum_next(t, value, &i);
+}
+
+const char *ctf_enum_labels(const struct ctf_type *t, uint64_t value, char *buffer, size_t size)
+{
+	struct text all = text_fixed(buffer, size);
+	uint32_t i = 0;
+	const char *first = ctf_enum_next(t, value, &i), *next;
+
+	if (!first || !t->has_several)
+		return first;
+	next = ctf_enum_next(t, value, &i);
+	if (!next)
+		return first;
+	for (text_addf(&all, "%s", first); next; next = ctf_enum_next(t, value, &i))
+		text_addf(&all, "|%s", next);
+	if (all.failed && size > 4)
+		memcpy(buffer + size - 4, "...", 4);
+	return buffer;
 }
 
 /* The first field of a run that reaches beyond the end. */
@@ -83,6 +122,7 @@ void vm_explain(const struct ctf_walk *w, struct ctf_fault *f)
 		f->name = first_beyond(w, op)->name;
 		break;
 	case OP_STRING:
+	case OP_WIDE_STRING:
 		f->what = "a string without end";
 		break;
 	case OP_SEQUENCE:
@@ -159,6 +199,7 @@ static enum ctf_found show_number(const uint8_t *packet, uint64_t at, const stru
 	v->size_bits = (uint8_t)op->size_bits;
 	if (t->kind == CTF_ENUM) {
 		v->label = ctf_enum_label(t, v->u);
+		v->labels = t->has_several ? t : NULL;
 		return CTF_LABEL;
 	}
 	return op->is_signed ? CTF_INT : CTF_UINT;
@@ -171,15 +212,24 @@ static enum ctf_found show_leb128(uint64_t number, const struct ctf_op *op, stru
 	v->is_signed = op->is_signed;
 	v->size_bits = 64;
 	v->label = op->type->n_members ? ctf_enum_label(op->type, number) : NULL;
+	v->labels = op->type->has_several ? op->type : NULL;
 	if (op->type->n_members)
 		return CTF_LABEL;
 	return op->is_signed ? CTF_INT : CTF_UINT;
 }
 
-static enum ctf_found show_text(const uint8_t *text, uint64_t size, struct ctf_value *v)
+static enum ctf_found show_text(const uint8_t *text, uint64_t size, const struct ctf_op *op,
+				struct ctf_value *v)
 {
+	const uint8_t *end = text + size;
+
 	v->text = (const char *)text;
-	v->size = (size_t)(vm_nul(text, text + size) - text);
+	v->encoding = op->encoding;
+	if (likely(op->encoding == CTF_UTF8))
+		end = vm_nul(text, end);
+	else
+		end = vm_wide_nul(text, end, op->encoding <= CTF_UTF16_BE ? 2 : 4);
+	v->size = (size_t)(end - text);
 	return CTF_TEXT;
 }
 
@@ -280,13 +330,14 @@ static enum ctf_found show(struct ctf_walk *w, const struct ctf_op *op, struct c
 	case OP_NUMBER:
 		return show_number(w->packet, w->base + op->offset_bits, op, op->type, v);
 	case OP_STRING:
-		return show_text(w->packet + w->base / 8, (w->at - w->base) / 8, v);
+	case OP_WIDE_STRING:
+		return show_text(w->packet + w->base / 8, (w->at - w->base) / 8, op, v);
 	case OP_LEB128:
 		return show_leb128(w->number, op, v);
 	case OP_TEXT_SEQUENCE:
-		return show_text(w->packet + w->base / 8, w->slots[op->slot], v);
+		return show_text(w->packet + w->base / 8, w->slots[op->slot], op, v);
 	case OP_TEXT_ARRAY:
-		return show_text(w->packet + (w->base + op->offset_bits) / 8, op->count, v);
+		return show_text(w->packet + (w->base + op->offset_bits) / 8, op->count, op, v);
 	case OP_SEQUENCE:
 		return show_array(w, w->base, w->slots[op->slot], v);
 	case OP_ARRAY:
@@ -370,7 +421,9 @@ bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const ch
 	struct ctf_walk w;
 	struct ctf_value v;
 
-	if (op && op->code == OP_TEXT_ARRAY && op->is_first_run) {
+	if (!op || op->encoding != CTF_UTF8)
+		return false;
+	if (op->code == OP_TEXT_ARRAY && op->is_first_run) {
 		const uint8_t *p =
 			e->packet +
 			(vm_align(e->body_bits, e->class->program->align_bits) + op->offset_bits) /
@@ -380,7 +433,7 @@ bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const ch
 		*size = (size_t)(vm_nul(p, p + op->count) - p);
 		return true;
 	}
-	if (!op || op->code == OP_NUMBER || !walk_to(&w, e, op) || show(&w, op, &v) != CTF_TEXT)
+	if (op->code == OP_NUMBER || !walk_to(&w, e, op) || show(&w, op, &v) != CTF_TEXT)
 		return false;
 	*text = v.text;
 	*size = v.size;

@@ -4,6 +4,7 @@
 #define CTF_DECODE_PUBLIC_H
 
 #include "ctf/decode/decode.h"
+#include "ctf/decode/encoding.h"
 #include "ctf/decode/next.h"
 
 #endif

@@ -103,6 +103,33 @@ static inline const struct ctf_op *vm_string(struct ctf_walk *w, const struct ct
 	return op + 1;
 }
 
+/* The first unit of @unit bytes from @p on that is 0; @stop: there is none. */
+static inline const uint8_t *vm_wide_nul(const uint8_t *p, const uint8_t *stop, size_t unit)
+{
+	static const uint8_t nul[4];
+
+	for (; (size_t)(stop - p) >= unit; p += unit)
+		if (!memcmp(p, nul, unit))
+			return p;
+	return stop;
+}
+
+static inline const struct ctf_op *vm_wide_string(struct ctf_walk *w, const struct ctf_op *op)
+{
+	uint64_t at = vm_align(w->at, 8);
+	uint32_t unit = op->encoding <= CTF_UTF16_BE ? 2 : 4;
+	const uint8_t *stop = w->packet + w->end / 8, *nul;
+
+	if (at >= w->end)
+		return NULL;
+	nul = vm_wide_nul(w->packet + at / 8, stop, unit);
+	if (nul == stop)
+		return NULL;
+	w->base = at;
+	w->at = (uint64_t)(nul + unit - w->packet) * 8;
+	return op + 1;
+}
+
 static inline const struct ctf_op *vm_sequence(struct ctf_walk *w, const struct ctf_op *op)
 {
 	uint64_t at = vm_align(w->at, op->align_bits), n = w->slots[op->slot];
@@ -193,6 +220,8 @@ static inline const struct ctf_op *vm_move(struct ctf_walk *w, const struct ctf_
 		return op + 1;
 	case OP_STRING:
 		return vm_string(w, op);
+	case OP_WIDE_STRING:
+		return vm_wide_string(w, op);
 	case OP_LEB128:
 		return vm_leb128(w, op);
 	case OP_SEQUENCE:

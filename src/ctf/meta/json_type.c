@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ctf/meta/json_type.c - translates field classes of CTF 2 to types.  See ctf2.h; the terms are
- * those of the specification (CTF2-SPEC-2.0). */
+ * those of the specification (CTF2-SPEC-2.0), and the enumerations of its drafts, which became
+ * integers with mappings. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,7 +129,8 @@ static void add_ranges(struct json_meta *j, struct ctf_type *t, uint32_t *n, con
 static const struct ctf_type *mapped(struct json_meta *j, const struct json *v,
 				     const struct ctf_type *of)
 {
-	const struct json *mappings = json_get(v, "mappings");
+	bool is_bit_map = !strcmp(json_text(v, "type"), "fixed-length-bit-map");
+	const struct json *mappings = json_get(v, is_bit_map ? "flags" : "mappings");
 	struct ctf_type *t;
 
 	if (!mappings || mappings->kind != JSON_OBJECT || !mappings->first)
@@ -147,6 +149,8 @@ static const struct ctf_type *mapped(struct json_meta *j, const struct json *v,
 		if (text)
 			add_ranges(j, t, &t->n_members, text, m);
 	}
+	t->is_bit_map = is_bit_map;
+	t->has_several = is_bit_map || ctf_labels_overlap(t);
 	return t;
 }
 
@@ -177,6 +181,22 @@ static const struct ctf_type *variable(struct json_meta *j, const struct json *v
 	t->is_signed = is_signed;
 	take_base(j, v, t);
 	return j->err ? NULL : mapped(j, v, t);
+}
+
+/* The encoding of a string. */
+static uint8_t encoding_of(struct json_meta *j, const struct json *v)
+{
+	static const char *const names[] = { "utf-8", "utf-16le", "utf-16be", "utf-32le",
+					     "utf-32be" };
+	const char *name = json_text(v, "encoding");
+
+	for (uint8_t i = 0; name && i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return i;
+	if (json_get(v, "encoding"))
+		json_fail(j, "an encoding that is none of utf-8, utf-16be, utf-16le, utf-32be, "
+			     "utf-32le");
+	return CTF_UTF8;
 }
 
 static struct ctf_type *byte_type(struct json_meta *j, bool is_text)
@@ -280,9 +300,11 @@ static const struct ctf_type *array_of(struct json_meta *j, const struct json *v
 
 static const struct ctf_type *text_of(struct json_meta *j, const struct json *v, bool is_static)
 {
-	const char *encoding = json_text(v, "encoding");
+	struct ctf_type *byte = byte_type(j, true);
 
-	return array_of(j, v, byte_type(j, !encoding || !strcmp(encoding, "utf-8")), is_static);
+	if (byte)
+		byte->encoding = encoding_of(j, v);
+	return array_of(j, v, j->err ? NULL : byte, is_static);
 }
 
 static bool add_member(struct json_meta *j, struct ctf_type *t, const char *name,
@@ -383,13 +405,15 @@ static const struct ctf_type *optional(struct json_meta *j, const struct json *v
 	return j->err ? NULL : t;
 }
 
-static const struct ctf_type *text_to_nul(struct json_meta *j)
+static const struct ctf_type *text_to_nul(struct json_meta *j, const struct json *v)
 {
 	struct ctf_type *t = new_type(j, CTF_STRING, "");
 
-	if (t)
-		t->align_bits = 8;
-	return t;
+	if (!t)
+		return NULL;
+	t->align_bits = 8;
+	t->encoding = encoding_of(j, v);
+	return j->err ? NULL : t;
 }
 
 /* Counts against the limit of all look-ups. */
@@ -415,19 +439,23 @@ static const struct ctf_type *any_type(struct json_meta *j, const struct json *v
 		return NULL;
 	}
 	if (!strcmp(type, "fixed-length-unsigned-integer") ||
+	    !strcmp(type, "fixed-length-unsigned-enumeration") ||
 	    !strcmp(type, "fixed-length-bit-array") || !strcmp(type, "fixed-length-bit-map") ||
 	    !strcmp(type, "fixed-length-boolean"))
 		return integer(j, v, false);
-	if (!strcmp(type, "fixed-length-signed-integer"))
+	if (!strcmp(type, "fixed-length-signed-integer") ||
+	    !strcmp(type, "fixed-length-signed-enumeration"))
 		return integer(j, v, true);
-	if (!strcmp(type, "variable-length-unsigned-integer"))
+	if (!strcmp(type, "variable-length-unsigned-integer") ||
+	    !strcmp(type, "variable-length-unsigned-enumeration"))
 		return variable(j, v, false);
-	if (!strcmp(type, "variable-length-signed-integer"))
+	if (!strcmp(type, "variable-length-signed-integer") ||
+	    !strcmp(type, "variable-length-signed-enumeration"))
 		return variable(j, v, true);
 	if (!strcmp(type, "fixed-length-floating-point-number"))
 		return real(j, v);
 	if (!strcmp(type, "null-terminated-string"))
-		return text_to_nul(j);
+		return text_to_nul(j, v);
 	if (!strcmp(type, "structure"))
 		return structure(j, v);
 	if (!strcmp(type, "variant"))

@@ -58,6 +58,32 @@ char *ctf_meta_string(struct ctf_meta *m, const char *text, size_t size)
 	return s;
 }
 
+/* In signed order the smallest number comes first: its highest bit is inverted. */
+static int compare_labels(const void *a, const void *b)
+{
+	const struct ctf_label *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+bool ctf_labels_overlap(const struct ctf_type *t)
+{
+	uint64_t flip = t->is_signed ? 1ull << 63 : 0;
+	struct ctf_label *sorted = calloc(t->n_members + (size_t)1, sizeof *sorted);
+	bool do_overlap = !sorted;
+
+	for (uint32_t i = 0; sorted && i < t->n_members; i++) {
+		sorted[i].first = t->labels[i].first ^ flip;
+		sorted[i].last = t->labels[i].last ^ flip;
+	}
+	if (sorted)
+		qsort(sorted, t->n_members, sizeof *sorted, compare_labels);
+	for (uint32_t i = 1; !do_overlap && i < t->n_members; i++)
+		do_overlap = sorted[i].first <= sorted[i - 1].last;
+	free(sorted);
+	return do_overlap;
+}
+
 void *ctf_meta_grow(struct ctf_meta *m, void *array, uint32_t n, size_t element_size)
 {
 	uint32_t capacity;

@@ -37,11 +37,15 @@ enum ctf_kind {
 	CTF_LEB128, /* an integer of variable length: CTF 2 */
 };
 
+/* Of texts: the code units, and their byte order.  Bytes of unknown encoding count as UTF-8. */
+enum ctf_encoding { CTF_UTF8, CTF_UTF16_LE, CTF_UTF16_BE, CTF_UTF32_LE, CTF_UTF32_BE };
+
 enum ctf_order { CTF_NATIVE, CTF_LITTLE, CTF_BIG };
 
 struct ctf_label {
 	const char *text;
-	uint64_t first, last; /* inclusive; two's complement if the container is signed */
+	/* inclusive; two's complement if the container is signed; of a bit map: numbers of bits */
+	uint64_t first, last;
 };
 
 struct ctf_member {
@@ -54,11 +58,14 @@ struct ctf_type {
 	uint8_t order; /* enum ctf_order: integers, floats */
 	uint8_t base;  /* integers: 2, 8, 10 or 16 */
 	bool is_signed;
-	bool is_text;		/* integers: a character */
-	bool is_optional;	/* variants: a tag without a case is allowed */
-	bool is_known;		/* enums: an integer in the metadata: ctf/decode/known.h */
-	uint32_t size_bits;	/* integers, floats */
-	uint32_t align_bits;	/* of all kinds; 1 for variants */
+	bool is_text;	     /* integers: a character */
+	uint8_t encoding;    /* enum ctf_encoding: strings; integers that are a character's byte */
+	bool is_bit_map;     /* enums: a label for each set bit (CTF 2) */
+	bool has_several;    /* enums: one value may have several labels */
+	bool is_optional;    /* variants: a tag without a case is allowed */
+	bool is_known;	     /* enums: an integer in the metadata: ctf/decode/known.h */
+	uint32_t size_bits;  /* integers, floats */
+	uint32_t align_bits; /* of all kinds; 1 for variants */
 	uint32_t exponent_bits; /* floats */
 	uint32_t depth;
 	uint32_t n_members; /* structs, variants; of enums: labels */
@@ -206,6 +213,10 @@ struct ctf_stream_class *ctf_meta_stream(const struct ctf_meta *m, uint64_t id);
 /* ctf_meta_alloc - zeroed memory that lives as long as the metadata; NULL if there is none. */
 void *ctf_meta_alloc(struct ctf_meta *m, size_t size);
 char *ctf_meta_string(struct ctf_meta *m, const char *text, size_t size);
+
+/* ctf_labels_overlap - whether two ranges of an enum share a value.  True also without memory to
+ * find out: to look for more labels than there are is only slower. */
+bool ctf_labels_overlap(const struct ctf_type *t);
 
 /* ctf_meta_grow - make room for one more element in an array of the arena, whose capacity
  * doubles. */

@@ -347,6 +347,7 @@ static const struct ctf_type *enumeration(struct tsdl *p)
 	t->is_signed = of->is_signed;
 	t->base = of->base;
 	labels(p, t);
+	t->has_several = !p->err && ctf_labels_overlap(t);
 	if (has_name)
 		declare(p, name, t);
 	return t;

@@ -33,10 +33,24 @@ void fill_label(struct text *t, const struct match_field *f, const struct filter
 		text_addf(t, "%" PRIu64, v->bits);
 }
 
+static void add_text(struct text *t, const struct ctf_value *v)
+{
+	struct text utf8 = { 0 };
+	size_t size;
+	const char *text = encoding_text(v, &utf8, &size);
+
+	call_quoted(t, text, size);
+	text_fini(&utf8);
+}
+
 static void add_one(struct text *t, enum ctf_found found, const struct ctf_value *v, bool is_hex)
 {
+	char labels[1024];
+
 	if (found == CTF_TEXT)
-		call_quoted(t, v->text, v->size);
+		add_text(t, v);
+	else if (found == CTF_LABEL && v->label && v->labels)
+		text_addf(t, "%s", ctf_enum_labels(v->labels, v->u, labels, sizeof labels));
 	else if (found == CTF_REAL)
 		text_addf(t, "%.15g", v->real);
 	else if (found == CTF_LABEL && v->label)

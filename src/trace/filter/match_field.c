@@ -58,7 +58,7 @@ static bool split(struct match_field *f)
 static bool is_text(const struct ctf_type *t)
 {
 	return (t->kind == CTF_ARRAY || t->kind == CTF_SEQUENCE) && t->of->kind == CTF_INTEGER &&
-	       t->of->is_text && t->of->size_bits == 8;
+	       t->of->is_text && t->of->size_bits == 8 && t->of->encoding == CTF_UTF8;
 }
 
 static enum filter_error take_type(struct match_field *f, const struct ctf_type *t)
@@ -74,7 +74,7 @@ static enum filter_error take_type(struct match_field *f, const struct ctf_type 
 		return FILTER_FINE;
 	case CTF_STRING:
 		f->filter_type = FILTER_STRING;
-		return FILTER_FINE;
+		return t->encoding == CTF_UTF8 ? FILTER_FINE : FILTER_IS_MANY;
 	default:
 		f->filter_type = FILTER_STRING;
 		return is_text(t) ? FILTER_FINE : FILTER_IS_MANY;
@@ -168,10 +168,10 @@ static bool take_value(const struct match_field *f, enum ctf_found found,
 	case CTF_REAL:
 		v->real = value->real;
 		return f->filter_type == FILTER_F64;
-	case CTF_TEXT:
+	case CTF_TEXT: /* of other encodings there is no text to compare with */
 		v->text = value->text;
 		v->more = value->size;
-		return f->filter_type == FILTER_STRING;
+		return f->filter_type == FILTER_STRING && value->encoding == CTF_UTF8;
 	default:
 		return false;
 	}

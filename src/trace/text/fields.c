@@ -46,20 +46,50 @@ static void add_real(struct out *o, const struct ctf_value *v)
 }
 
 /* Quotes a label that could be mistaken for other syntax. */
-static void add_label(struct out *o, const struct ctf_value *v)
+static void add_one_label(struct out *o, const char *label)
 {
 	static const char word[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+/";
-	size_t n = v->label ? strlen(v->label) : 0;
+	size_t n = strlen(label);
+
+	if (n && strspn(label, word) == n)
+		out_text(o, label, n);
+	else
+		out_quoted(o, label, n);
+}
+
+static void add_label(struct out *o, const struct ctf_value *v)
+{
+	const char *label;
+	uint32_t i = 0, n = 0;
 
 	if (!v->label)
 		out_byte(o, '?');
-	else if (n && strspn(v->label, word) == n)
-		out_text(o, v->label, n);
-	else
-		out_quoted(o, v->label, n);
+	else if (!v->labels)
+		add_one_label(o, v->label);
+	while (v->labels && (label = ctf_enum_next(v->labels, v->u, &i))) {
+		out_room(o);
+		if (n)
+			out_byte(o, '|');
+		if (++n > FIELD_LABELS_MAX) {
+			out_literal(o, "...");
+			break;
+		}
+		add_one_label(o, label);
+	}
+	out_room(o);
 	out_literal(o, ": ");
 	add_integer(o, v);
+}
+
+static void add_text(struct out *o, const struct ctf_value *v)
+{
+	struct text utf8 = { 0 };
+	size_t size;
+	const char *text = encoding_text(v, &utf8, &size);
+
+	out_quoted(o, text, size);
+	text_fini(&utf8);
 }
 
 static void add_value(struct out *o, enum ctf_found found, const struct ctf_value *v)
@@ -71,7 +101,7 @@ static void add_value(struct out *o, enum ctf_found found, const struct ctf_valu
 	case CTF_REAL:
 		return add_real(o, v);
 	case CTF_TEXT:
-		return out_quoted(o, v->text, v->size);
+		return add_text(o, v);
 	case CTF_LABEL:
 		return add_label(o, v);
 	case CTF_OPEN:
@@ -214,6 +244,7 @@ void column_add(struct out *o, const struct ctf_op *op, const struct ctf_column 
 		add_real(o, &v);
 	} else if (op->type->kind == CTF_ENUM) {
 		v.label = ctf_enum_label(op->type, v.u);
+		v.labels = op->type->has_several ? op->type : NULL;
 		add_label(o, &v);
 	} else {
 		add_integer(o, &v);

@@ -8,6 +8,9 @@
 
 #include "trace/text/addresses.h"
 
+/* Labels of one value that are shown: an enum of a hostile trace may give each value very many. */
+enum { FIELD_LABELS_MAX = 64 };
+
 /*
  * fields_add - append contexts and fields of @e; contexts come first, in braces of their own.
  *
