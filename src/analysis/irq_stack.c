@@ -174,7 +174,7 @@ static void end(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time
 	what->is = IRQS_END;
 	what->source = source;
 	what->begin_ns = f->begin_ns;
-	what->ns = time_ns > f->begin_ns ? (uint64_t)(time_ns - f->begin_ns) : 0;
+	what->ns = time_ns > f->begin_ns ? (uint64_t)time_ns - (uint64_t)f->begin_ns : 0;
 	what->own_ns = what->ns > f->inner_ns ? what->ns - f->inner_ns : 0;
 	assert(what->own_ns <= what->ns);
 	if (c->depth)

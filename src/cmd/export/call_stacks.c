@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/span.h"
 #include "cmd/export/stacks.h"
 
 enum { OTHER_STACKS_MAX = 4096 };
@@ -120,7 +121,7 @@ static int add_time(struct call_stacks *c, const struct fcalls_item *item, struc
 	const struct thread_identity w = {
 		.name = t->name, .size = t->name_size, .pid = t->pid, .tid = t->tid
 	};
-	int64_t from_ns = at->since_ns, ns = item->time_ns - from_ns;
+	int64_t from_ns = at->since_ns, ns = span_ns(from_ns, item->time_ns);
 
 	at->since_ns = item->time_ns;
 	if (ns <= 0 || c->s->nodes[node].parent == STACKS_ROOT || !counts(c, is_off))

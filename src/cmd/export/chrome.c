@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/span.h"
 #include "base/text.h"
 #include "cmd/export/internal.h"
 #include "cmd/view/print.h"
@@ -73,7 +74,7 @@ static void add_us(struct chrome *c, const char *key, int64_t ns)
 
 static void add_time(struct chrome *c, int64_t time_ns)
 {
-	add_us(c, ",\"ts\":", time_ns - c->begin_ns);
+	add_us(c, ",\"ts\":", span_ns(c->begin_ns, time_ns));
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -236,7 +237,7 @@ static void put_slice(struct chrome *c, const char *name, size_t size, int64_t p
 	out_literal(c->o, ",\"cat\":\"sched\"");
 	add_row(c, pid, tid);
 	add_time(c, item->begin_ns);
-	add_us(c, ",\"dur\":", item->time_ns - item->begin_ns);
+	add_us(c, ",\"dur\":", span_ns(item->begin_ns, item->time_ns));
 	out_byte(c->o, '}');
 }
 

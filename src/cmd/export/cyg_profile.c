@@ -165,7 +165,7 @@ static int end_packet(struct exporting *x)
 static int begin_event(struct exporting *x, enum event_id id, int64_t time_ns,
 		       const struct fcalls_thread *t)
 {
-	uint64_t time = (uint64_t)(time_ns - x->offset_ns);
+	uint64_t time = (uint64_t)time_ns - (uint64_t)x->offset_ns;
 	int32_t ids[2] = { (int32_t)fcalls_process(x->calls, t->process)->pid, (int32_t)t->tid };
 	char procname[PROCNAME] = "";
 	int err = x->packet.size > PACKET_BYTES ? end_packet(x) : 0;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/span.h"
 #include "cmd/export/stacks.h"
 
 struct firefox {
@@ -24,6 +25,9 @@ struct firefox {
 
 static void add_ms(struct out *o, int64_t ns)
 {
+	if (ns < 0)
+		out_byte(o, '-');
+	ns = span_ns(ns < 0 ? ns : 0, ns < 0 ? 0 : ns);
 	out_i64(o, ns / 1000000);
 	out_byte(o, '.');
 	for (int64_t unit = 100000; unit; unit /= 10)
@@ -65,7 +69,7 @@ static void add_samples(struct firefox *f, const struct stacks_thread *t)
 		else
 			out_literal(o, "null");
 		out_byte(o, ',');
-		add_ms(o, t->samples[i].time_ns - f->begin_ns);
+		add_ms(o, span_ns(f->begin_ns, t->samples[i].time_ns));
 		out_literal(o, ",0]");
 	}
 	out_literal(o, "]}");
