@@ -211,6 +211,9 @@ def corpus(where):
         (where / kind).mkdir(parents=True, exist_ok=True)
     (where / "metadata/ctf2").write_bytes(CTF2)
     (where / "trace/ctf2").write_bytes(CTF2 + b"\0" + b"\2\x7fxy" * 8 + b"\1\1aZ\0zz")
+    for name, (metadata, stream) in seeds.TRACES.items():
+        (where / "metadata" / name).write_bytes(metadata)
+        (where / "trace" / name).write_bytes(metadata + b"\0" + stream)
     for seed in range(20):
         with tempfile.TemporaryDirectory() as d:
             random_ctf.make(d, seed)

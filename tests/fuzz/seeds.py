@@ -70,6 +70,28 @@ probe x.y = kernel.function("vfs_*").call, process("x").mark("y")! {
 }
 
 
+# What other tracers write, with a stream of each.
+TRACES = {
+    "bare": (b"""/* CTF 1.8 */
+typealias integer { size = 8; align = 8; } := u8;
+trace { byte_order = le; };
+env { c = '\\n'; };
+event { name = e; id = 7; fields := struct {
+	enum : u8 { A = 'a', B = '\\x41' ... 'Z', C = 60 ... 70, D = '\\'' } e; struct {} none[40]; }; };
+""", b"aBC'"),
+    "ctf2-texts": (b"""\x1e{"type":"preamble","version":2}
+\x1e{"type":"trace-class"}
+\x1e{"type":"data-stream-class"}
+\x1e{"type":"event-record-class","name":"e","payload-field-class":{"type":"structure","member-classes":[
+{"name":"m","field-class":{"type":"fixed-length-bit-map","length":8,"byte-order":"little-endian","flags":{"R":[[0,0]],"W":[[1,7]]}}},
+{"name":"d","field-class":{"type":"fixed-length-signed-enumeration","length":8,"byte-order":"little-endian","mappings":{"A":[[0,9]],"B":[[5,5]]}}},
+{"name":"s","field-class":{"type":"null-terminated-string","encoding":"utf-16be"}},
+{"name":"f","field-class":{"type":"static-length-string","length":8,"encoding":"utf-32le"}},
+{"name":"v","field-class":{"type":"dynamic-length-string","encoding":"utf-16le","length-field-location":{"path":["d"]}}}]}}
+""", b"\3\5\0a\xd8\x3d\xde\0\0\0\xac\x20\0\0x\0\0\0a\0b\0c"),
+}
+
+
 def library(scratch):
     """A small one, with functions, a build ID and a section that looks like a site's."""
     source, out = scratch / "library.c", scratch / "library.so"

@@ -30,46 +30,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from source_package import fetch, find, run  # noqa: E402
+
 PACKAGE = "strace"
 SECONDS = 300
-
-
-def run(command, cwd, purpose):
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit("suite.py: %s: %s failed:\n%s" % (purpose, " ".join(command), done.stderr[-2000:]))
-    return done.stdout
-
-
-def source_lists():
-    """The sources of packages of this machine, as sources of source packages."""
-    lines, at = [], "/etc/apt"
-    names = [os.path.join(at, "sources.list.d", n) for n in
-             sorted(os.listdir(at + "/sources.list.d"))] + [at + "/sources.list"]
-    for name in (n for n in names if os.path.exists(n)):
-        text = open(name).read()
-        if name.endswith(".sources"):
-            yield ".sources", re.sub(r"(?m)^Types:.*$", "Types: deb-src", text)
-        else:
-            lines += re.findall(r"(?m)^deb\s+(.*debian.*)$", text)
-    yield ".list", "".join("deb-src %s\n" % line for line in lines)
-
-
-def fetch(work):
-    """Fetches the source package; its directory."""
-    lists = os.path.join(work, "apt")
-    os.makedirs(lists + "/sources.d")
-    os.makedirs(lists + "/lists/partial")
-    for i, (kind, text) in enumerate(source_lists()):
-        if "debian" in text:
-            open("%s/sources.d/%d%s" % (lists, i, kind), "w").write(text)
-    options = ["-o", "Dir::Etc::sourcelist=/dev/null", "-o",
-               "Dir::Etc::sourceparts=%s/sources.d" % lists,
-               "-o", "Dir::State::lists=%s/lists" % lists]
-    run(["apt-get", *options, "update"], work, "package lists")
-    run(["apt-get", *options, "source", PACKAGE], work, "source package")
-    found = [d for d in os.listdir(work) if re.match(PACKAGE + r"-[0-9.]+$", d)]
-    return os.path.join(work, found[0])
 
 
 def build(source):
@@ -158,8 +123,7 @@ def main():
     work = os.path.abspath(a.work) if a.work else tempfile.mkdtemp(prefix="strace-suite-")
     os.makedirs(work, exist_ok=True)
     try:
-        found = [d for d in os.listdir(work) if re.match(PACKAGE + r"-[0-9.]+$", d)]
-        source = os.path.join(work, found[0]) if found else fetch(work)
+        source = find(PACKAGE, work) or fetch(PACKAGE, work)
         at = source + "/build/tests"
         at = at if os.path.isdir(at) else build(source)
         keep = work + "/duet"
