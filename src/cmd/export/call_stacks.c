@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/span.h"
+#include "cmd/export/span.h"
 #include "cmd/export/stacks.h"
 
 enum { OTHER_STACKS_MAX = 4096 };

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/span.h"
+#include "cmd/export/span.h"
 #include "base/text.h"
 #include "cmd/export/internal.h"
 #include "cmd/view/print.h"

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/span.h"
+#include "cmd/export/span.h"
 #include "cmd/export/stacks.h"
 
 struct firefox {

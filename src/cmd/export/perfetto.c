@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/span.h"
+#include "cmd/export/span.h"
 #include "cmd/export/internal.h"
 #include "cmd/export/perfetto_format.h"
 #include "cmd/export/perfetto_tracks.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/span.h - the time between two times of a recording.
+ * cmd/export/span.h - the time between two times of a recording.
  *
  * A damaged or hostile recording may hold any two times, also such that their distance is not a
  * number of 64 bits.  It is limited then: such a time means nothing anyway.
  */
-#ifndef BASE_SPAN_H
-#define BASE_SPAN_H
+#ifndef CMD_EXPORT_SPAN_H
+#define CMD_EXPORT_SPAN_H
 
 #include <stdint.h>
 
