@@ -75,7 +75,9 @@ enum {
 	ABI_CAPTURE_VECTOR_MAX = 16,
 	ABI_CAPTURE_RESULT = 7,	       /* as size_argument: the call's result */
 	ABI_CAPTURE_BUFFER_MAX = 4096, /* the most a user may request */
-	ABI_CAPTURE_MAX = 8192,	       /* bytes of one capture */
+	ABI_CAPTURE_TEXT_CUT = 4096,   /* a text of so many bytes goes on: PATH_MAX, with its NUL */
+	ABI_CAPTURE_TEXT_CUT_OLD = 255, /* older recordings: such a text ends in three dots */
+	ABI_CAPTURE_MAX = 16384,	/* bytes of one capture */
 };
 
 /* The field at a call's exit for texts that were not in memory at its entry: a byte with a bit for

@@ -245,12 +245,10 @@ static void show_late_texts(struct pairing *j, struct pairing_state *st,
 		    call_is_address(part->bytes, part->size)) {
 			bool is_string = j->call_plans[st->class].rules[i] &&
 					 j->call_plans[st->class].rules[i]->kind == CALL_STRING;
-			size_t most = is_string && j->o.string_bytes ? j->o.string_bytes : n;
+			size_t most = is_string && j->o.string_bytes ? j->o.string_bytes : SIZE_MAX;
 
 			part->size = 0;
-			call_quoted(part, p, n < most ? n : most);
-			if (n > most)
-				text_add(part, "...", 3);
+			call_text(part, p, n, most);
 			j->n_late_texts++;
 		}
 		bit <<= 1;

@@ -60,6 +60,7 @@ static const struct call_rule rules[] = {
 	{ "request_key", "_type", CALL_STRING, NULL, NULL },
 	{ "request_key", "_description", CALL_STRING, NULL, NULL },
 	{ "request_key", "_callout_info", CALL_STRING, NULL, NULL },
+	{ "mount", "type", CALL_STRING, NULL, NULL },
 	{ "memfd_create", "uname", CALL_STRING, NULL, NULL },
 	{ "fsopen", "_fs_name", CALL_STRING, NULL, NULL },
 	{ "fsconfig", "_key", CALL_STRING, NULL, NULL },

@@ -172,6 +172,8 @@ bool call_is_error(int64_t result);
 void call_hex_quoted(struct text *t, const uint8_t *bytes, size_t size);
 /* In double quotes, in C syntax. */
 void call_quoted(struct text *t, const char *bytes, size_t size);
+/* call_text - a recorded text in quotes, at most @most bytes of it, then dots if it goes on. */
+void call_text(struct text *t, const char *text, size_t size, size_t most);
 void call_mode(struct text *t, uint32_t mode);	   /* "S_IFREG|0644" */
 void call_device(struct text *t, uint64_t device); /* "makedev(0x8, 0x1)" */
 /* call_date - "2026-11-27T20:18:49+0000", with @digits of a fraction of the second, between two

@@ -176,9 +176,6 @@ static void add_fanotify(struct text *t, const struct call_rule *r, uint64_t bit
 	}
 }
 
-/* The mark of a text that was cut when it was recorded, and its most bytes (kernel/bpf). */
-enum { TEXT_MAX = 255 };
-
 bool call_is_address(const char *text, size_t size)
 {
 	if (size < 3 || size > 18 || memcmp(text, "0x", 2) != 0)
@@ -189,13 +186,31 @@ bool call_is_address(const char *text, size_t size)
 	return true;
 }
 
+/* The bytes of a recorded text that are its own: it may be cut, and older recordings put dots there. */
+static size_t own_size(const char *text, size_t size, bool *is_cut)
+{
+	bool has_dots = size == ABI_CAPTURE_TEXT_CUT_OLD && !memcmp(text + size - 3, "...", 3);
+
+	*is_cut = has_dots || size >= ABI_CAPTURE_TEXT_CUT;
+	return has_dots ? size - 3 : *is_cut ? ABI_CAPTURE_TEXT_CUT - 1 : size;
+}
+
+void call_text(struct text *t, const char *text, size_t size, size_t most)
+{
+	bool is_cut;
+
+	size = own_size(text, size, &is_cut);
+	call_quoted(t, text, size < most ? size : most);
+	if (is_cut || size > most)
+		add(t, "...");
+}
+
 /* A text that was not in memory is recorded as its address, which is shown without quotes. If the
  * exit of the call has the text, it is shown later. */
 static void add_text(struct text *t, const struct call_rule *r, const struct call_value *v,
 		     const struct call_moment *x)
 {
 	size_t size = v->text_size, most = SIZE_MAX;
-	bool is_cut = size == TEXT_MAX && !memcmp(v->text + size - 3, "...", 3);
 
 	if (size == 3 && !memcmp(v->text, "0x0", 3)) /* a file named "0x0" looks the same */
 		return text_addf(t, "NULL");
@@ -203,11 +218,7 @@ static void add_text(struct text *t, const struct call_rule *r, const struct cal
 		return text_add(t, v->text, size);
 	if (r && r->kind == CALL_STRING && x && x->string_bytes)
 		most = x->string_bytes;
-	size -= is_cut ? 3 : 0;
-	is_cut |= size > most;
-	call_quoted(t, v->text, size < most ? size : most);
-	if (is_cut)
-		add(t, "...");
+	call_text(t, v->text, size, most);
 }
 
 /* The upper half was a sign once, and is not looked at today. */

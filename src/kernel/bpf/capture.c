@@ -147,6 +147,16 @@ static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 	bpf_alu(c, BPF_ADD, R8, R0);
 }
 
+/* Reads the text of an argument from R3 to position R8, and advances R8. R0 becomes its size. */
+static void stage_argument_text(struct bpf_code *c, int stage, int is_bad)
+{
+	at_stage(c, stage);
+	bpf_alu_imm(c, BPF_MOV, R2, BPF_TEXT_MAX);
+	bpf_call(c, BPF_FUNC_probe_read_user_str);
+	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_bad);
+	bpf_alu(c, BPF_ADD, R8, R0);
+}
+
 /* Reads the text of the argument R9 & 7; its word is number @i. A text that is not in memory cannot
  * be read here: its size is 0, and the exit of the call tries again. */
 static void stage_argument(struct bpf_code *c, int i, int done)
@@ -160,7 +170,7 @@ static void stage_argument(struct bpf_code *c, int i, int done)
 	load_argument(c, BPF_ENTRY_STAGE, R3, 0);
 	bpf_store(c, BPF_W, R7, word, R8);
 	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, next);
-	stage_text(c, BPF_ENTRY_STAGE, BPF_TEXT_MAX, is_bad);
+	stage_argument_text(c, BPF_ENTRY_STAGE, is_bad);
 	bpf_alu_imm(c, BPF_LSH, R0, 16);
 	bpf_load(c, BPF_W, R1, R7, word);
 	bpf_alu(c, BPF_OR, R1, R0);
@@ -182,7 +192,7 @@ static void stage_late_argument(struct bpf_code *c, int i, int done)
 	bpf_alu_imm(c, BPF_AND, R1, 255);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
 	load_argument(c, BPF_EXIT_STAGE, R3, 0);
-	stage_text(c, BPF_EXIT_STAGE, BPF_TEXT_MAX, is_bad);
+	stage_argument_text(c, BPF_EXIT_STAGE, is_bad);
 	bpf_load(c, BPF_B, R1, R7, mask);
 	bpf_alu_imm(c, BPF_OR, R1, 1 << i);
 	bpf_store(c, BPF_B, R7, mask, R1);

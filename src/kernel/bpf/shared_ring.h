@@ -37,24 +37,24 @@ enum { BPF_RING_TIME_BITS = 52, BPF_RING_UNIT = 8, BPF_RING_UNITS_MAX = 2047 };
 /*
  * The memory that arguments point to. Behind the arguments the record has a word, like a __data_loc
  * field's, for each text; more words for other captures (capture/table.h); some room; and
- * the bytes. A text that is too long ends with three dots. An exit has the words behind the result:
- * one for the texts that its entry lacks, all in a row, each with its NUL; the others as in
+ * the bytes. A text of ABI_CAPTURE_TEXT_CUT bytes is cut there. An exit has the words behind the
+ * result: one for the texts that its entry lacks, all in a row, each with its NUL; the others as in
  * entries. A word of 0: nothing was captured.
  */
 enum {
-	BPF_TEXT_MAX = 256, /* with its NUL */
+	BPF_TEXT_MAX = ABI_CAPTURE_TEXT_CUT + 1, /* with its NUL */
 	BPF_TEXTS_AT = KERNEL_CAPTURE_WORDS + 4 * ABI_CAPTURES_MAX + 20,
 	BPF_EXIT_BYTES_AT = KERNEL_EXIT_WORDS + 4 * ABI_CAPTURES_MAX + 4,
 	BPF_CAPTURE_BEGIN_MAX =
-		4096, /* from the common fields on; a capture that would begin beyond it is
-		       * dropped */
+		12000, /* from the common fields on; a capture that would begin beyond it is
+			* dropped */
 	BPF_BYTES_MAX =
 		BPF_CAPTURE_BEGIN_MAX + ABI_CAPTURE_BUFFER_MAX + 256, /* counted in the same way */
 	BPF_RECORD_MAX = 8 + BPF_BYTES_MAX,
 };
 _Static_assert(BPF_TEXTS_AT % 8 == 0 && BPF_EXIT_BYTES_AT % 8 == 0, "arguments stay aligned");
-_Static_assert(BPF_TEXTS_AT + KERNEL_SYSCALL_TEXTS * BPF_TEXT_MAX < BPF_CAPTURE_BEGIN_MAX,
-	       "texts come first");
+_Static_assert(BPF_TEXTS_AT + KERNEL_SYSCALL_TEXTS * BPF_TEXT_MAX < BPF_BYTES_MAX,
+	       "texts always fit");
 _Static_assert(BPF_RECORD_MAX <= BPF_RING_UNITS_MAX * BPF_RING_UNIT, "its size is in the word");
 _Static_assert(BPF_RECORD_MAX <= 65535, "the kernel's own words have 16 bits");
 
@@ -82,7 +82,7 @@ struct bpf_ring {
 };
 _Static_assert(sizeof(struct bpf_ring) % 8 == 0, "records are aligned");
 
-enum { BPF_RING_SLACK = 12288, BPF_PIDS_MAX = 1 << 22 };
+enum { BPF_RING_SLACK = 16384, BPF_PIDS_MAX = 1 << 22 };
 
 /*
  * How to record a system call. The word has bits; then in three bytes each argument that is a text,

@@ -97,18 +97,18 @@ static char *before_nothing(size_t n)
 
 static int texts(void)
 {
-	static char at_most[256], too_long[257], very_long[LONG + 1];
+	static char at_most[4096], too_long[4097], very_long[LONG + 1];
 	static const char odd[] = "/a\tb\n\"\\\xc3\xa9";
 	char *ends = before_nothing(10), *is_cut = before_nothing(10);
 
-	memset(at_most, 'm', 255);
-	memset(too_long, 'l', 256);
+	memset(at_most, 'm', 4095);
+	memset(too_long, 'l', 4096);
 	memset(very_long, 'v', LONG);
 	ends[9] = 0;
 	expect("%s", "/x");
 	expect("%s", at_most);
-	expect("%.252s...", too_long);
-	expect("%.252s...", very_long);
+	expect("%s", too_long);
+	expect("%.4096s", very_long);
 	expect("0x0");
 	expect("0x1");
 	expect("%p", (void *)(ends + 10));
