@@ -46,7 +46,8 @@ static void set_environment(const struct command_options *o)
 	const char *preload = getenv("LD_PRELOAD");
 	char *list;
 
-	set_sessions(o->session);
+	if (o->session)
+		set_sessions(o->session);
 	if (o->library)
 		setenv("DUET_LIBRARY", o->library, 1);
 	if (!o->preload)

@@ -25,7 +25,7 @@ struct command {
 
 struct command_options {
 	char *const *argv;
-	const char *session;		   /* added to DUET_SESSION */
+	const char *session;		   /* added to DUET_SESSION, or NULL: nothing is */
 	const char *library;		   /* DUET_LIBRARY, or NULL */
 	const char *preload;		   /* prepended to LD_PRELOAD, or NULL */
 	const sigset_t *mask;		   /* its signal mask */

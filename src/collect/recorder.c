@@ -248,10 +248,11 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 
 static int start(struct recorder *r, struct diag *d)
 {
+	bool joins = !r->o.leaves_environment;
 	struct command_options c = { .argv = r->o.command,
-				     .session = r->o.session,
-				     .library = r->o.library,
-				     .preload = r->o.preload,
+				     .session = joins ? r->o.session : NULL,
+				     .library = joins ? r->o.library : NULL,
+				     .preload = joins ? r->o.preload : NULL,
 				     .mask = &r->old_mask,
 				     .files = &r->old_files,
 				     .file_size = &r->old_file_size,

@@ -23,6 +23,10 @@ static inline const char *pairing_bytes(const struct text *t)
 	return t->size ? t->bytes : "";
 }
 
+/* pairing_chooses - whether items of @thread are passed on, as far as its number decides. */
+bool pairing_chooses(const struct pairing *j, uint32_t thread);
+/* pairing_ended - the thread has had its last item. */
+void pairing_ended(struct pairing *j, uint32_t thread);
 /* An item of @thread, which must have a state; for a call with its texts, without a result. */
 struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread,
 				    enum pairing_kind kind, int64_t time_ns);

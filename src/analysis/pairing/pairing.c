@@ -25,20 +25,46 @@ static const struct event_table_kind kinds[] = {
 
 /* ---------------------------------------------------------------- passing on */
 
-static bool is_ours(struct pairing *j, uint32_t thread, int64_t time_ns)
+bool pairing_chooses(const struct pairing *j, uint32_t thread)
 {
 	const struct thread *th = threads_at(j->run.threads, thread);
 	const struct thread *process =
-		j->o.n_pids ? threads_at(j->run.threads, pairing_process(j, thread)) : th;
+		j->o.n_pids && !j->o.is_alone
+			? threads_at(j->run.threads, pairing_process(j, thread))
+			: th;
 	int i = 0;
 
-	if (time_ns < j->o.range.from_ns || time_ns > j->o.range.to_ns)
-		return false;
-	if (j->is_hiding && th->tid == j->o.command)
-		return false;
+	if (j->o.is_alone && j->o.command >= 0)
+		return th->tid == j->o.command;
 	while (i < j->o.n_pids && j->o.pids[i] != th->tid && j->o.pids[i] != process->tid)
 		i++;
 	return !j->o.n_pids || i < j->o.n_pids;
+}
+
+static bool is_ours(struct pairing *j, uint32_t thread, int64_t time_ns)
+{
+	if (time_ns < j->o.range.from_ns || time_ns > j->o.range.to_ns)
+		return false;
+	if (j->is_hiding && threads_at(j->run.threads, thread)->tid == j->o.command)
+		return false;
+	return !j->states[thread].is_left && pairing_chooses(j, thread);
+}
+
+/* Of a recording it is not known how many threads lived before the first event of each. */
+static void count_thread(struct pairing *j, uint32_t thread, bool is_new)
+{
+	struct pairing_state *st = &j->states[thread];
+
+	if (st->is_counted || !pairing_chooses(j, thread))
+		return;
+	st->is_counted = true;
+	j->n_threads += is_new || !j->o.n_threads;
+}
+
+void pairing_ended(struct pairing *j, uint32_t thread)
+{
+	j->n_threads -= j->states[thread].is_counted && j->n_threads;
+	j->states[thread].is_counted = false;
 }
 
 void pairing_give(struct pairing *j, const struct pairing_item *item)
@@ -67,8 +93,11 @@ struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread,
 				      .early_text = is_call ? pairing_bytes(&st->early) : "",
 				      .late_text = is_call ? pairing_bytes(&st->late) : "",
 				      .dump = is_call ? pairing_bytes(&st->dump) : "",
+				      .last_call = st->last_call ? j->calls.names[st->last_call - 1]
+								 : "",
 				      .has_begin = true,
-				      .was_given = st->was_given };
+				      .was_given = st->was_given,
+				      .n_threads = j->n_threads };
 }
 
 void pairing_give_open(struct pairing *j, uint32_t thread, int64_t time_ns, const char *result)
@@ -96,6 +125,7 @@ static int enter(struct pairing *j, const struct call_class *c, const struct tra
 	pairing_give_open(j, thread, e->time_ns, "");
 	calls_read(c, e, &st->made);
 	st->class = trace_class_number(e);
+	st->last_call = st->made.call;
 	st->begin_ns = e->time_ns;
 	st->epoch = j->run.epoch[TRACE_KERNEL];
 	st->was_given = false;
@@ -114,7 +144,7 @@ static int enter(struct pairing *j, const struct call_class *c, const struct tra
 	}
 	if (c->fd && fds_enter(&j->fds, thread, c, e))
 		return -ENOMEM;
-	if (!j->o.has_text || !j->is_wanted[c->call])
+	if (!j->o.has_text || !j->is_wanted[c->call] || !pairing_chooses(j, thread))
 		return 0;
 	pairing_words_begin(j, thread, e);
 	return st->text.failed ? -ENOMEM : 0;
@@ -167,7 +197,7 @@ static int leave(struct pairing *j, const struct call_class *c, const struct tra
 	if (!strcmp(name, "execve") && !result)
 		j->is_hiding = false;
 	j->result.size = 0;
-	if (j->o.has_text && j->is_wanted[call])
+	if (j->o.has_text && j->is_wanted[call] && pairing_chooses(j, thread))
 		pairing_words_end(j, c, e, thread, is_pair, result);
 	item = pairing_item_of(j, thread, PAIRING_CALL, e->time_ns);
 	item.has_begin = is_pair;
@@ -197,11 +227,33 @@ static int on_file(struct pairing *j, const struct event_table *p, const struct 
 static int on_fork(struct pairing *j, const struct event_table *p, const struct trace_event *e,
 		   uint32_t thread)
 {
-	int64_t child = threads_of(j->run.threads, e, pass_number(e, p->field[0], -1));
+	int64_t tid = pass_number(e, p->field[0], -1), child = threads_of(j->run.threads, e, tid);
 	uint32_t parent = pairing_process(j, thread),
 		 process = child > 0 ? pairing_process(j, (uint32_t)child) : parent;
 
-	return child < 0 ? -ENOMEM : process == parent ? 0 : fds_fork(&j->fds, parent, process);
+	if (child < 0 ||
+	    (child && pass_grow(&j->states, &j->n_states, (uint32_t)child, sizeof *j->states)))
+		return -ENOMEM;
+	if (child && tid != j->o.command) {
+		j->states[child].is_left = j->states[thread].is_left;
+		count_thread(j, (uint32_t)child, true);
+	}
+	return process == parent ? 0 : fds_fork(&j->fds, parent, process);
+}
+
+/* The rest of this process is not shown, and its call has no end. */
+static void leave_at_exec(struct pairing *j, uint32_t thread, int64_t time_ns)
+{
+	struct pairing_state *st = &j->states[thread];
+	struct pairing_item item;
+
+	if (st->made.call && j->is_wanted[st->made.call - 1]) {
+		item = pairing_item_of(j, thread, PAIRING_CALL, time_ns);
+		item.is_left = true;
+		pairing_give(j, &item);
+	}
+	st->is_left = true;
+	pairing_ended(j, thread);
 }
 
 /* The thread that executes gets the tid of its process, and its call continues under that tid. */
@@ -219,6 +271,8 @@ static int on_exec(struct pairing *j, const struct event_table *p, const struct 
 	if (pass_grow(&j->states, &j->n_states, (uint32_t)(now > before ? now : before),
 		      sizeof *j->states))
 		return -ENOMEM;
+	if (j->o.leaves_at_exec && tid != j->o.command)
+		leave_at_exec(j, (uint32_t)now, e->time_ns);
 	if (tid == j->o.command) {
 		if (j->is_hiding && j->o.cwd && fds_set_cwd(&j->fds, (uint32_t)now, j->o.cwd))
 			return -ENOMEM;
@@ -250,6 +304,8 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 		return 0;
 	if (pass_grow(&j->states, &j->n_states, thread, sizeof *j->states))
 		return -ENOMEM;
+	if (c->is)
+		count_thread(j, thread, false);
 	if (c->is == CALL_ENTRY)
 		err = enter(j, c, e, thread);
 	else if (c->is == CALL_EXIT)
@@ -346,7 +402,7 @@ int pairing_open(struct pairing *j, struct trace *t, const struct pairing_option
 {
 	int err;
 
-	*j = (struct pairing){ .o = *o, .is_hiding = o->command >= 0 };
+	*j = (struct pairing){ .o = *o, .is_hiding = o->command >= 0, .n_threads = o->n_threads };
 	err = pass_init(&j->run, t, &o->range, d);
 	j->run.wants_earlier = true; /* the table of descriptors needs them */
 	if (!err && learn_classes(j))

@@ -35,12 +35,16 @@ struct pairing_item {
 	const char *late_text;	  /* the other arguments, and memory of a call whose entry was
 				   * not seen */
 	const char *result_text;
-	const char *dump; /* the data that was read or written, in lines; "" */
-	int64_t result;	  /* for a signal: its number */
-	bool has_begin;	  /* the entry was seen; else duration and arguments are unknown */
-	bool has_end;	  /* else there is no result; result_text is "?" if the call cannot return,
+	const char *dump;      /* the data that was read or written, in lines; "" */
+	const char *last_call; /* of a signal or an exit: the call that the thread made last; "" */
+	int64_t result;	       /* for a signal: its number */
+	bool has_begin;	       /* the entry was seen; else duration and arguments are unknown */
+	bool has_end;	/* else there is no result; result_text is "?" if the call cannot return,
 			 * "" if its exit may be lost */
-	bool was_given;	  /* as PAIRING_LASTING */
+	bool was_given; /* as PAIRING_LASTING */
+	bool is_left;	/* a call that executes another program, and the last item of its thread:
+			   * see `leaves_at_exec` */
+	uint32_t n_threads; /* those that live and whose items are passed on, this one included */
 	uint64_t lost_events, lost_packets;
 };
 
@@ -49,7 +53,10 @@ struct pairing_options {
 	bool names_fds, names_pids;
 	uint32_t string_bytes; /* limit for buffers and texts; 0: show everything */
 	int64_t command; /* a thread that is hidden until it executes another program; -1: none */
-	const char *cwd; /* the working directory of the command; NULL: unknown */
+	bool is_alone;	 /* only the command's first thread, or the threads that are in `pids` */
+	bool leaves_at_exec; /* of a child no item after it has executed a program */
+	uint32_t n_threads;  /* that live at the beginning; 0: they are counted as they appear */
+	const char *cwd;     /* the working directory of the command; NULL: unknown */
 	/* Whether data that is read or written by a descriptor is shown in full; NULL: never. */
 	bool (*dumps)(void *context, int32_t fd, bool is_write);
 	struct pass_range range;
@@ -65,6 +72,8 @@ struct pairing_options {
 	int (*give)(void *context, const struct pairing_item *item);
 	void *context;
 };
+
+enum { PAIRING_SIGINFO = 48 };
 
 struct pairing_state {	       /* state of a thread */
 	struct call_made made; /* the call in progress */
@@ -84,6 +93,9 @@ struct pairing_state {	       /* state of a thread */
 	int status;
 	int sent; /* the last signal sent to it; 0: none */
 	int64_t sent_code, sent_by;
+	uint8_t sent_info[PAIRING_SIGINFO]; /* its siginfo; zeroed: unknown */
+	bool is_counted, is_left;	    /* is in n_threads; has no more items */
+	uint32_t last_call;		    /* plus 1; 0: none */
 };
 
 struct pairing {
@@ -100,6 +112,7 @@ struct pairing {
 	struct text result;
 	struct call_memory memory[ABI_CAPTURES_MAX]; /* memory of the arguments in hand */
 	int n_memory;
+	uint32_t n_threads;    /* that live and are chosen */
 	uint64_t n_late_texts; /* texts that were not in memory when their call began */
 	bool is_hiding;	       /* the command has not started */
 	bool is_over;	       /* `give` returned non-zero */

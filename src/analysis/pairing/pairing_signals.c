@@ -4,6 +4,7 @@
  * threads: see internal.h.
  */
 #include "analysis/pairing/internal.h"
+#include "analysis/syscalls/structs.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,9 +12,7 @@
 
 static void add_code(struct text *t, int signal, int64_t code, int64_t from)
 {
-	const struct call_name *names = signal == SIGCHLD && code > 0	? call_names_child_code
-					: signal == SIGSEGV && code > 0 ? call_names_fault_code
-									: call_names_signal_code;
+	const struct call_name *names = call_siginfo_codes(signal, code);
 
 	text_addf(t, " {si_signo=");
 	call_signal(t, signal);
@@ -22,6 +21,21 @@ static void add_code(struct text *t, int signal, int64_t code, int64_t from)
 	if (from)
 		text_addf(t, ", si_pid=%lld", (long long)from);
 	text_addf(t, "}");
+}
+
+/* Reads the siginfo that BPF programs recorded. False if there is none: the kernel has none for some
+ * of its own signals. */
+static bool read_info(struct pairing *j, const struct trace_event *e)
+{
+	static const struct abi_capture siginfo = { .call = "", .kind = ABI_CAPTURE_SIGINFO };
+	int32_t signal = 0;
+
+	if (!call_memory_is_in(&siginfo, e->ctf->class))
+		return false;
+	call_memory_read(&j->memory[0], &siginfo, e->ctf);
+	if (j->memory[0].size == PAIRING_SIGINFO)
+		memcpy(&signal, j->memory[0].bytes, sizeof signal);
+	return signal;
 }
 
 /* Remembers the last signal sent to each process, its code and its sender. */
@@ -37,8 +51,20 @@ int pairing_on_sent(struct pairing *j, const struct event_table *p, const struct
 		return -ENOMEM;
 	j->states[process].sent = (int)pass_number(e, p->field[0], 0);
 	j->states[process].sent_code = pass_number(e, p->field[1], 0);
+	memset(j->states[process].sent_info, 0, PAIRING_SIGINFO);
+	if (read_info(j, e))
+		memcpy(j->states[process].sent_info, j->memory[0].bytes, PAIRING_SIGINFO);
 	j->states[process].sent_by = threads_at(j->run.threads, pairing_process(j, thread))->tid;
 	return 0;
+}
+
+static bool take_sent_info(struct pairing *j, const struct pairing_state *leader)
+{
+	int32_t signal;
+
+	memcpy(&signal, leader->sent_info, sizeof signal);
+	memcpy(j->memory[0].bytes, leader->sent_info, PAIRING_SIGINFO);
+	return signal;
 }
 
 int pairing_on_signal(struct pairing *j, const struct event_table *p, const struct trace_event *e,
@@ -51,23 +77,34 @@ int pairing_on_signal(struct pairing *j, const struct event_table *p, const stru
 	int signal = (int)pass_number(e, p->field[0], 0);
 	int64_t code = pass_number(e, p->field[1], 0);
 	struct pairing_item item = pairing_item_of(j, thread, PAIRING_SIGNAL, e->time_ns);
+	bool has_info;
 
 	if (signal == SIGKILL && !code && leader->exits)
 		return 0; /* the kernel ends the other threads this way */
+	has_info = read_info(j, e);
 	/* The kernel delivers every fatal signal as SIGKILL, whatever its number was. */
 	if (signal == SIGKILL && !code && leader->sent) {
 		signal = leader->sent;
 		code = leader->sent_code;
+		has_info = take_sent_info(j, leader);
 	}
 
 	st->signal = pass_number(e, p->field[2], 1) ? 0 : signal;
+	if (signal == SIGKILL) { /* it is not delivered to the program, whose end it is */
+		leader->sent = 0;
+		return 0;
+	}
 	j->result.size = 0;
 	call_signal(&j->result, signal);
-	if (p->field[1])
+	if (has_info) {
+		text_addf(&j->result, " ");
+		call_siginfo(&j->result, j->memory[0].bytes);
+	} else if (p->field[1]) {
 		add_code(&j->result, signal, code,
 			 leader->sent == signal && (code <= 0 || signal == SIGCHLD)
 				 ? leader->sent_by
 				 : 0);
+	}
 	item.text = pairing_bytes(&j->result);
 	if (leader->sent == pass_number(e, p->field[0], 0))
 		leader->sent = 0; /* it is delivered */
@@ -99,5 +136,6 @@ int pairing_on_death(struct pairing *j, const struct trace_event *e, uint32_t th
 	}
 	item.text = pairing_bytes(&j->result);
 	pairing_give(j, &item);
+	pairing_ended(j, thread);
 	return j->result.failed ? -ENOMEM : 0;
 }

@@ -170,6 +170,11 @@ extern const struct call_name call_names_umount[];
 extern const struct call_name call_names_signal_code[];
 extern const struct call_name call_names_child_code[];
 extern const struct call_name call_names_fault_code[];
+extern const struct call_name call_names_bus_code[];
+extern const struct call_name call_names_illegal_code[];
+extern const struct call_name call_names_float_code[];
+extern const struct call_name call_names_trap_code[];
+extern const struct call_name call_names_poll_code[];
 extern const struct call_name call_names_ipc[];
 
 /* The tables by name, of either family. */

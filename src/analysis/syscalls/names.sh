@@ -167,6 +167,11 @@ tables() {
 	libc umount (MNT_(FORCE|DETACH|EXPIRE)|UMOUNT_NOFOLLOW) - MNT_???
 	libc signal_code SI_[A-Z]+ - SI_???
 	libc child_code CLD_[A-Z]+ - CLD_???
+	libc bus_code BUS_[A-Z_]+ - BUS_???
+	libc illegal_code ILL_[A-Z]+ - ILL_???
+	libc float_code FPE_[A-Z]+ - FPE_???
+	libc trap_code TRAP_[A-Z]+ - TRAP_???
+	libc poll_code POLL_[A-Z]+ - POLL_???
 	libc fault_code SEGV_[A-Z]+ SEGV_(CPERR|ACCADI|ADIDERR|ADIPERR|MTEAERR|MTESERR) SEGV_???
 	libc ipc IPC_(RMID|SET|STAT) - IPC_???
 	END

@@ -176,49 +176,6 @@ void call_ticks(struct text *t, int64_t ticks)
 		text_addf(t, " /* %.2f s */", (double)ticks / PER_SECOND);
 }
 
-static void add_si_errno(struct text *t, int32_t n)
-{
-	const char *name = n > 0 ? call_errno(n) : NULL;
-
-	if (name)
-		text_addf(t, ", si_errno=%s", name);
-	else
-		text_addf(t, ", si_errno=%" PRIu32, (uint32_t)n);
-}
-
-static void add_siginfo(struct text *t, const struct call_memory *m)
-{
-	int signal = (int)u32(m, 0), code = (int)u32(m, 8);
-
-	if (!signal)
-		return add(t, "{}");
-	add(t, "{si_signo=");
-	call_signal(t, signal);
-	add(t, ", si_code=");
-	call_one(t, signal == SIGCHLD && code > 0 ? call_names_child_code : call_names_signal_code,
-		 code, 32);
-	if ((int)u32(m, 4))
-		add_si_errno(t, (int32_t)u32(m, 4));
-	if (signal == SIGCHLD || code <= 0)
-		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRId32, (int32_t)u32(m, 16),
-			  (int32_t)u32(m, 20));
-	if (code < 0 && code != SI_TKILL && u64(m, 24))
-		text_addf(t, ", si_int=%" PRId32 ", si_ptr=%#" PRIx64, (int32_t)u32(m, 24),
-			  u64(m, 24));
-	if (signal == SIGCHLD && code > 0) {
-		add(t, ", si_status=");
-		if (code == CLD_EXITED)
-			text_addf(t, "%" PRId32, (int32_t)u32(m, 24));
-		else
-			call_signal(t, (int32_t)u32(m, 24));
-		add(t, ", si_utime=");
-		call_ticks(t, (int64_t)u64(m, 32));
-		add(t, ", si_stime=");
-		call_ticks(t, (int64_t)u64(m, 40));
-	}
-	add(t, "}");
-}
-
 static void add_sysinfo(struct text *t, const struct call_memory *m)
 {
 	static const char *const names[] = { "totalram",  "freeram",   "sharedram",
@@ -437,7 +394,7 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 	case ABI_CAPTURE_SIGNALS:
 		return add_signals(t, m, x);
 	case ABI_CAPTURE_SIGINFO:
-		return add_siginfo(t, m), true;
+		return call_siginfo(t, m->bytes), true;
 	case ABI_CAPTURE_SIGSTACK:
 		return add_sigstack(t, m), true;
 	case ABI_CAPTURE_TIMEVAL:

@@ -40,6 +40,9 @@ bool call_control_add(struct text *t, const struct call_memory *m, const struct 
 bool call_option_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 bool call_lock_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 
+/* call_siginfo - the 48 bytes of a siginfo at @info. call_siginfo_codes - the names of its codes. */
+void call_siginfo(struct text *t, const uint8_t *info);
+const struct call_name *call_siginfo_codes(int signal, int64_t code);
 /* call_ticks - "14", with the seconds as a comment. */
 void call_ticks(struct text *t, int64_t ticks);
 /* call_stamp - a time with @digits (6, 9) below the second, and its date as a comment. */

@@ -29,10 +29,10 @@ static const char *call_of(pid_t pid, int tid)
 								  : kernel_syscall_name((int)nr);
 }
 
-static void print_thread(struct strace_printer *p, pid_t pid, int tid)
+static void print_thread(struct strace_printer *p, pid_t pid, int tid, uint32_t n)
 {
 	const char *call = call_of(pid, tid);
-	char path[64], name[32] = "?", line[160];
+	char path[64], name[32] = "?", line[160], prefix[64] = "";
 
 	if (!call || !strace_filter_has(&p->filter, call) ||
 	    !(p->filter.endings & STRACE_UNFINISHED))
@@ -40,13 +40,34 @@ static void print_thread(struct strace_printer *p, pid_t pid, int tid)
 	snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, tid);
 	if (io_read_file(path, name, sizeof name) > 0)
 		name[strcspn(name, "\n")] = 0;
-	snprintf(line, sizeof line, "[%s:%d] %s(... <unfinished ...>", name, tid, call);
+	if (p->prefix == STRACE_ALL_PIDS)
+		snprintf(prefix, sizeof prefix, p->names_pids ? "%d<%s> " : "%-5d ", tid, name);
+	else if (p->prefix == STRACE_PIDS && n > 1)
+		snprintf(prefix, sizeof prefix, p->names_pids ? "[pid %5d<%s>] " : "[pid %5d] ",
+			 tid, name);
+	snprintf(line, sizeof line, "%s%s(... <unfinished ...>", prefix, call);
 	out_text(&p->out, line, strlen(line));
 	out_byte(&p->out, '\n');
 	p->n_lines++;
 }
 
-void strace_print_in_progress(struct strace_printer *p, pid_t pid)
+uint32_t strace_count_threads(pid_t pid)
+{
+	uint32_t n = 0;
+	char path[64];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		n += isdigit((unsigned char)e->d_name[0]) != 0;
+	if (dir)
+		closedir(dir);
+	return n ? n : 1;
+}
+
+void strace_print_in_progress(struct strace_printer *p, pid_t pid, bool is_alone, uint32_t n)
 {
 	char path[64];
 	struct dirent *e;
@@ -55,8 +76,8 @@ void strace_print_in_progress(struct strace_printer *p, pid_t pid)
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	while (dir && p->n_lines < p->limit && (e = readdir(dir)))
-		if (isdigit((unsigned char)e->d_name[0]))
-			print_thread(p, pid, atoi(e->d_name));
+		if (isdigit((unsigned char)e->d_name[0]) && (!is_alone || atoi(e->d_name) == pid))
+			print_thread(p, pid, atoi(e->d_name), n);
 	if (dir)
 		closedir(dir);
 }

@@ -23,7 +23,7 @@ static const char help[] =
 	"usage: duet strace [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
 	"       duet strace [OPTIONS] -p PID[,PID]...\n"
 	"       duet strace [OPTIONS] -i RECORDING...\n\n"
-	"Shows the system calls of a command and its children, of running processes, or in a "
+	"Shows the system calls of a command, of running processes, of their children, or in a "
 	"recording: a line for\n"
 	"each when it returns, as strace does.  Nothing is stopped for that: it costs the traced "
 	"program some hundred\n"
@@ -55,19 +55,24 @@ static const char help[] =
 	"'|COMMAND': to a command;  -A: append\n"
 	"  -E VAR=VALUE, -E VAR  set, or unset, a variable of the command\n"
 	"  -s, --string-limit N  N bytes of buffers and texts (32)\n"
-	"  -n, --limit N  at most N lines;  -a N: results begin in column N (40)\n"
+	"  -n           the numbers of calls;  -a N: results begin in column N (40);  --limit N: "
+	"at "
+	"most N lines\n"
 	"  -p, --pid PID,...  -i, --input RECORDING: see above; both: of the recording only these\n"
 	"  --keep DIR   the recording stays in DIR, for duet view and duet report\n"
 	"  --kernel-buffer SIZE  memory for events, of each CPU (16M)\n"
 	"  --kernel-backend NAME  auto, bpf, or ftrace, which has addresses where BPF has texts "
 	"and buffers\n"
-	"  -f           children too, as always\n\n"
+	"  -f           children and other threads too;  -ff: with -o a file for each, FILE.PID\n"
+	"  -b execve    with -f: no child after it executes a program\n\n"
 	"  duet strace -c -- make\n"
 	"  duet strace -p 4711 -T -e '%network' -e status=failed\n";
 
 enum {
 	OPT_HELP = 256,
 	OPT_KEEP,
+	OPT_LIMIT,
+	OPT_SEPARATE,
 	OPT_KERNEL_BUFFER,
 	OPT_KERNEL_BACKEND,
 	OPT_TIMES,
@@ -206,8 +211,8 @@ static int take_filter(struct strace *s, const char *what)
 /* --decode-pids */
 static int take_pids(struct strace *s)
 {
-	s->names_pids = !strcmp(optarg, "comm");
-	if (s->names_pids || !strcmp(optarg, "none"))
+	s->printer.names_pids = !strcmp(optarg, "comm");
+	if (s->printer.names_pids || !strcmp(optarg, "none"))
 		return -1;
 	return cmd_error("strace",
 			 "--decode-pids=%s: it may be comm, none: a recording has process numbers "
@@ -243,7 +248,6 @@ static int refuse(int c, const struct option *options, char *const *argv)
 	} others[] = {
 		{ 'k', "-k: stacks are recorded with duet record -k stack:syscall_entry_NAME" },
 		{ 'u', "-u: run the command by setpriv or su" },
-		{ 'b', "-b: nothing is attached, so nothing detaches" },
 		{ 'I', "-I: nothing is stopped, so signals reach the command as ever" },
 		{ 'O', "-O: nothing is stopped, so there is no overhead to take away" },
 		{ 'U', "-U: the summary always has all columns; -S orders it" },
@@ -262,15 +266,25 @@ static int take_option(struct strace *s, int c)
 	int status;
 
 	switch (c) {
-	case 'f':
 	case 'D':
 	case 'w':
 		return -1; /* always on */
+	case 'f':
+		s->follows++;
+		return -1;
+	case OPT_SEPARATE:
+		s->follows += 2;
+		return -1;
+	case 'b':
+		s->leaves_at_exec = true;
+		return strcmp(optarg, "execve")
+			       ? cmd_error("strace", "-b %s: it may be execve", optarg)
+			       : -1;
 	case 'q':
 		p->quiet++;
 		return -1;
 	case 'A':
-		s->appends = true;
+		p->appends = true;
 		return -1;
 	case 'E':
 		cmd_add_string(&s->record.environment, optarg);
@@ -334,7 +348,7 @@ static int take_option(struct strace *s, int c)
 	case OPT_VERBOSE:
 		return take_filter(s, "verbose");
 	case 'Y':
-		s->names_pids = true;
+		p->names_pids = true;
 		return -1;
 	case 'z':
 	case 'Z':
@@ -355,7 +369,10 @@ static int take_option(struct strace *s, int c)
 		s->output = optarg;
 		return -1;
 	case 'n':
-		return take_number("-n", &p->limit);
+		p->numbers = true;
+		return -1;
+	case OPT_LIMIT:
+		return take_number("--limit", &p->limit);
 	case 'a':
 		return take_number("-a", &p->column);
 	case 'i':
@@ -401,7 +418,10 @@ int strace_options(struct strace *s, int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ "keep", required_argument, NULL, OPT_KEEP },
-		{ "limit", required_argument, NULL, 'n' },
+		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "syscall-number", no_argument, NULL, 'n' },
+		{ "output-separately", no_argument, NULL, OPT_SEPARATE },
+		{ "detach-on", required_argument, NULL, 'b' },
 		{ "input", required_argument, NULL, 'i' },
 		{ "output", required_argument, NULL, 'o' },
 		{ "pid", required_argument, NULL, 'p' },
@@ -446,7 +466,7 @@ int strace_options(struct strace *s, int argc, char **argv)
 	int c, status;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYzZvxX:e:E:P:s:S:o:n:a:i:p:h", options,
+	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYnzZvxX:e:E:P:s:S:o:b:a:i:p:h", options,
 				NULL)) != -1) {
 		status = c == ':' || c == '?' ? refuse(c, options, argv)
 					      : take_option(s, c == 'h' ? OPT_HELP : c);

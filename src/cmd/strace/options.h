@@ -18,9 +18,9 @@ struct strace {
 	const char *output;
 	FILE *command;		  /* that reads the output; NULL: none */
 	struct cmd_strings paths; /* -P */
-	bool names_pids;
 	bool has_reported_addresses;
-	bool appends;	       /* to `output` */
+	int follows;	       /* -f; -ff: 2 */
+	bool leaves_at_exec;   /* -b */
 	uint64_t string_bytes; /* -s */
 	struct moment from, to;
 };

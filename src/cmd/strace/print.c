@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernel/tracefs/public.h"
+
 /* ---------------------------------------------------------------- counting */
 
 static struct strace_count *row_of(struct strace_printer *p, const char *call)
@@ -70,20 +72,20 @@ static void add_time(struct strace_printer *p, int64_t time_ns)
 	case STRACE_MICROSECONDS:
 		localtime_r(&t, &tm);
 		strftime(text, sizeof text, "%H:%M:%S", &tm);
-		add(&p->out, text);
+		add(p->to, text);
 		if (p->time == STRACE_MICROSECONDS) {
 			snprintf(text, sizeof text, ".%06lld",
 				 (long long)(time_ns % 1000000000 / 1000));
-			add(&p->out, text);
+			add(p->to, text);
 		}
 		break;
 	case STRACE_EPOCH:
-		add_seconds(&p->out, (uint64_t)time_ns, 6);
+		add_seconds(p->to, (uint64_t)time_ns, 6);
 		break;
 	case STRACE_RELATIVE:
 		snprintf(text, sizeof text, "%6s", "");
-		add(&p->out, text);
-		add_seconds(&p->out,
+		add(p->to, text);
+		add_seconds(p->to,
 			    p->has_last && time_ns > p->last_ns ? (uint64_t)(time_ns - p->last_ns)
 								: 0,
 			    6);
@@ -91,23 +93,54 @@ static void add_time(struct strace_printer *p, int64_t time_ns)
 	}
 	p->last_ns = time_ns;
 	p->has_last = true;
-	out_byte(&p->out, ' ');
+	out_byte(p->to, ' ');
 }
 
-static void add_thread(struct strace_printer *p, uint32_t number)
+/* "[pid  4711<name>] ", or in a file "4711<name> ". */
+static void add_thread(struct strace_printer *p, const struct pairing_item *item)
 {
-	const struct thread *th = threads_at(p->threads, number);
+	const struct thread *th = threads_at(p->threads, item->thread);
+	char number[32];
 
-	if (!p->thread)
-		p->thread = number + 1;
-	p->names_all |= p->thread != number + 1;
-	if (!p->names_all)
+	if (p->prefix == STRACE_NAMES) {
+		out_byte(p->to, '[');
+		out_text(p->to, th->name, th->name_size);
+		out_byte(p->to, ':');
+		out_i64(p->to, th->tid);
+		return out_literal(p->to, "] ");
+	}
+	if (p->prefix == STRACE_NO_PIDS || (p->prefix == STRACE_PIDS && item->n_threads < 2))
 		return;
-	out_byte(&p->out, '[');
-	out_text(&p->out, th->name, th->name_size);
-	out_byte(&p->out, ':');
-	out_i64(&p->out, th->tid);
-	out_literal(&p->out, "] ");
+	snprintf(number, sizeof number,
+		 p->prefix == STRACE_PIDS ? "[pid %5d"
+		 : p->names_pids	  ? "%d"
+					  : "%-5d",
+		 (int)th->tid);
+	add(p->to, number);
+	if (p->names_pids) {
+		out_byte(p->to, '<');
+		out_text(p->to, th->name, th->name_size);
+		out_byte(p->to, '>');
+	}
+	add(p->to, p->prefix == STRACE_PIDS ? "] " : " ");
+}
+
+/* -n; of a signal the call that was made last. */
+static void add_call_number(struct strace_printer *p, const struct pairing_item *item)
+{
+	const char *call = *item->name ? item->name : item->last_call;
+	char text[32];
+	int nr = 0;
+
+	if (!p->numbers)
+		return;
+	while (nr < KERNEL_SYSCALLS_MAX &&
+	       (!kernel_syscall_name(nr) || strcmp(kernel_syscall_name(nr), call) != 0))
+		nr++;
+	if (nr == KERNEL_SYSCALLS_MAX)
+		return add(p->to, *item->name ? "[????] " : "");
+	snprintf(text, sizeof text, "[%4d] ", nr);
+	add(p->to, text);
 }
 
 static void add_lines(struct out *o, const char *text)
@@ -118,10 +151,9 @@ static void add_lines(struct out *o, const char *text)
 	}
 }
 
-static void add_call(struct strace_printer *p, const struct pairing_item *item)
+static void add_call(struct strace_printer *p, const struct pairing_item *item, size_t width)
 {
-	struct out *o = &p->out;
-	size_t width;
+	struct out *o = p->to;
 
 	if (item->was_given || !item->has_begin) {
 		out_literal(o, "<... ");
@@ -129,17 +161,18 @@ static void add_call(struct strace_printer *p, const struct pairing_item *item)
 		out_literal(o, " resumed>");
 		add(o, item->late_text);
 		out_byte(o, ')');
-		width = strlen(item->name) + strlen(item->late_text) + 15;
+		width += strlen(item->name) + strlen(item->late_text) + 15;
 	} else if (!item->has_end && *item->result_text != '?') {
 		add(o, item->name);
 		out_byte(o, '(');
 		add(o, item->early_text);
-		return out_literal(o, " <unfinished ...>\n");
+		add(o, item->is_left ? " <detached ...>" : " <unfinished ...>");
+		return out_byte(o, '\n');
 	} else {
 		add(o, item->name);
 		out_byte(o, '(');
 		add(o, item->text);
-		width = strlen(item->name) + strlen(item->text) + 2;
+		width += strlen(item->name) + strlen(item->text) + 2;
 		out_byte(o, ')');
 	}
 	do
@@ -193,21 +226,30 @@ static bool is_reported(const struct strace_printer *p, const struct pairing_ite
 
 static void print(struct strace_printer *p, const struct pairing_item *item)
 {
+	const char *begin;
+	size_t width;
+
 	assert(p->threads);
-	out_room(&p->out);
-	add_thread(p, item->thread);
+	p->to = strace_output(p, item->thread);
+	if (!p->to)
+		return;
+	out_room(p->to);
+	begin = p->to->at;
+	add_thread(p, item);
 	add_time(p, item->begin_ns);
+	add_call_number(p, item);
+	width = (size_t)(p->to->at - begin);
 	if (item->kind == PAIRING_SIGNAL || item->kind == PAIRING_DEATH) {
 		const char *mark = item->kind == PAIRING_SIGNAL ? "---" : "+++";
 
-		add(&p->out, mark);
-		out_byte(&p->out, ' ');
-		add(&p->out, item->text);
-		out_byte(&p->out, ' ');
-		add(&p->out, mark);
-		out_byte(&p->out, '\n');
+		add(p->to, mark);
+		out_byte(p->to, ' ');
+		add(p->to, item->text);
+		out_byte(p->to, ' ');
+		add(p->to, mark);
+		out_byte(p->to, '\n');
 	} else {
-		add_call(p, item);
+		add_call(p, item, width);
 	}
 	p->n_lines++;
 }
@@ -221,12 +263,17 @@ int strace_print_item(void *context, const struct pairing_item *item)
 		add_lost(p, item);
 		return 0;
 	}
-	if (is_call ? !has_wanted_ending(p, item) : !is_reported(p, item))
+	if (is_call ? !has_wanted_ending(p, item) : !is_reported(p, item)) {
+		if (item->kind == PAIRING_DEATH)
+			strace_output_end(p, item->thread);
 		return 0;
+	}
 	if (p->counts && item->kind == PAIRING_CALL && count(p, item))
 		return -ENOMEM;
 	if (p->prints)
 		print(p, item);
+	if (item->kind == PAIRING_DEATH || item->is_left)
+		strace_output_end(p, item->thread);
 	return p->n_lines >= p->limit || p->out.is_over;
 }
 
@@ -322,5 +369,6 @@ void strace_printer_fini(struct strace_printer *p)
 	for (uint32_t i = 0; i < p->n_rows; i++)
 		samples_fini(&p->rows[i].time);
 	free(p->rows);
+	strace_outputs_fini(p);
 	out_fini(&p->out);
 }

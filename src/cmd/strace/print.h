@@ -24,6 +24,13 @@ enum strace_time {
 	STRACE_RELATIVE
 };
 
+enum strace_prefix { /* what a line begins with */
+		     STRACE_NO_PIDS,
+		     STRACE_PIDS,     /* "[pid  4711] " while there are several threads */
+		     STRACE_ALL_PIDS, /* "4711  " */
+		     STRACE_NAMES,    /* "[name:4711] " */
+};
+
 struct strace_count { /* of one system call */
 	const char *call;
 	uint64_t n, n_errors;
@@ -36,14 +43,19 @@ struct strace_printer {
 	bool has_durations;  /* -T */
 	int quiet;	     /* -q; -qq: no deaths */
 	bool counts, prints; /* -c: only the first; -C: both */
-	bool names_all;	     /* print the thread even while there is only one */
-	uint64_t column;     /* -a: where results begin */
+	enum strace_prefix prefix;
+	bool names_pids; /* -Y */
+	bool numbers;	 /* -n: of calls */
+	uint64_t column; /* -a: where results begin */
 	struct strace_style style;
 	uint64_t limit, n_lines;
-	const char *sort; /* -S */
-	struct out out;
+	const char *sort;     /* -S */
+	struct out out, *to;  /* @to: of the line in hand */
+	const char *separate; /* -ff: the threads' files begin with this; NULL: all write to @out */
+	bool appends;
+	struct out *outs; /* by thread; zeroed: not open */
+	uint32_t n_outs;
 	const struct threads *threads;
-	uint32_t thread; /* of the first line, plus 1 */
 	int64_t last_ns;
 	bool has_last;
 	uint64_t lost_events, lost_packets;
@@ -59,8 +71,17 @@ bool strace_on_call(void *context, const char *call);
 bool strace_on_data(void *context, int32_t fd, bool is_write);
 /* strace_summary - print the table of -c. */
 void strace_summary(struct strace_printer *p, uint32_t width);
+/* outputs.c. strace_output - the output of @thread, opened by its first line; NULL: it cannot be
+ * opened, and an error was printed. strace_output_end - after its last line. */
+struct out *strace_output(struct strace_printer *p, uint32_t thread);
+void strace_output_end(struct strace_printer *p, uint32_t thread);
+void strace_outputs_flush(struct strace_printer *p);
+void strace_outputs_fini(struct strace_printer *p);
 void strace_printer_fini(struct strace_printer *p);
-/* strace_print_in_progress - print the call that each thread of @pid is in now. */
-void strace_print_in_progress(struct strace_printer *p, pid_t pid);
+/* strace_print_in_progress - print the call that each thread of @pid is in now; @is_alone: only
+ * the thread with that number. @n: all threads that are shown. */
+void strace_print_in_progress(struct strace_printer *p, pid_t pid, bool is_alone, uint32_t n);
+/* strace_count_threads - how many threads the process @pid has now; at least 1. */
+uint32_t strace_count_threads(pid_t pid);
 
 #endif

@@ -39,6 +39,7 @@ static int run(void *arg, const char *path, struct recorder_child_ready *ready, 
 	a.o.kernel.backend = r->backend;
 	a.o.kernel.capture_bytes = r->capture_bytes;
 	a.o.no_default_events = true; /* no events of applications */
+	a.o.leaves_environment = true;
 	a.o.command = r->command;
 	a.o.kernel.buffer_kib = (uint32_t)(r->kernel_buffer >> 10);
 	a.pids = r->pids;

@@ -60,7 +60,9 @@ static struct pairing_options options_of(struct strace *s)
 					 .dumps = strace_style_has_dumps(&s->printer.style)
 							  ? strace_on_data
 							  : NULL,
-					 .names_pids = s->names_pids,
+					 .names_pids = s->printer.names_pids,
+					 .is_alone = !s->inputs.n && !s->follows,
+					 .leaves_at_exec = s->leaves_at_exec,
 					 .command = -1,
 					 .range = { INT64_MIN, INT64_MAX },
 					 .wants = strace_on_call,
@@ -120,7 +122,7 @@ static int finish(struct strace *s, struct pairing *j)
 			out_byte(&p->out, '\n');
 		strace_summary(p, width_of(p->out.fd));
 	}
-	out_flush(&p->out);
+	strace_outputs_flush(p);
 	if (p->out.err)
 		return cmd_error("strace", "cannot write: %s", strerror(-p->out.err));
 	report_missing(s, j);
@@ -216,7 +218,7 @@ static int follow(struct strace *s, struct trace *t, struct pairing *j, struct d
 		f = trace_following(t);
 		if (!err && grows && s->printer.prints && f->known_ns > INT64_MIN + LASTING_NS)
 			pairing_report_lasting(j, f->known_ns - LASTING_NS);
-		out_flush(&s->printer.out);
+		strace_outputs_flush(&s->printer);
 		if (err || !grows || j->is_over || s->printer.out.is_over)
 			break;
 		pass_interrupts_on(s);
@@ -244,6 +246,13 @@ static int show_live(struct strace *s)
 	int status = 0;
 
 	options.command = s->record.child.program;
+	options.n_threads = s->record.pids.n ? 0 : 1;
+	for (int i = 0; i < s->record.pids.n; i++)
+		options.n_threads += s->follows ? strace_count_threads(s->record.pids.at[i]) : 1;
+	if (options.is_alone) {
+		options.pids = s->record.pids.at;
+		options.n_pids = s->record.pids.n;
+	}
 	options.cwd = options.command >= 0 ? getcwd(cwd, sizeof cwd) : NULL;
 	if (trace_open(&t, &path, 1, &o, &d))
 		return cmd_error("strace", "%s", d.text);
@@ -252,8 +261,9 @@ static int show_live(struct strace *s)
 		return cmd_error("strace", "%s", d.text);
 	}
 	s->printer.threads = j.run.threads;
-	for (int i = 0; s->printer.prints && i < s->record.pids.n; i++)
-		strace_print_in_progress(&s->printer, s->record.pids.at[i]);
+	for (int i = 0; s->printer.prints && !s->printer.separate && i < s->record.pids.n; i++)
+		strace_print_in_progress(&s->printer, s->record.pids.at[i], options.is_alone,
+					 options.n_threads);
 	if (follow(s, t, &j, &d))
 		status = cmd_error("strace", "%s", d.text);
 	pairing_end(&j);
@@ -300,11 +310,15 @@ static int open_output(struct strace *s)
 {
 	int fd = s->inputs.n ? STDOUT_FILENO : STDERR_FILENO;
 
-	if (s->output && (*s->output == '|' || *s->output == '!'))
+	if (s->output && s->follows > 1)
+		s->printer.separate = s->output;
+	else if (s->output && (*s->output == '|' || *s->output == '!'))
 		fd = open_command(s);
 	else if (s->output)
 		fd = open(s->output,
-			  O_WRONLY | O_CREAT | (s->appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666);
+			  O_WRONLY | O_CREAT | (s->printer.appends ? O_APPEND : O_TRUNC) |
+				  O_CLOEXEC,
+			  0666);
 	if (fd < 0)
 		return cmd_error("strace", "-o %s: %s", s->output, strerror(errno));
 	return out_init(&s->printer.out, fd) ? cmd_error("strace", "no memory") : 0;
@@ -321,7 +335,8 @@ int strace_view(const char *const *paths, int n, const struct moment *from, cons
 		cmd_add_string(&s.inputs, paths[i]);
 	s.from = *from;
 	s.to = *to;
-	s.printer.style.names_fds = s.printer.names_all = s.printer.has_durations = true;
+	s.printer.style.names_fds = s.printer.has_durations = true;
+	s.printer.prefix = STRACE_NAMES;
 	s.printer.time = STRACE_MICROSECONDS;
 	s.printer.limit = limit;
 	signal(SIGPIPE, SIG_IGN);
@@ -330,6 +345,17 @@ int strace_view(const char *const *paths, int n, const struct moment *from, cons
 		status = show_recording(&s);
 	strace_printer_fini(&s.printer);
 	return status;
+}
+
+/* Lines of a file begin with the thread if there may be several, lines on a terminal if there
+ * are. */
+static void set_prefix(struct strace *s)
+{
+	bool many = s->follows || s->inputs.n || s->record.pids.n > 1;
+
+	s->printer.prefix = s->printer.separate ? STRACE_NO_PIDS
+			    : s->output && many ? STRACE_ALL_PIDS
+						: STRACE_PIDS;
 }
 
 int cmd_strace(int argc, char **argv)
@@ -345,7 +371,7 @@ int cmd_strace(int argc, char **argv)
 	if (status)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
-	s.printer.names_all = !s.record.command;
+	set_prefix(&s);
 	call_style_set(&s.printer.style.values);
 	status = s.inputs.n ? show_recording(&s) : run_live(&s);
 	strace_printer_fini(&s.printer);

@@ -110,9 +110,10 @@ struct recorder_options {
 	const char *session;		     /* the name by which programs join */
 	const struct recorder_event *events; /* none: all */
 	int n_events;
-	bool no_default_events; /* an empty list means none */
-	const char *selector;	/* conditions for all events: rules/selector.h; or NULL */
-	const pid_t *pids;	/* only these programs */
+	bool no_default_events;	 /* an empty list means none */
+	bool leaves_environment; /* the command does not join: its environment is ours */
+	const char *selector;	 /* conditions for all events: rules/selector.h; or NULL */
+	const pid_t *pids;	 /* only these programs */
 	int n_pids;
 	bool ends_with_pids; /* recording ends when the last of `pids` has */
 	/* How long an event may stay outside of the files; 0: a second.  Less is for a reader that

@@ -22,6 +22,9 @@ void bpf_plan_layout(struct bpf_plan *p, const struct btf *b)
 	p->task_pid = btf_member(b, "task_struct", "pid");
 	p->task_comm = btf_member(b, "task_struct", "comm");
 	p->task_prio = btf_member(b, "task_struct", "prio");
+	p->has_sigaction = !btf_member(b, "k_sigaction", "sa") &&
+			   !btf_member(b, "sigaction", "sa_handler") &&
+			   btf_member(b, "sigaction", "sa_flags") == 8;
 	p->task_exit_state = btf_member(b, "task_struct", "exit_state");
 	p->task_cpu = info < 0 || cpu < 0 ? -ENOENT : info + cpu;
 	p->task_status = info < 0 || status < 0 ? -ENOENT : info + status;
@@ -176,23 +179,6 @@ static void store_field(struct bpf_code *c, const struct bpf_plan *p, int source
 	}
 }
 
-/* As with tracefs' set_event_pid: the task of the event or the running thread must be followed. */
-static void leave_if_no_task_followed(struct bpf_code *c, const struct bpf_plan *p, int task,
-				      int leave)
-{
-	int go_on = bpf_label(c);
-
-	bpf_get_tid(c);
-	if (p->follows) {
-		bpf_jump_if_followed(c, p, go_on);
-		bpf_load(c, BPF_DW, R1, R6, 8 * task);
-		bpf_load(c, BPF_W, R1, R1, p->task_pid);
-		bpf_jump_if_followed(c, p, go_on);
-		bpf_jump(c, leave);
-	}
-	bpf_put_label(c, go_on);
-}
-
 /* ---------------------------------------------------------------- filters */
 
 struct event_fields {
@@ -271,7 +257,7 @@ int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct
 	leave = bpf_label(c);
 	bpf_alu(c, BPF_MOV, R6, R1);
 	bpf_leave_if_off(c, p, leave);
-	leave_if_no_task_followed(c, p, task, leave);
+	bpf_leave_if_no_task_followed(c, p, task, leave);
 	if (filter && bpf_filter(c, filter, &fields.fields, leave))
 		return -EOPNOTSUPP;
 	bpf_get_ring(c, p, leave);

@@ -26,6 +26,7 @@ struct bpf_plan {
 	/* Offsets in the kernel's structures; negative: unknown. */
 	int task_pid, task_comm, task_prio, task_exit_state;
 	int task_cpu, task_status; /* of thread_info, in the task */
+	bool has_sigaction;	   /* k_sigaction begins with handler and flags */
 };
 
 /* bpf_plan_layout - find the offsets. */
@@ -44,6 +45,10 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
  * no program for it or for its format, or if the filter cannot be compiled. */
 int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f,
 		      const char *filter);
+
+/* bpf_program_signal - a signal that is sent or delivered, with its siginfo behind the fields of
+ * @f: kernel_bpf_siginfo_at(). -EOPNOTSUPP for other events and formats. */
+int bpf_program_signal(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f);
 
 /* Children of followed threads become followed; ended threads are removed. */
 void bpf_program_fork(struct bpf_code *c, const struct bpf_plan *p);

@@ -284,12 +284,14 @@ int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kern
 	int err;
 
 	*bit = 0;
-	if (strcmp(system, "sched") != 0)
+	if (strcmp(system, "sched") != 0 &&
+	    (strcmp(system, "signal") != 0 || filter || !b->plan.has_extra))
 		return -EOPNOTSUPP;
 	c = malloc(sizeof *c);
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for a BPF program");
-	err = bpf_program_event(c, &b->plan, f, filter);
+	err = !strcmp(system, "signal") ? bpf_program_signal(c, &b->plan, f)
+					: bpf_program_event(c, &b->plan, f, filter);
 	if (!err)
 		err = attach_recorder(b, f->name, c, bit, d);
 	free(c);

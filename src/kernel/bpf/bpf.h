@@ -73,6 +73,12 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f,
 		     const char *filter, uint32_t *bit, struct diag *d);
 
+/* Signals are recorded with the kernel's siginfo behind the fields of the format, if extra captures
+ * are requested: so many bytes at kernel_bpf_siginfo_at(). */
+enum { KERNEL_BPF_SIGINFO = 48 };
+#define KERNEL_BPF_SIGINFO_FIELD "siginfo_bytes"
+uint16_t kernel_bpf_siginfo_at(const struct kernel_format *f);
+
 /* kernel_bpf_has_events - whether it records any event. */
 bool kernel_bpf_has_events(const struct kernel_bpf *b);
 

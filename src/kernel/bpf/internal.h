@@ -13,8 +13,8 @@
 #include "kernel/bpf/shared_ring.h"
 #include "kernel/convert/page.h"
 
-/* sys_enter, sys_exit, fork, free, and the scheduler's. */
-enum { BPF_LINKS_MAX = 8, BPF_PACKET_SIZE = 65536 };
+/* sys_enter, sys_exit, fork, free, two of signals, and the scheduler's. */
+enum { BPF_LINKS_MAX = 10, BPF_PACKET_SIZE = 65536 };
 
 struct bpf_cpu {
 	struct bpf_ring *ring;

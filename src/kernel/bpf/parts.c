@@ -59,6 +59,22 @@ void bpf_leave_if_not_followed(struct bpf_code *c, const struct bpf_plan *p, int
 	bpf_put_label(c, go_on);
 }
 
+void bpf_leave_if_no_task_followed(struct bpf_code *c, const struct bpf_plan *p, int task,
+				   int leave)
+{
+	int go_on = bpf_label(c);
+
+	bpf_get_tid(c);
+	if (p->follows) {
+		bpf_jump_if_followed(c, p, go_on);
+		bpf_load(c, BPF_DW, R1, R6, 8 * task);
+		bpf_load(c, BPF_W, R1, R1, p->task_pid);
+		bpf_jump_if_followed(c, p, go_on);
+		bpf_jump(c, leave);
+	}
+	bpf_put_label(c, go_on);
+}
+
 /* ---------------------------------------------------------------- the record */
 
 void bpf_get_ring(struct bpf_code *c, const struct bpf_plan *p, int leave)

@@ -34,6 +34,10 @@ enum { RECORD = 8, COMMON_TID = RECORD + 4 };
 void bpf_leave_if_off(struct bpf_code *c, const struct bpf_plan *p, int leave);
 /* bpf_leave_if_not_followed - for the calling thread. Its number stays on the stack. */
 void bpf_leave_if_not_followed(struct bpf_code *c, const struct bpf_plan *p, int leave);
+/* bpf_leave_if_no_task_followed - as with tracefs' set_event_pid: the task in argument @task of the
+ * event (arguments in R6), or the running thread, must be followed. */
+void bpf_leave_if_no_task_followed(struct bpf_code *c, const struct bpf_plan *p, int task,
+				   int leave);
 /* bpf_get_tid - the calling thread's number, to the stack and to R1. */
 void bpf_get_tid(struct bpf_code *c);
 /* bpf_jump_if_followed - for the thread in R1. */

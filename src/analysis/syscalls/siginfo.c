@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/syscalls/siginfo.c - a signal's siginfo as text.
+ *
+ * Signal and code decide what its union holds.
+ */
+#include <inttypes.h>
+#include <linux/audit.h>
+#include <signal.h>
+#include <string.h>
+
+#include "analysis/syscalls/structs.h"
+#include "analysis/syscalls/words.h"
+#include "kernel/tracefs/syscalls.h"
+
+/* Offsets in the kernel's struct siginfo of 64-bit programs. */
+enum {
+	AT_ERRNO = 4,
+	AT_CODE = 8,
+	AT_PID = 16, /* or a timer's number; */
+	AT_UID = 20, /* or its overruns */
+	AT_STATUS = 24,
+	AT_VALUE = 24,
+	AT_USER_TIME = 32,
+	AT_SYSTEM_TIME = 40,
+	AT_ADDRESS = 16,
+	AT_LOWER = 32, /* or a protection key */
+	AT_UPPER = 40,
+	AT_BAND = 16,
+	AT_FD = 24,
+	AT_CALL = 24,
+	AT_ARCH = 28,
+};
+
+/* Not in the C library's headers of 2022. */
+static const struct call_name refusals[] = { { "SYS_SECCOMP", 1, NULL },
+					     { "SYS_USER_DISPATCH", 2, NULL },
+					     { NULL, 0, "SYS_???" } };
+
+static int32_t number(const uint8_t *info, int at)
+{
+	int32_t n;
+
+	memcpy(&n, info + at, sizeof n);
+	return n;
+}
+
+static uint64_t word(const uint8_t *info, int at)
+{
+	uint64_t n;
+
+	memcpy(&n, info + at, sizeof n);
+	return n;
+}
+
+static bool is_fault(int signal)
+{
+	return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE ||
+	       signal == SIGTRAP;
+}
+
+const struct call_name *call_siginfo_codes(int signal, int64_t code)
+{
+	if (code <= 0 || code == SI_KERNEL)
+		return call_names_signal_code;
+	switch (signal) {
+	case SIGCHLD:
+		return call_names_child_code;
+	case SIGSEGV:
+		return call_names_fault_code;
+	case SIGBUS:
+		return call_names_bus_code;
+	case SIGILL:
+		return call_names_illegal_code;
+	case SIGFPE:
+		return call_names_float_code;
+	case SIGTRAP:
+		return call_names_trap_code;
+	case SIGIO:
+		return call_names_poll_code;
+	case SIGSYS:
+		return refusals;
+	}
+	return call_names_signal_code;
+}
+
+static void add_child(struct text *t, const uint8_t *info, int code)
+{
+	add(t, ", si_status=");
+	if (code == CLD_EXITED)
+		text_addf(t, "%" PRId32, number(info, AT_STATUS));
+	else
+		call_signal(t, number(info, AT_STATUS));
+	add(t, ", si_utime=");
+	call_ticks(t, (int64_t)word(info, AT_USER_TIME));
+	add(t, ", si_stime=");
+	call_ticks(t, (int64_t)word(info, AT_SYSTEM_TIME));
+}
+
+static void add_fault(struct text *t, const uint8_t *info, int signal, int code)
+{
+	add(t, ", si_addr=");
+	add_address(t, word(info, AT_ADDRESS));
+	if (signal == SIGSEGV && code == SEGV_BNDERR) {
+		add(t, ", si_lower=");
+		add_address(t, word(info, AT_LOWER));
+		add(t, ", si_upper=");
+		add_address(t, word(info, AT_UPPER));
+	} else if (signal == SIGSEGV && code == SEGV_PKUERR) {
+		text_addf(t, ", si_pkey=%" PRIu32, (uint32_t)number(info, AT_LOWER));
+	}
+}
+
+static void add_refused_call(struct text *t, const uint8_t *info)
+{
+	const char *call = number(info, AT_CALL) >= 0 && number(info, AT_CALL) < KERNEL_SYSCALLS_MAX
+				   ? kernel_syscall_name(number(info, AT_CALL))
+				   : NULL;
+
+	add(t, ", si_call_addr=");
+	add_address(t, word(info, AT_ADDRESS));
+	if (call && (uint32_t)number(info, AT_ARCH) == AUDIT_ARCH_X86_64)
+		text_addf(t, ", si_syscall=__NR_%s, si_arch=AUDIT_ARCH_X86_64", call);
+	else
+		text_addf(t, ", si_syscall=%" PRId32 ", si_arch=%#" PRIx32, number(info, AT_CALL),
+			  (uint32_t)number(info, AT_ARCH));
+}
+
+static void add_value(struct text *t, const uint8_t *info)
+{
+	text_addf(t, ", si_int=%" PRId32 ", si_ptr=", number(info, AT_VALUE));
+	add_address(t, word(info, AT_VALUE));
+}
+
+/* What the kernel's own signals have. */
+static void add_own(struct text *t, const uint8_t *info, int signal, int code)
+{
+	if (signal == SIGCHLD && code != SI_KERNEL) {
+		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRId32, number(info, AT_PID),
+			  number(info, AT_UID));
+		add_child(t, info, code);
+	} else if (is_fault(signal)) {
+		add_fault(t, info, signal, code);
+	} else if (signal == SIGSYS) {
+		add_refused_call(t, info);
+	} else if (signal == SIGIO && code != SI_KERNEL) {
+		text_addf(t, ", si_band=%" PRId64 ", si_fd=%" PRId32, (int64_t)word(info, AT_BAND),
+			  number(info, AT_FD));
+	}
+}
+
+void call_siginfo(struct text *t, const uint8_t *info)
+{
+	int signal = number(info, 0), code = number(info, AT_CODE), err = number(info, AT_ERRNO);
+	const char *name = err > 0 ? call_errno(err) : NULL;
+
+	if (!signal)
+		return add(t, "{}");
+	add(t, "{si_signo=");
+	call_signal(t, signal);
+	add(t, ", si_code=");
+	call_one(t, call_siginfo_codes(signal, code), code, 32);
+	if (name)
+		text_addf(t, ", si_errno=%s", name);
+	else if (err)
+		text_addf(t, ", si_errno=%" PRIu32, (uint32_t)err);
+	if (code > 0) {
+		add_own(t, info, signal, code);
+	} else if (code == SI_TIMER) {
+		text_addf(t, ", si_timerid=%#" PRIx32 ", si_overrun=%" PRId32,
+			  (uint32_t)number(info, AT_PID), number(info, AT_UID));
+		add_value(t, info);
+	} else {
+		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRId32, number(info, AT_PID),
+			  number(info, AT_UID));
+		if (code < 0 && code != SI_TKILL && word(info, AT_VALUE))
+			add_value(t, info);
+	}
+	add(t, "}");
+}
