@@ -238,7 +238,7 @@ static void print(struct strace_printer *p, const struct pairing_item *item)
 	add_thread(p, item);
 	add_time(p, item->begin_ns);
 	add_call_number(p, item);
-	width = (size_t)(p->to->at - begin);
+	width = p->prefix == STRACE_NAMES ? 0 : (size_t)(p->to->at - begin);
 	if (item->kind == PAIRING_SIGNAL || item->kind == PAIRING_DEATH) {
 		const char *mark = item->kind == PAIRING_SIGNAL ? "---" : "+++";
 

@@ -186,7 +186,7 @@ CASES = [
     (["strace", "-e", "loud=all", "--", "true"], r"-e loud=all: it may be"),
     (["strace", "-e", "open", "-e", "close", "--", "true"], r"-e close: a second list"),
     (["strace", "-S", "size", "-c", "--", "true"], r"-S size: it may be"),
-    (["strace", "-n", "0", "--", "true"], r"-n 0: not a number"),
+    (["strace", "--limit", "0", "--", "true"], r"--limit 0: not a number"),
     (["strace", "-p", "{nobody}"], r"-p \d+: no such process"),
     (["strace", "-p", "{sleeper}", "--", "true"], r"either a command, or -p, or -i"),
     (["strace", "--keep", "x", "-i", RECORDED], r"--keep is for"),

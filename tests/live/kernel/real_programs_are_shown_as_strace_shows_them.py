@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from strace_lines import command, in_order, of_duet, of_strace
+from strace_lines import command, in_order, lines_by_thread
 from trial import cmd, ok, paths, run_cases, skip, work
 
 paths(2)
@@ -81,8 +81,8 @@ def reason(a, b):
 def compare(title, argv):
     """-> calls, missing calls, arguments, and how many of them differ, by reason"""
     ours, theirs = work + "/ours", work + "/theirs"
-    cmd("strace", "-o", ours, "--", "strace", "-f", "-o", theirs, *argv)
-    mine, all_ = of_duet(ours), of_strace(theirs)
+    cmd("strace", "-f", "-o", ours, "--", "strace", "-f", "-o", theirs, *argv)
+    mine, all_ = lines_by_thread(ours), lines_by_thread(theirs)
     n_calls = n_missing = n_arguments = 0
     wrong = collections.Counter()
     for tid, wanted in all_.items():

@@ -49,13 +49,9 @@ def calls_in(lines):
     return found
 
 
-def of_strace(path):
+def lines_by_thread(path):
+    """Of a file that strace or `duet strace` wrote with -f: a thread's number begins each line."""
     return calls_in((int(line.split(None, 1)[0]), line.split(None, 1)[1].strip()) for line in open(path))
-
-
-def of_duet(path):
-    lines = (re.match(r"\[[^\]]*:(\d+)\] (.*)", line) for line in open(path))
-    return calls_in((int(m[1]), m[2]) for m in lines if m)
 
 
 def command(text):
@@ -122,7 +118,7 @@ def difference(ours, theirs):
 
 
 def compared(ours, theirs):
-    """Threads with their calls, as of_duet() and of_strace() have them.  -> how many calls were compared, the differences"""
+    """Threads with their calls, as lines_by_thread() has them.  -> how many calls were compared, the differences"""
     n, wrong = 0, []
     for tid, wanted in theirs.items():
         got = ours[tid]

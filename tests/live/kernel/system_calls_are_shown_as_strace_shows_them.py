@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 import proc
-from strace_lines import compared, of_duet, of_strace
+from strace_lines import compared, lines_by_thread
 from trial import cmd, duet, fail, is_, ok, paths, run, run_cases, skip, start, until, work
 
 program, library = paths(2)
@@ -31,10 +31,10 @@ IN_MEMORY = {"bind": 4, "connect": 4, "accept": 2, "getsockname": 2, "getpeernam
 def calls_arguments_and_results_are_those_of_strace_in_the_same_run():
     here = work + "/same"
     os.mkdir(here)
-    status, _, err = cmd("strace", "-s", "4096", "-o", here + "/ours", "--", "strace", "-f", "-s", "4096", "-o", here + "/theirs", program,
+    status, _, err = cmd("strace", "-f", "-s", "4096", "-o", here + "/ours", "--", "strace", "-f", "-s", "4096", "-o", here + "/theirs", program,
                          "calls", here)
     is_(status, 7, "the status is the program's: %s" % err)
-    ours, theirs = of_duet(here + "/ours"), of_strace(here + "/theirs")
+    ours, theirs = lines_by_thread(here + "/ours"), lines_by_thread(here + "/theirs")
     ok(len(theirs) == 3, "strace saw a program, its child and its thread: %s" % list(theirs))
     n, wrong = compared(ours, theirs)
     for what in wrong:
@@ -81,10 +81,10 @@ def the_chosen_calls_are_shown():
     os.mkdir(here)
 
     def shown(*options):
-        cmd("strace", "-o", here + "/out", *options, "--", program, "calls", here)
+        cmd("strace", "-f", "-o", here + "/out", *options, "--", program, "calls", here)
         return open(here + "/out").read().splitlines()
     lines = shown("-e", "lseek,%network", "-e", "signal=none", "-qq")
-    names = {re.sub(r"^\[.*?\] ", "", line).split("(")[0] for line in lines}
+    names = {re.sub(r"^\d+ +", "", line).split("(")[0] for line in lines}
     is_(names, {"lseek", "socket", "setsockopt", "bind", "listen", "accept", "accept4", "connect", "getsockname",
                 "getpeername", "shutdown", "socketpair", "sendto", "recvfrom"},
         "those and no others")
@@ -92,12 +92,12 @@ def the_chosen_calls_are_shown():
     ok(lines and all("= -1 E" in line for line in lines if "(" in line), "failed ones only", lines[:3])
     ok(not any(re.search(r"\b(lseek|mmap)\(", line) for line in lines), "and not those", lines[:3])
     lines = shown("-e", "fcntl", "-e", "signal=none", "-qq", "-ttt", "-T")
-    ok(all(re.match(r"(\[\S+\] )?\d{10}\.\d{6} fcntl\(\d+, F_.* = .* <0\.\d{9}>$", line) for line in lines), "with times", lines)
-    is_(len(shown("-n", "5")), 5, "so many lines")
-    status, _, err = cmd("strace", "-n", "1", "--keep", here + "/kept", "--", program, "calls", here)
+    ok(all(re.match(r"\d+ +\d{10}\.\d{6} fcntl\(\d+, F_.* = .* <0\.\d{9}>$", line) for line in lines), "with times", lines)
+    is_(len(shown("--limit", "5")), 5, "so many lines")
+    status, _, err = cmd("strace", "--limit", "1", "--keep", here + "/kept", "--", program, "calls", here)
     is_(status, 7, "the command runs on to its end: %s" % err)
     ok(os.path.exists(here + "/kept/kernel/metadata"), "the recording is kept")
-    is_(cmd("strace", "-a1", "-n", "1", "-i", here + "/kept")[0], 0, "and can be shown again")
+    is_(cmd("strace", "-a1", "--limit", "1", "-i", here + "/kept")[0], 0, "and can be shown again")
 
 
 def there_is_bpf():
@@ -167,7 +167,7 @@ def a_running_process_is_shown_while_it_runs_and_notices_nothing():
     status, _, err = s.end(signal.SIGINT)
     is_(status, 0, "it ends with Ctrl-C: %s" % err)
     ok("<... read resumed>)" in err, "and that it returned from there")
-    lines = [re.sub(r"^\[.*?\] ", "", line) for line in err.splitlines() if line.startswith("[") and "read" not in line]
+    lines = [line for line in err.splitlines() if "read" not in line]
     first = next(i for i, line in enumerate(lines) if line.startswith("getppid"))
     ok(all(re.match(r'getppid\(\)\s+= %d$|write\(1, ("done\\n"|0x[0-9a-f]+), 5\)\s+= 5$' % os.getpid(), line) for line in lines[first:]),
        "every line is one of its calls", lines[:3])
