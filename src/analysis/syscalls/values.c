@@ -205,12 +205,22 @@ void call_text(struct text *t, const char *text, size_t size, size_t most)
 		add(t, "...");
 }
 
+/* Whether a recorded text is "0x7f00 abc": no end was in memory that could be read. @at: the first
+ * of its bytes. */
+static bool has_no_end(const char *text, size_t size, size_t *at)
+{
+	const char *space = memchr(text, ' ', size);
+
+	*at = space ? (size_t)(space - text) + 1 : 0;
+	return space && *at < size && call_is_address(text, *at - 1);
+}
+
 /* A text that was not in memory is recorded as its address, which is shown without quotes. If the
  * exit of the call has the text, it is shown later. */
 static void add_text(struct text *t, const struct call_rule *r, const struct call_value *v,
 		     const struct call_moment *x)
 {
-	size_t size = v->text_size, most = SIZE_MAX;
+	size_t size = v->text_size, most = SIZE_MAX, at;
 
 	if (size == 3 && !memcmp(v->text, "0x0", 3)) /* a file named "0x0" looks the same */
 		return text_addf(t, "NULL");
@@ -218,7 +228,12 @@ static void add_text(struct text *t, const struct call_rule *r, const struct cal
 		return text_add(t, v->text, size);
 	if (r && r->kind == CALL_STRING && x && x->string_bytes)
 		most = x->string_bytes;
-	call_text(t, v->text, size, most);
+	if (!has_no_end(v->text, size, &at))
+		return call_text(t, v->text, size, most);
+	if (size - at > most) /* enough of it is known */
+		call_text(t, v->text + at, size - at, most);
+	else
+		text_add(t, v->text, at - 1);
 }
 
 /* The upper half was a sign once, and is not looked at today. */

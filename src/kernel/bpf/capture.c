@@ -157,12 +157,39 @@ static void stage_argument_text(struct bpf_code *c, int stage, int is_bad)
 	bpf_alu(c, BPF_ADD, R8, R0);
 }
 
+/* Reads from a text without an end before memory that cannot be read: as many bytes as a text may
+ * have, or those before that page. R0 becomes their number; there is no NUL. */
+static void stage_part_of_text(struct bpf_code *c, int stage, int is_read, int is_bad)
+{
+	enum { PAGE = 4096 };
+
+	load_argument(c, stage, R3, 0);
+	at_stage(c, stage);
+	bpf_alu_imm(c, BPF_MOV, R2, ABI_CAPTURE_TEXT_CUT);
+	bpf_store(c, BPF_DW, FP, STACK_COUNT, R2);
+	bpf_call(c, BPF_FUNC_probe_read_user);
+	bpf_alu(c, BPF_MOV, R1, R0);
+	bpf_load(c, BPF_DW, R0, FP, STACK_COUNT);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_read);
+	load_argument(c, stage, R3, 0);
+	bpf_alu(c, BPF_MOV, R1, R3);
+	bpf_alu_imm(c, BPF_AND, R1, PAGE - 1);
+	bpf_alu_imm(c, BPF_MOV, R2, PAGE);
+	bpf_alu(c, BPF_SUB, R2, R1);
+	bpf_store(c, BPF_DW, FP, STACK_COUNT, R2);
+	at_stage(c, stage);
+	bpf_call(c, BPF_FUNC_probe_read_user);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, is_bad);
+	bpf_load(c, BPF_DW, R0, FP, STACK_COUNT);
+}
+
 /* Reads the text of the argument R9 & 7; its word is number @i. A text that is not in memory cannot
- * be read here: its size is 0, and the exit of the call tries again. */
+ * be read here, or not to its end: the exit of the call tries again. R8 is reloaded behind it, so
+ * that the verifier walks what follows once. */
 static void stage_argument(struct bpf_code *c, int i, int done)
 {
 	int word = bpf_stage_record(BPF_ENTRY_STAGE) + RECORD + KERNEL_SYSCALL_WORDS + 4 * i;
-	int is_bad = bpf_label(c), next = bpf_label(c);
+	int is_late = bpf_label(c), is_read = bpf_label(c), next = bpf_label(c);
 
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_AND, R1, 255);
@@ -170,15 +197,22 @@ static void stage_argument(struct bpf_code *c, int i, int done)
 	load_argument(c, BPF_ENTRY_STAGE, R3, 0);
 	bpf_store(c, BPF_W, R7, word, R8);
 	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, next);
-	stage_argument_text(c, BPF_ENTRY_STAGE, is_bad);
+	at_stage(c, BPF_ENTRY_STAGE);
+	bpf_alu_imm(c, BPF_MOV, R2, BPF_TEXT_MAX);
+	bpf_call(c, BPF_FUNC_probe_read_user_str);
+	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_late);
+	bpf_jump(c, is_read);
+	bpf_put_label(c, is_late);
+	bpf_store_imm(c, BPF_DW, R7, bpf_stage_late(BPF_ENTRY_STAGE), 1);
+	stage_part_of_text(c, BPF_ENTRY_STAGE, is_read, next);
+	bpf_put_label(c, is_read);
+	bpf_alu(c, BPF_ADD, R8, R0);
 	bpf_alu_imm(c, BPF_LSH, R0, 16);
 	bpf_load(c, BPF_W, R1, R7, word);
 	bpf_alu(c, BPF_OR, R1, R0);
 	bpf_store(c, BPF_W, R7, word, R1);
-	bpf_jump(c, next);
-	bpf_put_label(c, is_bad);
-	bpf_store_imm(c, BPF_DW, R7, bpf_stage_late(BPF_ENTRY_STAGE), 1);
 	bpf_put_label(c, next);
+	bound_position(c, BPF_ENTRY_STAGE, done);
 	bpf_alu_imm(c, BPF_RSH, R9, 8);
 }
 

@@ -41,15 +41,19 @@ static size_t put_string(uint8_t *to, struct dynamic v)
 	return n + 1;
 }
 
-/* A text that could not be read is shown as its address. */
+/* A text that could not be read is shown as its address; of one that has no end in memory that can be
+ * read the bytes follow, unless they are as many as a text may have. */
 static size_t put_user_text(uint8_t *to, struct dynamic v, const uint8_t *record, uint16_t pointer)
 {
 	uint64_t at;
 
-	if (v.size)
+	size_t n;
+
+	if (v.size >= ABI_CAPTURE_TEXT_CUT || (v.size && memchr(v.bytes, 0, v.size)))
 		return put_string(to, v);
 	memcpy(&at, record + pointer, sizeof at);
-	return (size_t)sprintf((char *)to, "0x%llx", (unsigned long long)at) + 1;
+	n = (size_t)sprintf((char *)to, v.size ? "0x%llx " : "0x%llx", (unsigned long long)at);
+	return n + put_string(to + n, v);
 }
 
 static size_t put_sequence(uint8_t *to, struct dynamic v, unsigned element)
@@ -69,7 +73,7 @@ static size_t op_extra(uint8_t kind)
 	case KERNEL_OP_REQUEST:
 		return 0;
 	case KERNEL_OP_USER_TEXT:
-		return sizeof "0x0123456789abcdef";
+		return sizeof "0x0123456789abcdef ";
 	case KERNEL_OP_PARENT:
 	case KERNEL_OP_CHILD:
 		return sizeof(int32_t);
