@@ -15,7 +15,7 @@
 enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_EXEC, ROLE_DEATH, ROLE_SIGNAL, ROLE_SENT };
 
 static const struct event_table_kind kinds[] = {
-	{ "lttng_statedump_file_descriptor", ROLE_FILE, { "pid", "fd", "filename", "flags" } },
+	{ "lttng_statedump_file_descriptor", ROLE_FILE, { "pid", "fd", "filename", "flags", "mode", "rdev" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "old_tid", "filename" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
@@ -216,12 +216,18 @@ static int on_file(struct pairing *j, const struct event_table *p, const struct 
 {
 	int64_t process = threads_of(j->run.threads, e, pass_number(e, p->field[0], -1));
 	const char *name;
+	int64_t fd;
 	size_t size;
 
 	if (process <= 0 || !p->field[2] || !ctf_event_text(e->ctf, p->field[2], &name, &size))
 		return process < 0 ? -ENOMEM : 0;
-	return fds_dumped(&j->fds, (uint32_t)process, pass_number(e, p->field[1], -1),
-			  (uint64_t)pass_number(e, p->field[3], 0), name, size);
+	fd = pass_number(e, p->field[1], -1);
+	if (fds_dumped(&j->fds, (uint32_t)process, fd, (uint64_t)pass_number(e, p->field[3], 0),
+		       name, size))
+		return -ENOMEM;
+	fds_device(&j->fds, (uint32_t)process, fd, (uint32_t)pass_number(e, p->field[4], 0),
+		   (uint64_t)pass_number(e, p->field[5], 0));
+	return 0;
 }
 
 static int on_fork(struct pairing *j, const struct event_table *p, const struct trace_event *e,

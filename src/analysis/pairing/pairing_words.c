@@ -11,6 +11,7 @@
 static struct call_about about(struct pairing *j, uint32_t thread, const struct trace_event *e)
 {
 	return (struct call_about){ .fds = j->o.names_fds ? &j->fds : NULL,
+				    .fd_kinds = j->o.fd_kinds,
 				    .process = pairing_process(j, thread),
 				    .cwd = j->o.names_fds
 						   ? fds_cwd(&j->fds, pairing_process(j, thread))

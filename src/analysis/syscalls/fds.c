@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "analysis/syscalls/memory.h"
 #include "base/text.h"
@@ -196,6 +197,17 @@ int fds_dumped(struct fds *f, uint32_t process, int64_t fd, uint64_t flags, cons
 	return set_named(f, process, fd, flags & O_CLOEXEC, strndup(name, size));
 }
 
+void fds_device(struct fds *f, uint32_t process, int64_t fd, uint32_t mode, uint64_t device)
+{
+	const struct fd_file *known = fds_look(f, process, fd);
+	struct fd_file *file = known ? &f->files[known - f->files] : NULL;
+
+	if (!file || (!S_ISCHR(mode) && !S_ISBLK(mode)))
+		return;
+	file->mode = mode;
+	file->device = device;
+}
+
 const struct fd_file *fds_look(const struct fds *f, uint32_t process, int64_t fd)
 {
 	uint32_t file = process < f->n_tables && fd >= 0 && fd < f->tables[process].n
@@ -312,8 +324,13 @@ static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint3
 	struct fd_path *path = c->path != NO_PATH && thread < f->n_paths ? &f->paths[thread] : NULL;
 	int64_t dir = c->dir == NO_PATH ? -1 : (int32_t)m->args[c->dir];
 
-	if (!path || !path->size || fd >= FDS_MAX)
-		return set_unnamed(f, process, fd, is_cloexec, c->call) < 0 ? -ENOMEM : 0;
+	if (!path || !path->size || fd >= FDS_MAX) {
+		int64_t file = set_unnamed(f, process, fd, is_cloexec, c->call);
+
+		if (file >= 0 && !strcmp(c->call, "pidfd_open"))
+			f->files[file].pid = (int32_t)m->args[0];
+		return file < 0 ? -ENOMEM : 0;
+	}
 	return set_named(f, process, fd, is_cloexec, fds_join(f, process, dir, path));
 }
 

@@ -19,6 +19,9 @@ struct fd_file {
 	char *name;	  /* from the state dump, or from the call that opened it; NULL: unknown */
 	const char *call; /* if it has no name: the call that opened it; NULL: unknown too */
 	uint32_t process; /* if it has no name */
+	uint32_t mode;	  /* as st_mode, if it is a device; 0: it is none, or unknown */
+	uint64_t device;
+	int64_t pid; /* of a pidfd; 0: it is none */
 	int32_t fd;	  /* then its number; else the number at which it was first seen */
 };
 
@@ -54,6 +57,8 @@ void fds_fini(struct fds *f);
  * -ENOMEM. */
 int fds_dumped(struct fds *f, uint32_t process, int64_t fd, uint64_t flags, const char *name,
 	       size_t size);
+/* fds_device - @fd is open on a device with this st_mode and st_rdev; other modes have no effect. */
+void fds_device(struct fds *f, uint32_t process, int64_t fd, uint32_t mode, uint64_t device);
 int fds_fork(struct fds *f, uint32_t parent, uint32_t child);
 void fds_exec(struct fds *f, uint32_t process);
 

@@ -222,6 +222,7 @@ static const struct call_rule rules[] = {
 	{ "syslog", "type", CALL_ONE_COMMENT, N(syslog), NULL },
 	{ "set_robust_list", "len", CALL_UNSIGNED, NULL, NULL },
 	{ "sched_getaffinity", "pid", CALL_PID, NULL, NULL },
+	{ "execveat", "fd", CALL_AT_FD, NULL, NULL },
 	{ "execveat", "flags", CALL_FLAGS, N(at), NULL },
 	{ "statx", "flags", CALL_STATX, N(at), NULL },
 	{ "setdomainname", "len", CALL_SIGNED, NULL, NULL },

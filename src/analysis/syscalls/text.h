@@ -92,9 +92,16 @@ struct call_value {
 	const struct call_memory *memory; /* the memory that it points to; NULL: unknown */
 };
 
+enum { /* of descriptors */
+	CALL_FD_PATHS = 1,
+	CALL_FD_DEVICES = 2, /* paths and numbers of devices */
+	CALL_FD_PIDFDS = 4,  /* their processes */
+};
+
 /* Data for names beside numbers. */
 struct call_about {
 	const struct fds *fds;		 /* NULL: descriptors stay numbers */
+	unsigned fd_kinds;		 /* what is shown of them; 0: as CALL_FD_PATHS */
 	uint32_t process;		 /* the process of the descriptors */
 	const char *cwd;		 /* its working directory; NULL: unknown */
 	struct threads *threads;	 /* NULL: process numbers stay numbers */

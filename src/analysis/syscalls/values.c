@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/syscalls/values.c - one argument or result as text, by its rule: see text.h. */
 #include <linux/fcntl.h>
+#include <limits.h>
 #include <linux/stat.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
@@ -56,13 +58,20 @@ void call_fd(struct text *t, int64_t fd, const struct call_about *about)
 {
 	const struct fd_file *f =
 		about && about->fds ? fds_look(about->fds, about->process, fd) : NULL;
+	unsigned kinds = about && about->fd_kinds ? about->fd_kinds : CALL_FD_PATHS;
 	const char *name = f ? f->name ? f->name : name_of_kind(fds_kind(f->call)) : NULL;
+	bool is_device = f && f->mode && kinds & CALL_FD_DEVICES;
 
 	add_signed(t, fd);
-	if (!name)
+	if (f && f->pid && kinds & CALL_FD_PIDFDS)
+		return text_addf(t, "<pid:%lld>", (long long)f->pid);
+	if (!name || !(kinds & CALL_FD_PATHS || is_device))
 		return;
 	add(t, "<");
 	add_plain(t, name, strlen(name));
+	if (is_device)
+		text_addf(t, "<%s %u:%u>", S_ISCHR(f->mode) ? "char" : "block", major(f->device),
+			  minor(f->device));
 	add(t, ">");
 }
 
@@ -87,7 +96,9 @@ static void add_cwd(struct text *t, const struct call_about *about)
 		add(t, "AT_FDCWD");
 		call_words_end(t);
 	}
-	if (!about || !about->cwd)
+	/* The kernel itself gives no longer path. */
+	if (!about || !about->cwd || strlen(about->cwd) >= PATH_MAX ||
+	    (about->fd_kinds && !(about->fd_kinds & CALL_FD_PATHS)))
 		return;
 	add(t, "<");
 	add_plain(t, about->cwd, strlen(about->cwd));

@@ -316,8 +316,7 @@ static int take_option(struct strace *s, int c)
 		p->time = STRACE_RELATIVE;
 		return -1;
 	case 'y':
-		p->style.names_fds = true;
-		return -1;
+		return strace_style_fds(&p->style, p->style.names_fds ? "all" : NULL);
 	case 'X':
 	case OPT_CONSTANTS:
 		return strace_style_constants(&p->style, optarg);

@@ -57,6 +57,7 @@ static struct pairing_options options_of(struct strace *s)
 					 .paths = s->paths.at,
 					 .n_paths = s->paths.n,
 					 .names_fds = s->printer.style.names_fds,
+					 .fd_kinds = s->printer.style.fd_kinds,
 					 .dumps = strace_style_has_dumps(&s->printer.style)
 							  ? strace_on_data
 							  : NULL,

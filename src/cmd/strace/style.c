@@ -43,17 +43,27 @@ int strace_style_texts(struct strace_style *s, const char *which)
 
 int strace_style_fds(struct strace_style *s, const char *kinds)
 {
-	static const char *const known[] = { "path", "all", "socket", "dev", "pidfd", "none" };
+	static const struct {
+		const char *name;
+		unsigned bits;
+	} known[] = {
+		{ "path", CALL_FD_PATHS },
+		{ "all", CALL_FD_PATHS | CALL_FD_DEVICES | CALL_FD_PIDFDS },
+		{ "dev", CALL_FD_DEVICES },
+		{ "pidfd", CALL_FD_PIDFDS },
+		{ "socket", 0 },
+		{ "none", 0 },
+	};
 	char *copy = kinds ? strdup(kinds) : NULL, *rest = copy;
 	int status = -1;
 
-	s->names_fds = !kinds;
+	s->fd_kinds = kinds ? 0 : CALL_FD_PATHS;
 	for (char *p; status < 0 && (p = strsep(&rest, ","));) {
 		size_t i = 0;
 
-		while (i < sizeof known / sizeof *known && strcmp(known[i], p) != 0)
+		while (i < sizeof known / sizeof *known && strcmp(known[i].name, p) != 0)
 			i++;
-		s->names_fds |= i < 2;
+		s->fd_kinds |= i < sizeof known / sizeof *known ? known[i].bits : 0;
 		if (i == sizeof known / sizeof *known)
 			status = cmd_error("strace",
 					   "--decode-fds=%s: it may be path, socket, dev, pidfd, "
@@ -61,6 +71,7 @@ int strace_style_fds(struct strace_style *s, const char *kinds)
 					   p);
 	}
 	free(copy);
+	s->names_fds = s->fd_kinds != 0;
 	return status;
 }
 

@@ -11,7 +11,7 @@
 struct strace_style {
 	struct call_style values;
 	bool names_fds;
-	int y;			      /* the number of -y */
+	unsigned fd_kinds;	      /* CALL_FD_* */
 	uint64_t reads[2], writes[2]; /* bits of descriptors whose data is shown in full */
 };
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -46,7 +47,8 @@ static const char map_fields[] =
 	"\t\tuint64_t _inode;\n\t\tuint64_t _pgoff;\n";
 
 static const char file_fields[] = "\t\tint32_t _pid;\n\t\tint32_t _fd;\n\t\tuint32_t _flags;\n"
-				  "\t\tuint32_t _fmode;\n\t\tstring _filename;\n";
+				  "\t\tuint32_t _fmode;\n\t\tuint32_t _mode;\n\t\tuint64_t _rdev;\n"
+				  "\t\tstring _filename;\n";
 
 struct process_state {
 	int32_t tid, pid, ppid;
@@ -62,6 +64,8 @@ struct map_state {
 struct file_state {
 	int32_t pid, fd;
 	uint32_t flags, fmode;
+	uint32_t mode; /* of stat(2), 0: unknown */
+	uint64_t rdev;
 } __attribute__((packed));
 
 static void flush(struct kernel_dump *p)
@@ -185,6 +189,7 @@ static void dump_file(struct kernel_dump *p, int pid, int fd)
 {
 	struct file_state s = { .pid = pid, .fd = fd, .flags = flags_of(pid, fd) };
 	char path[64], name[PATH_MAX];
+	struct stat st;
 	ssize_t n;
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
@@ -194,6 +199,10 @@ static void dump_file(struct kernel_dump *p, int pid, int fd)
 	name[n] = 0;
 	/* FMODE_READ is 1, FMODE_WRITE 2: the access mode plus one. */
 	s.fmode = (s.flags & O_ACCMODE) + 1;
+	if (!strncmp(name, "/dev/", 5) && !stat(path, &st)) { /* a file elsewhere may hang */
+		s.mode = st.st_mode;
+		s.rdev = st.st_rdev;
+	}
 	kernel_dump_put(p, p->file, &s, sizeof s, name, (size_t)n + 1);
 }
 
