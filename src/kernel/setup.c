@@ -228,23 +228,6 @@ static int filter_event(const struct kernel *k, const struct kernel_pattern *e,
 	return err;
 }
 
-/* Signals of BPF programs have a field more, so that comes before the class. */
-static bool record_signal(struct kernel *k, struct kernel_pattern *e, struct kernel_format *f)
-{
-	struct kernel_field *info = &f->fields[f->n_fields];
-
-	if (!k->bpf || strcmp(e->system, "signal") != 0 || f->n_fields == KERNEL_FIELDS_MAX ||
-	    kernel_bpf_event(k->bpf, e->system, f, e->filter, &e->bpf, &k->bpf_refused))
-		return false;
-	*info = (struct kernel_field){ .name = KERNEL_BPF_SIGINFO_FIELD,
-				       .offset = kernel_bpf_siginfo_at(f),
-				       .size = KERNEL_BPF_SIGINFO,
-				       .element = 1,
-				       .is_array = true };
-	f->n_fields++;
-	return true;
-}
-
 static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_arguments,
 			 struct kernel_format *f, struct diag *d)
 {
@@ -252,7 +235,6 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 
 	for (int i = 0; !err && i < s->n_events; i++) {
 		struct kernel_pattern *e = &s->events[i];
-		bool is_set_up;
 
 		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
 		if (!err && has_arguments && kernel_event_is_tracer(e->system) &&
@@ -263,12 +245,13 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 			return err;
 		if (kernel_event_is_probe(e->system))
 			kernel_kprobe_rename(f, e->name);
-		is_set_up = record_signal(k, e, f);
+		e->bpf = 0;
+		kernel_bpf_signal(k->bpf, e->system, f, e->filter, &e->bpf, &k->bpf_refused);
 		err = kernel_classes_add(&k->drain.classes, f, e->system, e->name);
 		if (err)
 			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
 					 e->event, strerror(-err));
-		if (is_set_up)
+		if (e->bpf)
 			continue;
 		err = e->filter ? filter_event(k, e, f, d) : 0; /* so the kernel accepts it */
 		if (!err && k->bpf &&

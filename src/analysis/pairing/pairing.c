@@ -15,7 +15,9 @@
 enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_EXEC, ROLE_DEATH, ROLE_SIGNAL, ROLE_SENT };
 
 static const struct event_table_kind kinds[] = {
-	{ "lttng_statedump_file_descriptor", ROLE_FILE, { "pid", "fd", "filename", "flags", "mode", "rdev" } },
+	{ "lttng_statedump_file_descriptor",
+	  ROLE_FILE,
+	  { "pid", "fd", "filename", "flags", "mode", "rdev" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "old_tid", "filename" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },

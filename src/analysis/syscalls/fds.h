@@ -22,7 +22,7 @@ struct fd_file {
 	uint32_t mode;	  /* as st_mode, if it is a device; 0: it is none, or unknown */
 	uint64_t device;
 	int64_t pid; /* of a pidfd; 0: it is none */
-	int32_t fd;	  /* then its number; else the number at which it was first seen */
+	int32_t fd;  /* then its number; else the number at which it was first seen */
 };
 
 struct fd_slot {

@@ -30,8 +30,8 @@ static bool has_row(const struct ctf_event_class *c, const char *field, unsigned
 	for (uint32_t i = p ? p->payload : 0; p && i < p->n_ops; i++) {
 		const struct ctf_op *op = &p->ops[i];
 
-		if ((op->code == OP_SEQUENCE || op->code == OP_ARRAY) && op->name && !strcmp(op->name, field) &&
-		    op->size_bits == 8 * element)
+		if ((op->code == OP_SEQUENCE || op->code == OP_ARRAY) && op->name &&
+		    !strcmp(op->name, field) && op->size_bits == 8 * element)
 			return true;
 	}
 	return false;

@@ -93,9 +93,9 @@ struct call_value {
 };
 
 enum { /* of descriptors */
-	CALL_FD_PATHS = 1,
-	CALL_FD_DEVICES = 2, /* paths and numbers of devices */
-	CALL_FD_PIDFDS = 4,  /* their processes */
+       CALL_FD_PATHS = 1,
+       CALL_FD_DEVICES = 2, /* paths and numbers of devices */
+       CALL_FD_PIDFDS = 4,  /* their processes */
 };
 
 /* Data for names beside numbers. */

@@ -73,8 +73,11 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f,
 		     const char *filter, uint32_t *bit, struct diag *d);
 
-/* Signals are recorded with the kernel's siginfo behind the fields of the format, if extra captures
- * are requested: so many bytes at kernel_bpf_siginfo_at(). */
+/* kernel_bpf_signal - kernel_bpf_event() for a signal, if extra captures are requested: with the
+ * kernel's siginfo, a field that is added to @f at kernel_bpf_siginfo_at(). False for other events,
+ * and if the program is refused. */
+bool kernel_bpf_signal(struct kernel_bpf *b, const char *system, struct kernel_format *f,
+		       const char *filter, uint32_t *bit, struct diag *d);
 enum { KERNEL_BPF_SIGINFO = 48 };
 #define KERNEL_BPF_SIGINFO_FIELD "siginfo_bytes"
 uint16_t kernel_bpf_siginfo_at(const struct kernel_format *f);

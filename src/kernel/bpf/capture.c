@@ -8,7 +8,7 @@
 #include <assert.h>
 
 enum { IOVEC = 16, HEADER = 56, NAME_MAX_BYTES = ABI_CAPTURE_ADDRESS_MAX };
-enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16 }; /* with a NUL; read at once */
+enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16, PAGE = 4096 }; /* with a NUL; read at once */
 
 static int args_of(int stage)
 {
@@ -147,27 +147,14 @@ static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 	bpf_alu(c, BPF_ADD, R8, R0);
 }
 
-/* Reads the text of an argument from R3 to position R8, and advances R8. R0 becomes its size. */
-static void stage_argument_text(struct bpf_code *c, int stage, int is_bad)
-{
-	at_stage(c, stage);
-	bpf_alu_imm(c, BPF_MOV, R2, BPF_TEXT_MAX);
-	bpf_call(c, BPF_FUNC_probe_read_user_str);
-	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_bad);
-	bpf_alu(c, BPF_ADD, R8, R0);
-}
-
-/* Reads from a text without an end before memory that cannot be read: as many bytes as a text may
- * have, or those before that page. R0 becomes their number; there is no NUL. */
+/* Reads from a text that has no end before memory that cannot be read: ABI_CAPTURE_TEXT_CUT bytes,
+ * or those before that page. R0 becomes their number; no NUL is among them. */
 static void stage_part_of_text(struct bpf_code *c, int stage, int is_read, int is_bad)
 {
-	enum { PAGE = 4096 };
-
 	load_argument(c, stage, R3, 0);
-	at_stage(c, stage);
 	bpf_alu_imm(c, BPF_MOV, R2, ABI_CAPTURE_TEXT_CUT);
 	bpf_store(c, BPF_DW, FP, STACK_COUNT, R2);
-	bpf_call(c, BPF_FUNC_probe_read_user);
+	read_here(c, stage);
 	bpf_alu(c, BPF_MOV, R1, R0);
 	bpf_load(c, BPF_DW, R0, FP, STACK_COUNT);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_read);
@@ -177,8 +164,7 @@ static void stage_part_of_text(struct bpf_code *c, int stage, int is_read, int i
 	bpf_alu_imm(c, BPF_MOV, R2, PAGE);
 	bpf_alu(c, BPF_SUB, R2, R1);
 	bpf_store(c, BPF_DW, FP, STACK_COUNT, R2);
-	at_stage(c, stage);
-	bpf_call(c, BPF_FUNC_probe_read_user);
+	read_here(c, stage);
 	bpf_jump_if_imm(c, BPF_JNE, R0, 0, is_bad);
 	bpf_load(c, BPF_DW, R0, FP, STACK_COUNT);
 }
@@ -226,7 +212,11 @@ static void stage_late_argument(struct bpf_code *c, int i, int done)
 	bpf_alu_imm(c, BPF_AND, R1, 255);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
 	load_argument(c, BPF_EXIT_STAGE, R3, 0);
-	stage_argument_text(c, BPF_EXIT_STAGE, is_bad);
+	at_stage(c, BPF_EXIT_STAGE);
+	bpf_alu_imm(c, BPF_MOV, R2, BPF_TEXT_MAX);
+	bpf_call(c, BPF_FUNC_probe_read_user_str);
+	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_bad);
+	bpf_alu(c, BPF_ADD, R8, R0);
 	bpf_load(c, BPF_B, R1, R7, mask);
 	bpf_alu_imm(c, BPF_OR, R1, 1 << i);
 	bpf_store(c, BPF_B, R7, mask, R1);
@@ -308,8 +298,6 @@ static void find_size(struct bpf_code *c, int stage, int done)
 /* Reads again, but only to the end of the page; at least a byte less than the first time. */
 static void read_part(struct bpf_code *c, int stage, int done)
 {
-	enum { PAGE = 4096 };
-
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_PART);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
@@ -590,8 +578,7 @@ void bpf_stage_to_ring(struct bpf_code *c, const struct bpf_plan *p, int stage, 
 {
 	bpf_store(c, BPF_DW, R7, stage, R8);
 	bpf_load(c, BPF_DW, R8, R7, stage);
-	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_BYTES_MAX - 8, leave); /* never true; the verifier needs
-								    * it */
+	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_BYTES_MAX - 8, leave); /* never */
 	bpf_alu_imm(c, BPF_ADD, R8, RECORD + 7);
 	bpf_alu_imm(c, BPF_AND, R8, ~7);
 	bpf_reserve(c, p, 0, leave);

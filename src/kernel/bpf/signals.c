@@ -170,4 +170,21 @@ int bpf_program_signal(struct bpf_code *c, const struct bpf_plan *p, const struc
 	return 0;
 }
 
+bool kernel_bpf_signal(struct kernel_bpf *b, const char *system, struct kernel_format *f,
+		       const char *filter, uint32_t *bit, struct diag *d)
+{
+	struct kernel_field *info = &f->fields[f->n_fields];
+
+	if (!b || strcmp(system, "signal") != 0 || f->n_fields == KERNEL_FIELDS_MAX ||
+	    kernel_bpf_event(b, system, f, filter, bit, d))
+		return false;
+	*info = (struct kernel_field){ .name = KERNEL_BPF_SIGINFO_FIELD,
+				       .offset = kernel_bpf_siginfo_at(f),
+				       .size = KERNEL_BPF_SIGINFO,
+				       .element = 1,
+				       .is_array = true };
+	f->n_fields++;
+	return true;
+}
+
 _Static_assert(KERNEL_BPF_SIGINFO % BPF_RING_UNIT == 0, "records are aligned");

@@ -8,10 +8,12 @@ import glob
 import os
 import re
 import shutil
+import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from trial import cmd, duet, fail, is_, ok, run, run_cases, skip, work
+from trial import cmd, duet, fail, is_, ok, run, run_cases, skip, start, until, work
 
 programs = {os.path.basename(p).removeprefix("strace_"): os.path.abspath(p) for p in sys.argv[2:]}
 os.environ["TMPDIR"] = work  # the directory of temporary recordings
@@ -24,11 +26,11 @@ def lines_of(path):
     return re.sub(r"0x[5-7][0-9a-f]{11}\b", "ADDRESS", text).splitlines()
 
 
-def both(options, *argv):
+def both(options, *argv, **more):
     """The lines of strace, and those of duet strace."""
     theirs, ours = work + "/theirs", work + "/ours"
-    status, _, err = run("strace", *options, "-o", theirs, *argv)
-    is_(cmd("strace", *options, "-o", ours, "--", *argv)[0], status if status >= 0 else 128 - status, "the status of the command")
+    status, _, err = run("strace", *options, "-o", theirs, *argv, **more)
+    is_(cmd("strace", *options, "-o", ours, "--", *argv, **more)[0], status if status >= 0 else 128 - status, "the status of the command")
     return lines_of(theirs), lines_of(ours)
 
 
@@ -89,7 +91,56 @@ def lines_of_children_begin_with_their_number():
     ok(re.search(r"(?m)^\[pid +\d+<true>\] exit_group", err), "-Y: with names: " + err)
 
 
+def a_recording_gives_the_same_text():
+    """The one that `duet strace` made, and one of duet record --capture."""
+    kept, live, again = work + "/kept", work + "/live", work + "/again"
+    options = ["-f", "-a1", "-e", "signal=all"]
+    cmd("strace", *options, "-o", live, "--keep", kept, "--", *SHELL)
+    cmd("strace", *options, "-o", again, "-i", kept)
+    first_difference(open(live).read().splitlines(), open(again).read().splitlines(), "the recording kept")
+    recorded = work + "/recorded"
+    cmd("record", "-q", "-k", "syscalls", "-k", "signal", "-k", "sched_process_*", "--capture", "32", "-o", recorded, "--",
+        programs["signals"], "term")
+    cmd("strace", "-a1", "-e", "trace=none", "-o", again, "-i", recorded)
+    cmd("strace", "-a1", "-f", "-e", "trace=none", "-o", live, "--", programs["signals"], "term")
+    first_difference(numbered(live), numbered(again), "the recording of duet record --capture")
+
+
+def numbered(path):
+    """The lines of a file of -f, whose threads have the numbers of their order."""
+    lines, found = lines_of(path), []
+    for line in lines:
+        tid = line.split()[0]
+        found += [tid] if tid not in found else []
+        yield "%d %s" % (found.index(tid), line.split(None, 1)[1])
+
+
+def ctrl_c_at_once_gives_what_there_is():
+    for delay in (0, 0.1, 0.3, 0.6, 1):
+        s = start(duet, "strace", "-e", "clock_nanosleep,execve", "--", "sh", "-c", "while :; do sleep 0.02; done")
+        time.sleep(delay)
+        os.kill(s.pid, signal.SIGINT)
+        until(lambda: s.poll() is not None, "it ends by Ctrl-C after %s s" % delay)
+        until(lambda: not glob.glob(work + "/duet-strace-*"), "its recording is removed")
+        ok(all(re.search(r" = |<unfinished|^(---|\+\+\+) ", line) for line in s.stderr.read().splitlines()), "whole lines")
+
+
+def paths_of_descriptors_have_devices_and_processes():
+    argv = ["sh", "-c", "exec 7</dev/null; exec 8>&7; exec 9</dev/full"]
+    with open("/dev/full", "w") as full:
+        os.dup2(full.fileno(), 9, inheritable=True)
+        for options in (["-yy"], ["-y"], ["--decode-fds=path"], ["--decode-fds=none"]):
+            same([*options, "-qq", "-a1", "-e", "trace=dup2"], *argv)
+        lines = both(["-yy", "-a1", "-e", "trace=dup2,dup"], sys.executable, "-c", "import os; os.dup2(9, 11)", pass_fds=(9,))[1]
+    os.close(9)
+    ok(any("9</dev/full<char 1:7>>, 11" in line for line in lines), "a device: %s" % lines)
+    theirs, ours = both(["-a1", "--decode-fds=pidfd", "-e", "trace=pidfd_open"], sys.executable, "-c", "import os; os.pidfd_open(os.getpid())")
+    for lines in theirs, ours:
+        ok(re.search(r"pidfd_open\((\d+), 0\) = \d+<pid:\1>", lines[0]), "a pidfd: %s" % lines)
+
+
 if not shutil.which("strace"):
     skip("there is no strace")
 run_cases(names_up_to_the_longest_path_are_shown, signals_have_all_that_the_kernel_says_of_them,
-          without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number)
+          without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number,
+          a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, paths_of_descriptors_have_devices_and_processes)

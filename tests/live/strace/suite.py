@@ -43,8 +43,11 @@ def build(source):
     os.makedirs(at)
     run(["../configure", "--enable-mpers=no", "--without-libdw", "--without-libunwind",
          "--disable-gcc-Werror"], at, "configure")
-    run(["make", "-C", "tests", "-j", str(os.cpu_count()), "check", "TESTS=",
-         "CFLAGS=-O1"], at, "programs")
+    # With newer headers some programs do not compile: then strace does not pass their entries.
+    subprocess.run(["make", "-k", "-C", "tests", "-j", str(os.cpu_count()), "check", "TESTS=", "CFLAGS=-O1"], cwd=at,
+                   capture_output=True)
+    if not os.path.exists(at + "/tests/zeroargc"):
+        sys.exit("suite.py: make -k -C %s/tests check TESTS= made no programs" % at)
     return at + "/tests"
 
 
