@@ -168,6 +168,35 @@ static uint32_t call_that_ends(const struct pairing *j, const struct call_class 
 	return returns && !strcmp(j->calls.names[c->call], "unknown") ? st->made.call - 1 : c->call;
 }
 
+/* The process of a command waits for its recording in read(): the first call of such a recording
+ * ends there, and execve() is the next. Passed on is only a read() that something else follows. */
+static void pass_waiter(struct pairing *j)
+{
+	struct pairing_item item = { .kind = PAIRING_CALL,
+				     .thread = j->waiter - 1,
+				     .begin_ns = j->waiter_ns,
+				     .end_ns = j->waiter_ns,
+				     .name = "read",
+				     .text = "",
+				     .early_text = "",
+				     .late_text = "",
+				     .last_call = "",
+				     .dump = "",
+				     .result_text = "1",
+				     .result = 1,
+				     .has_end = true,
+				     .n_threads = j->n_threads };
+
+	j->waiter = 0;
+	pairing_give(j, &item);
+}
+
+static bool is_waiter(struct pairing *j, uint32_t call, int64_t result)
+{
+	return j->may_wait && result == 1 && !strcmp(j->calls.names[call], "read") &&
+	       j->is_wanted[call];
+}
+
 static int leave(struct pairing *j, const struct call_class *c, const struct trace_event *e,
 		 uint32_t thread)
 {
@@ -182,6 +211,11 @@ static int leave(struct pairing *j, const struct call_class *c, const struct tra
 	assert(c->is == CALL_EXIT);
 	if (!st->made.call && !result && makes_child(name))
 		return 0; /* the first exit of a new child */
+	if (!is_pair && is_waiter(j, call, result)) {
+		j->waiter = thread + 1;
+		j->waiter_ns = e->time_ns;
+		return 0;
+	}
 	if (!is_pair) {
 		pairing_give_open(j, thread, e->time_ns, "");
 		st->made = (struct call_made){ .call = call + 1 };
@@ -314,6 +348,11 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 		return -ENOMEM;
 	if (c->is)
 		count_thread(j, thread, false);
+	if (j->waiter && c->is == CALL_ENTRY && thread == j->waiter - 1 &&
+	    !strcmp(j->calls.names[c->call], "execve"))
+		j->waiter = 0;
+	else if (c->is && j->waiter)
+		pass_waiter(j);
 	if (c->is == CALL_ENTRY)
 		err = enter(j, c, e, thread);
 	else if (c->is == CALL_EXIT)
@@ -330,7 +369,19 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 		err = pairing_on_signal(j, p, e, thread);
 	else if (p->role == ROLE_DEATH)
 		err = pairing_on_death(j, e, thread);
+	j->may_wait &= !c->is;
 	return err ? err : j->is_over ? -ECANCELED : 0;
+}
+
+static bool is_of_command(const struct trace *t)
+{
+	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
+		const char *subject = ctf_meta_env(trace_source(t, i)->meta, "duet_subject");
+
+		if (subject && !strcmp(subject, "command"))
+			return true;
+	}
+	return false;
 }
 
 static int on_lost(void *context, struct pass *run, const struct trace_event *e)
@@ -412,6 +463,7 @@ int pairing_open(struct pairing *j, struct trace *t, const struct pairing_option
 
 	*j = (struct pairing){ .o = *o, .is_hiding = o->command >= 0, .n_threads = o->n_threads };
 	err = pass_init(&j->run, t, &o->range, d);
+	j->may_wait = !err && o->command < 0 && is_of_command(t);
 	j->run.wants_earlier = true; /* the table of descriptors needs them */
 	if (!err && learn_classes(j))
 		err = diag_fail(d, -ENOMEM, "no memory for system calls");
@@ -491,6 +543,8 @@ void pairing_report_lasting(struct pairing *j, int64_t before_ns)
 
 void pairing_end(struct pairing *j)
 {
+	if (j->waiter)
+		pass_waiter(j);
 	for (uint32_t i = 0; i < j->n_states && i < threads_n(j->run.threads); i++)
 		pairing_give_open(j, i, j->run.last_ns, "");
 }

@@ -116,7 +116,10 @@ struct pairing {
 	uint32_t n_threads;    /* that live and are chosen */
 	uint64_t n_late_texts; /* texts that were not in memory when their call began */
 	bool is_hiding;	       /* the command has not started */
-	bool is_over;	       /* `give` returned non-zero */
+	bool may_wait;	       /* the first event may be that of a command that waits */
+	uint32_t waiter;       /* its thread, plus 1; 0: none */
+	int64_t waiter_ns;
+	bool is_over; /* `give` returned non-zero */
 };
 
 int pairing_open(struct pairing *j, struct trace *t, const struct pairing_options *o,
