@@ -11,7 +11,7 @@
 
 #include "analysis/syscalls/structs.h"
 #include "analysis/syscalls/words.h"
-#include "kernel/tracefs/syscalls.h"
+#include "kernel/tracefs/public.h"
 
 /* Offsets in the kernel's struct siginfo of 64-bit programs. */
 enum {
