@@ -44,12 +44,15 @@ enum abi_capture_kind {
 	ABI_CAPTURE_CPUS, /* a mask */
 	ABI_CAPTURE_UTSNAME,
 	ABI_CAPTURE_SYSINFO,
-	ABI_CAPTURE_RUSAGE,  /* only its times */
-	ABI_CAPTURE_CLONE,   /* clone_args */
-	ABI_CAPTURE_LOCK,    /* a flock */
-	ABI_CAPTURE_CONTROL, /* an ioctl's data; the command decides its type */
-	ABI_CAPTURE_OPTION,  /* a socket option; its name decides its type */
-	ABI_CAPTURE_TYPED,   /* `type` names it */
+	ABI_CAPTURE_RUSAGE,   /* only its times */
+	ABI_CAPTURE_CLONE,    /* clone_args */
+	ABI_CAPTURE_LOCK,     /* a flock */
+	ABI_CAPTURE_CONTROL,  /* an ioctl's data; the command decides its type */
+	ABI_CAPTURE_OPTION,   /* a socket option; its name decides its type */
+	ABI_CAPTURE_TYPED,    /* `type` names it */
+	ABI_CAPTURE_MESSAGES, /* for each: the mmsghdr, and as in _MESSAGE */
+	ABI_CAPTURE_BLOCKS, /* for each: its address, a u16, that many bytes of the iocb, a u16, and
+			      * that many bytes of the data or iovecs that it writes */
 	ABI_CAPTURE_KINDS,
 };
 
@@ -63,16 +66,22 @@ enum abi_capture_how {
 	ABI_CAPTURE_POINTERS, /* only the number of pointers */
 	ABI_CAPTURE_VECTOR,   /* size_argument is the number of iovecs */
 	ABI_CAPTURE_HEADER,   /* a msghdr */
+	ABI_CAPTURE_HEADERS,  /* size_argument is the number of mmsghdrs */
+	ABI_CAPTURE_EACH,     /* pointers to iocbs; size_argument is their number */
+	ABI_CAPTURE_STRING,   /* up to a NUL, at most `size` bytes with it */
 };
 
 enum {
-	ABI_CAPTURES_MAX = 4,	       /* at a call's entry, and as many at its exit */
+	ABI_CAPTURES_MAX = 12,	       /* at a call's entry, and as many at its exit; .. */
+	ABI_CAPTURE_FIELDS = 6,	       /* .. which share so many fields; .. */
+	ABI_CAPTURES_PLAIN = 4,	       /* .. without those that are is_extra */
 	ABI_CAPTURE_ADDRESS_MAX = 128, /* sockaddr_storage */
 	ABI_CAPTURE_TIME_SIZE = 16,
 	ABI_CAPTURE_ARGS = 32,
 	ABI_CAPTURE_ARG_MAX = 64, /* with its NUL */
 	ABI_CAPTURE_ENVP_MAX = 512,
 	ABI_CAPTURE_VECTOR_MAX = 16,
+	ABI_CAPTURE_MESSAGES_MAX = 36,
 	ABI_CAPTURE_RESULT = 7,	       /* as size_argument: the call's result */
 	ABI_CAPTURE_BUFFER_MAX = 4096, /* the most a user may request */
 	ABI_CAPTURE_TEXT_CUT = 4096,   /* a text of so many bytes goes on: PATH_MAX, with its NUL */
@@ -94,8 +103,16 @@ struct abi_capture {
 	uint8_t kind, how;
 	uint8_t size_argument; /* 0: none */
 	uint8_t unit;
-	uint16_t size;		 /* at most; 0: the requested size of buffers */
-	bool is_int;		 /* size_argument is an int */
+	uint16_t size;	 /* at most; 0: the requested size of buffers */
+	bool is_int;	 /* size_argument is an int */
+	bool is_command; /* size_argument is a command of ioctl(), which has the size */
+	/* Memory behind memory: the pointer stands in that of `argument`, at this byte. With a
+	 * size_width the number of elements stands there too, in so many bytes at size_at. */
+	bool is_behind;
+	uint8_t at, size_at, size_width;
+	/* Only if this argument has this value, in its low 32 bits; 0: always. */
+	uint8_t when_argument;
+	uint32_t when;
 	bool is_after;		 /* captured again at the exit: behind the result */
 	bool is_of_failures;	 /* captured even if the call failed */
 	const char *other_field; /* NULL: the kind's */
@@ -107,8 +124,8 @@ struct abi_captures {
 	const struct abi_capture *at[ABI_CAPTURES_MAX];
 };
 
-/* BPF programs get `how` and an argument's number in three bits each (kernel/bpf/shared_ring.h). */
-_Static_assert(ABI_CAPTURE_HEADER < 8 && ABI_CAPTURE_RESULT < 8, "three bits each");
+/* BPF programs get `how` in four bits, an argument's number in three (kernel/bpf/shared_ring.h). */
+_Static_assert(ABI_CAPTURE_STRING < 16 && ABI_CAPTURE_RESULT < 8, "few bits");
 _Static_assert(ABI_CAPTURE_BUFFER_MAX <= ABI_CAPTURE_MAX, "a buffer is one capture");
 
 #endif

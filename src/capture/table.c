@@ -21,6 +21,12 @@
 #define POINTED(n) .how = ABI_CAPTURE_POINTED, .size_argument = n
 #define VECTOR .how = ABI_CAPTURE_VECTOR, .size_argument = 3, .is_int = true
 
+#define EACH(n) .how = ABI_CAPTURE_EACH, .size_argument = n, .is_int = true
+#define HEADERS .how = ABI_CAPTURE_HEADERS, .size_argument = 3, .is_int = true
+/* Memory behind the pointer at byte N of the argument's memory; its bytes stand there too. */
+#define BEHIND(n) .is_behind = true, .at = n
+#define COUNTED(n, width, bytes) .size_at = n, .size_width = width, .unit = bytes
+#define WHEN(n, value) .when_argument = n, .when = value
 #define TYPED(of, bytes) EXTRA, .size = bytes, .type = of
 #define FIELD(name) .other_field = "struct_bytes_" #name
 
@@ -31,7 +37,10 @@ enum {
 	SIGINFO = 48,
 	SIGACTION = 32,
 	TIMER = 32,
-	CONTROL = 64
+	CONTROL = 64,
+	OPTION = 256,
+	NODES = 264,
+	QUOTA = 112
 };
 
 static const struct abi_capture captures[] = {
@@ -55,7 +64,6 @@ static const struct abi_capture captures[] = {
 	{ IN("semtimedop", 4, TIME), TIME },
 	{ IN("mq_timedsend", 5, TIME), TIME },
 	{ IN("mq_timedreceive", 5, TIME), TIME },
-	{ IN("recvmmsg", 5, TIME), TIME },
 	{ IN("io_getevents", 5, TIME), TIME },
 	{ OUT("clock_gettime", 2, TIME), TIME },
 	{ OUT("clock_getres", 2, TIME), TIME },
@@ -89,7 +97,21 @@ static const struct abi_capture captures[] = {
 	{ OUT("preadv", 2, IOVECS), EXTRA, VECTOR, .is_of_failures = true },
 	{ OUT("preadv2", 2, IOVECS), EXTRA, VECTOR, .is_of_failures = true },
 	{ IN("sendmsg", 2, MESSAGE), EXTRA, .how = ABI_CAPTURE_HEADER },
+	{ IN("sendmsg", 2, TYPED), TYPED("control", 2048), BEHIND(32), COUNTED(40, 8, 1) },
+	{ IN("recvmsg", 2, MESSAGE), EXTRA, .size = 12 },
 	{ OUT("recvmsg", 2, MESSAGE), EXTRA, .how = ABI_CAPTURE_HEADER },
+	{ OUT("recvmsg", 2, TYPED), TYPED("control", 2048), BEHIND(32), COUNTED(40, 8, 1) },
+	{ IN("sendmmsg", 2, MESSAGES), EXTRA, HEADERS },
+	{ OUT("sendmmsg", 2, MESSAGES), EXTRA, HEADERS },
+	{ IN("recvmmsg", 2, MESSAGES), EXTRA, HEADERS }, /* a vector is first */
+	{ IN("recvmmsg", 5, TIME), TIME },
+	{ OUT("recvmmsg", 2, MESSAGES), EXTRA, HEADERS },
+	{ OUT("recvmmsg", 5, TIME), EXTRA, TIME, .is_after = true },
+	{ IN("io_submit", 3, BLOCKS), EXTRA, EACH(2) },
+	{ IN("io_cancel", 2, TYPED), TYPED("iocb", 64) },
+	{ OUT("io_getevents", 4, TYPED), TYPED("io_event", 1024), TIMES(ABI_CAPTURE_RESULT, 32) },
+	{ OUT("io_pgetevents", 4, TYPED), TYPED("io_event", 1024), TIMES(ABI_CAPTURE_RESULT, 32) },
+	{ IN("io_pgetevents", 5, TIME), EXTRA, TIME },
 
 	/* files */
 	{ OUT("stat", 2, STAT), EXTRA, .size = STAT },
@@ -162,8 +184,13 @@ static const struct abi_capture captures[] = {
 	{ OUT("getsockname", 3, LENGTH), EXTRA, .size = 4 },
 	{ OUT("getpeername", 3, LENGTH), EXTRA, .size = 4 },
 	{ OUT("getsockopt", 5, LENGTH), EXTRA, .size = 4 },
-	{ IN("setsockopt", 4, OPTION), EXTRA, SIZED(5), .is_int = true },
-	{ OUT("getsockopt", 4, OPTION), EXTRA, POINTED(5) },
+	{ IN("setsockopt", 4, OPTION), EXTRA, SIZED(5), .is_int = true, .size = OPTION },
+	{ IN("setsockopt", 4, TYPED), TYPED("instructions", 2048), BEHIND(8), COUNTED(0, 2, 8),
+	  WHEN(3, 26) },
+	{ IN("setsockopt", 4, TYPED), TYPED("instructions", 2048), BEHIND(8), COUNTED(0, 2, 8),
+	  WHEN(3, 51) },
+	{ OUT("getsockopt", 4, OPTION), EXTRA, POINTED(5), .size = OPTION },
+	{ OUT("getsockopt", 4, TYPED), TYPED("socket_filter", 2048), WHEN(3, 26) },
 
 	/* processes and signals */
 	{ IN("execve", 3, ENVP), EXTRA, .how = ABI_CAPTURE_POINTERS },
@@ -228,7 +255,12 @@ static const struct abi_capture captures[] = {
 	{ IN("settimeofday", 2, TYPED), TYPED("timezone", 8), FIELD(2) },
 	{ OUT("time", 1, TYPED), TYPED("date", 8) },
 	{ IN("pselect6", 6, TYPED), TYPED("sigmask_argument", 16) },
+	{ IN("pselect6", 6, TYPED), TYPED("set", 8), BEHIND(0), FIELD(4) },
+	{ IN("io_pgetevents", 6, TYPED), TYPED("sigmask_argument", 16) },
+	{ IN("io_pgetevents", 6, TYPED), TYPED("set", 8), BEHIND(0), FIELD(4) },
 	{ IN("process_madvise", 2, TYPED), TYPED("iovecs", 512), TIMES(3, 16) },
+	{ OUT("process_vm_readv", 2, IOVECS), EXTRA, VECTOR },
+	{ IN("process_vm_writev", 2, IOVECS), EXTRA, VECTOR },
 	{ IN("process_vm_readv", 2, TYPED), TYPED("iovecs", 512), TIMES(3, 16) },
 	{ IN("process_vm_readv", 4, TYPED), TYPED("iovecs", 512), TIMES(5, 16), FIELD(2) },
 	{ IN("process_vm_writev", 4, TYPED), TYPED("iovecs", 512), TIMES(5, 16), FIELD(2) },
@@ -255,7 +287,8 @@ static const struct abi_capture captures[] = {
 	{ IN("landlock_add_rule", 3, TYPED), TYPED("landlock_path", 12) },
 	{ IN("mount_setattr", 4, TYPED), TYPED("mount_attr", 32) },
 	{ OUT("ustat", 2, TYPED), TYPED("ustat", 32) },
-	{ IN("futex_waitv", 1, TYPED), TYPED("futex_waitv", 768), TIMES(2, 24), .is_int = true },
+	{ IN("futex_waitv", 4, TIME), EXTRA, TIME },
+	{ IN("futex_waitv", 1, TYPED), TYPED("futex_waitv", 3072), TIMES(2, 24), .is_int = true },
 	{ OUT("timer_create", 3, TYPED), TYPED("int", 4) },
 	{ OUT("io_setup", 2, TYPED), TYPED("address", 8) },
 	{ OUT("get_robust_list", 2, TYPED), TYPED("address", 8) },
@@ -263,7 +296,27 @@ static const struct abi_capture captures[] = {
 	{ IN("splice", 2, TYPED), TYPED("long", 8) },
 	{ IN("splice", 4, TYPED), TYPED("long", 8), FIELD(2) },
 	{ OUT("mq_timedreceive", 4, TYPED), TYPED("uint", 4) },
-	{ IN("seccomp", 3, TYPED), TYPED("seccomp_action", 4) },
+	{ IN("seccomp", 3, TYPED), TYPED("filter", 16), WHEN(1, 1) },
+	{ IN("seccomp", 3, TYPED), TYPED("seccomp_action", 4), WHEN(1, 2) },
+	{ OUT("seccomp", 3, TYPED), TYPED("seccomp_sizes", 6), WHEN(1, 3) },
+	{ IN("move_pages", 3, TYPED), TYPED("addresses", 512), TIMES(2, 8) },
+	{ IN("move_pages", 4, TYPED), TYPED("ints", 256), TIMES(2, 4), FIELD(2) },
+	{ OUT("move_pages", 5, TYPED), TYPED("errors", 256), TIMES(2, 4) },
+	{ IN("set_mempolicy", 2, TYPED), TYPED("nodes", NODES) },
+	{ OUT("get_mempolicy", 1, TYPED), TYPED("policy", 4) },
+	{ OUT("get_mempolicy", 2, TYPED), TYPED("nodes", NODES), FIELD(2) },
+	{ OUT("mincore", 3, TYPED), TYPED("residence", 256) },
+	{ IN("quotactl", 4, TYPED), TYPED("quota", QUOTA) },
+	{ OUT("quotactl", 4, TYPED), TYPED("quota", QUOTA) },
+	{ IN("quotactl_fd", 4, TYPED), TYPED("quota", QUOTA) },
+	{ OUT("quotactl_fd", 4, TYPED), TYPED("quota", QUOTA) },
+	{ IN("kcmp", 5, TYPED), TYPED("kcmp_slot", 12), WHEN(3, 7) },
+	{ IN("_sysctl", 1, TYPED), TYPED("sysctl", 48) },
+	{ IN("kexec_load", 3, TYPED), TYPED("kexec_segments", 512), TIMES(2, 32) },
+	{ IN("io_uring_enter", 5, SIGNALS), EXTRA, SIZED(6), .size = 8 },
+	{ OUT("listxattr", 2, BUFFER), EXTRA, RETURNED },
+	{ OUT("llistxattr", 2, BUFFER), EXTRA, RETURNED },
+	{ OUT("flistxattr", 2, BUFFER), EXTRA, RETURNED },
 	{ OUT("getdents", 2, TYPED), TYPED("entries", 4096), RETURNED },
 	{ OUT("getdents64", 2, TYPED), TYPED("entries64", 4096), RETURNED },
 	{ OUT("uname", 1, UTSNAME), EXTRA, .size = 130 },
@@ -294,10 +347,36 @@ const char *capture_field(const struct abi_capture *c)
 		"itimerspec_bytes", "timespec_bytes", "fdset_bytes",	 "cpus_bytes",
 		"utsname_bytes",    "sysinfo_bytes",  "rusage_bytes",	 "clone_bytes",
 		"flock_bytes",	    "ioctl_bytes",    "option_bytes",	 "struct_bytes",
+		"mmsg_bytes",	    "iocb_bytes",
 	};
 
 	assert(c->kind < ABI_CAPTURE_KINDS);
 	return c->other_field ? c->other_field : names[c->kind];
+}
+
+bool capture_is_made(const struct abi_capture *c, const int64_t *args)
+{
+	return !c->when_argument || (uint32_t)args[c->when_argument - 1] == c->when;
+}
+
+/* The first capture with the field of capture @i. */
+static int first_of(const struct abi_captures *all, int i)
+{
+	int first = 0;
+
+	while (strcmp(capture_field(all->at[first]), capture_field(all->at[i])) != 0)
+		first++;
+	return first;
+}
+
+int capture_place(const struct abi_captures *all, int i)
+{
+	int first = first_of(all, i), n = 0;
+
+	for (int k = 0; k < first; k++)
+		n += first_of(all, k) == k;
+	assert(n < ABI_CAPTURE_FIELDS);
+	return n;
 }
 
 unsigned capture_element(const struct abi_capture *c)

@@ -15,6 +15,13 @@
  * are is_extra. */
 struct abi_captures capture_of_call(const char *call, bool is_at_exit, bool extra);
 
+/* capture_is_made - whether a call with these arguments has the capture. */
+bool capture_is_made(const struct abi_capture *c, const int64_t *args);
+
+/* capture_place - the number of the field of capture @i among those of @all: captures that are never
+ * made together share one. */
+int capture_place(const struct abi_captures *all, int i);
+
 /* The name of the field, and the bytes of one of its elements. */
 const char *capture_field(const struct abi_capture *c);
 unsigned capture_element(const struct abi_capture *c);

@@ -84,7 +84,8 @@ struct pairing_state {	       /* state of a thread */
 	bool was_given;
 	struct text text, early, late; /* the arguments; see pairing_item */
 	struct text dump;
-	int32_t lengths[CALL_ARGS]; /* those that arguments pointed to at the entry; -1: none */
+	int32_t befores[CALL_BEFORES]; /* lengths of names of messages at the entry; -1: none */
+	int32_t lengths[CALL_ARGS];    /* those that arguments pointed to at the entry; -1: none */
 	struct call_parts parts;
 	bool is_about;	     /* it has one of the requested paths */
 	uint32_t first_late; /* the first argument that is known only at exit, in the order of

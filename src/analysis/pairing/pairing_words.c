@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "capture/table.h"
+#include "analysis/syscalls/structs.h"
+
 static struct call_about about(struct pairing *j, uint32_t thread, const struct trace_event *e)
 {
 	return (struct call_about){ .fds = j->o.names_fds ? &j->fds : NULL,
@@ -42,15 +45,23 @@ static struct call_moment moment_of(const struct pairing *j, const struct pairin
 				    const struct call_about *about)
 {
 	return (struct call_moment){ .args = st->made.args,
+				     .lengths = st->lengths,
+				     .befores = st->befores,
 				     .string_bytes = j->o.string_bytes,
 				     .about = about };
 }
 
-static void read_memory(struct pairing *j, const struct call_class *c, const struct trace_event *e)
+static void read_memory(struct pairing *j, const struct call_class *c, const struct trace_event *e,
+			struct call_moment *x)
 {
-	j->n_memory = c->memory.n;
+	j->n_memory = 0;
 	for (int i = 0; i < c->memory.n; i++)
-		call_memory_read(&j->memory[i], c->memory.at[i], e->ctf);
+		if (!x || capture_is_made(c->memory.at[i], x->args))
+			call_memory_read(&j->memory[j->n_memory++], c->memory.at[i], e->ctf);
+	if (x) {
+		x->memory = j->memory;
+		x->n_memory = j->n_memory;
+	}
 }
 
 /* The first argument that is not shown before the call returns. */
@@ -63,7 +74,8 @@ static uint32_t first_late(const struct pairing *j, const struct pairing_state *
 		uint32_t place =
 			call_operand(&j->call_plans[st->class], at_exit.at[i]->argument - 1u);
 
-		if (call_memory_waits(at_exit.at[i], st->made.args) && place < first)
+		if (capture_is_made(at_exit.at[i], st->made.args) &&
+		    call_memory_waits(at_exit.at[i], st->made.args) && place < first)
 			first = place;
 	}
 	return first;
@@ -109,7 +121,9 @@ static bool is_about(struct pairing *j, uint32_t thread, const struct pairing_st
 static void dump(struct pairing *j, struct pairing_state *st, const struct call_memory *m,
 		 const struct call_moment *x)
 {
-	if (j->o.dumps && j->o.dumps(j->o.context, (int32_t)st->made.args[0], !x->is_end))
+	bool is_write = !x->is_end || !strcmp(m->what->call, "sendmmsg");
+
+	if (j->o.dumps && j->o.dumps(j->o.context, (int32_t)st->made.args[0], is_write))
 		call_memory_dump(&st->dump, m, x);
 }
 
@@ -118,11 +132,11 @@ void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_
 	struct pairing_state *st = &j->states[thread];
 	const struct call_class *c = st->made.class;
 	const struct call_about known = about(j, thread, e);
-	const struct call_moment moment = moment_of(j, st, &known);
+	struct call_moment moment = moment_of(j, st, &known);
 	struct call_value values[CALL_ARGS] = { 0 };
 
 	read_values(c, e, &st->made, values);
-	read_memory(j, c, e);
+	read_memory(j, c, e, &moment);
 	for (int i = 0; i < CALL_ARGS; i++)
 		st->lengths[i] = -1;
 	for (int i = 0; i < j->n_memory; i++)
@@ -130,7 +144,13 @@ void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_
 			memcpy(&st->lengths[j->memory[i].what->argument - 1], j->memory[i].bytes,
 			       4);
 	for (int i = 0; i < j->n_memory; i++)
-		if (j->memory[i].what->argument <= c->n_fields)
+		if (j->memory[i].what->kind == ABI_CAPTURE_MESSAGES)
+			call_messages_befores(&j->memory[i], st->befores, CALL_BEFORES);
+		else if (j->memory[i].what->kind == ABI_CAPTURE_MESSAGE && j->memory[i].size >= 12)
+			memcpy(&st->lengths[j->memory[i].what->argument - 1],
+			       j->memory[i].bytes + 8, 4);
+	for (int i = 0; i < j->n_memory; i++)
+		if (j->memory[i].what->argument <= c->n_fields && !j->memory[i].what->is_behind)
 			values[j->memory[i].what->argument - 1].memory = &j->memory[i];
 	for (int i = 0; i < j->n_memory; i++)
 		dump(j, st, &j->memory[i], &moment);
@@ -326,10 +346,12 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 	moment.result = result;
 	if (is_pair && c->has_late)
 		show_late_texts(j, st, e, result);
-	read_memory(j, c, e);
+	read_memory(j, c, e, is_pair ? &moment : NULL);
 	for (int i = 0; i < j->n_memory; i++) {
 		struct call_memory *m = &j->memory[i];
 
+		if (m->what->is_behind)
+			continue;
 		if (is_pair)
 			limit(st, m);
 		if (is_pair && result > 0)

@@ -19,17 +19,18 @@
  *   t          clock ticks
  *   D          seconds, with the date
  *   S          a timeval, with the date
+ *   e          an error as a negative number, or a number
+ *   R          a reserved number, only if it is not 0
  *
  * A row of elements is shown as a list. Layouts are the kernel's ABI for 64 bits (uapi headers).
  */
-#include "analysis/syscalls/described.h"
+#include "analysis/syscalls/structs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "analysis/syscalls/structs.h"
 #include "analysis/syscalls/words.h"
 
 static bool add_sigevent(struct text *t, const struct call_memory *m, const struct call_moment *x);
@@ -40,6 +41,9 @@ static bool add_landlock_path(struct text *t, const struct call_memory *m,
 			      const struct call_moment *x);
 static bool add_seccomp(struct text *t, const struct call_memory *m, const struct call_moment *x);
 static bool add_entries(struct text *t, const struct call_memory *m, const struct call_moment *x);
+static bool add_nodes(struct text *t, const struct call_memory *m, const struct call_moment *x);
+static bool add_residence(struct text *t, const struct call_memory *m, const struct call_moment *x);
+static bool add_masked(struct text *t, const struct call_memory *m, const struct call_moment *x);
 
 static const struct description {
 	const char *type;
@@ -74,12 +78,24 @@ static const struct description {
 	{ "timeval", 16, false, "{tv_sec=%0d8, tv_usec=%8u8}", NULL, NULL },
 	{ "timespec", 16, false, "{tv_sec=%0d8, tv_nsec=%8u8}", NULL, NULL },
 	{ "date", 8, false, "[%0D8]", NULL, NULL },
-	{ "sigmask_argument", 16, false, "{sigmask=%0p8, sigsetsize=%8u8}", NULL, NULL },
+	{ "sigmask_argument", 0, false, NULL, NULL, add_masked },
 	{ "iovecs", 16, true, "{iov_base=%0p8, iov_len=%8u8}", NULL, NULL },
 	{ "seccomp_action", 0, false, NULL, NULL, add_seccomp },
 	{ "entries", 0, false, NULL, NULL, add_entries },
 	{ "entries64", 0, false, NULL, NULL, add_entries },
-	{ "nodes", 8, true, "%0w8", NULL, NULL },
+	{ "nodes", 0, false, NULL, NULL, add_nodes },
+	{ "policy", 4, false, "[%0E4:mpol]", NULL, NULL },
+	{ "residence", 0, false, NULL, NULL, add_residence },
+	{ "quota", 0, false, NULL, NULL, call_quota_add },
+	{ "errors", 4, true, "%0e4", NULL, NULL },
+	{ "filter", 16, false, "{len=%0u2, filter=%8p8}", NULL, NULL },
+	{ "socket_filter", 0, false, NULL, NULL, call_filter_got },
+	{ "kcmp_slot", 12, false, "{efd=%0d4, tfd=%4d4, toff=%8u4}", NULL, NULL },
+	{ "sysctl", 48, false,
+	  "{name=%0p8, nlen=%8d4, oldval=%16p8, oldlenp=%24p8, newval=%32p8, newlen=%40u8}", NULL,
+	  NULL },
+	{ "kexec_segments", 32, true, "{buf=%0p8, bufsz=%8u8, mem=%16p8, memsz=%24u8}", NULL,
+	  NULL },
 	{ "mq_attr", 64, false,
 	  "{mq_flags=%0E8:mq_attr, mq_maxmsg=%8d8, mq_msgsize=%16d8, mq_curmsgs=%24d8}", NULL,
 	  NULL },
@@ -98,10 +114,11 @@ static const struct description {
 	  "{seccomp_notif=%0u2, seccomp_notif_resp=%2u2, seccomp_data=%4u2}", NULL, NULL },
 	{ "sigevent", 0, false, NULL, NULL, add_sigevent },
 	{ "sched_attr", 0, false, NULL, NULL, add_sched_attr },
-	{ "futex_waitv", 24, true, "{val=%0x8, uaddr=%8p8, flags=%16F4:futex2}", NULL, NULL },
+	{ "futex_waitv", 24, true, "{val=%0x8, uaddr=%8p8, flags=%16F4:futex2%20R4}", NULL, NULL },
 	{ "ints", 4, true, "%0d4", NULL, NULL },
 	{ "addresses", 8, true, "%0p8", NULL, NULL },
-	{ "io_event", 32, true, "{data=%0x8, obj=%8p8, res=%16d8, res2=%24d8}", NULL },
+	{ "iocb", 0, false, NULL, NULL, call_block_add },
+	{ "io_event", 32, true, "{data=%0x8, obj=%8p8, res=%16d8, res2=%24d8}", NULL, NULL },
 };
 
 static uint64_t number_at(const uint8_t *bytes, unsigned offset, unsigned size)
@@ -153,6 +170,19 @@ static void add_signed_of(struct text *t, uint64_t v, unsigned size)
 	add_signed(t, (int64_t)(v << unused) >> unused);
 }
 
+/* "-EFAULT", by the style. */
+static void add_error(struct text *t, int32_t n)
+{
+	const char *name = n < 0 ? call_errno(-n) : NULL;
+
+	if (!name)
+		return add_signed(t, n);
+	if (!call_words_begin(t, (uint64_t)(int64_t)n, CALL_DECIMAL))
+		return;
+	text_addf(t, "-%s", name);
+	call_words_end(t);
+}
+
 static void add_field(struct text *t, const struct mark *m, const uint8_t *bytes,
 		      const struct call_moment *x)
 {
@@ -193,6 +223,10 @@ static void add_field(struct text *t, const struct mark *m, const uint8_t *bytes
 				   strnlen((const char *)bytes + m->offset, m->size));
 	case 'F':
 		return m->names ? call_flags(t, m->names, v) : add_hex(t, v);
+	case 'e':
+		return add_error(t, (int32_t)v);
+	case 'R':
+		return v ? text_addf(t, ", __reserved=%#llx", (unsigned long long)v) : (void)0;
 	case 'O':
 		return call_open(t, call_names_open, v);
 	case 'E':
@@ -212,6 +246,69 @@ static void add_element(struct text *t, const char *p, const uint8_t *bytes,
 		add_field(t, &m, bytes, x);
 	}
 	add(t, p);
+}
+
+void call_description_add(struct text *t, const char *description, const uint8_t *bytes,
+			  const struct call_moment *x)
+{
+	add_element(t, description, bytes, x);
+}
+
+/* A mask of signals and its size; the mask lies behind the pointer. */
+static bool add_masked(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	const struct call_memory *set = call_memory_behind(m, x, 0);
+
+	if (m->size < 16)
+		return false;
+	add(t, "{sigmask=");
+	if (set && set->size == 8 && number_at(m->bytes, 8, 8) == 8)
+		call_set_add(t, number_at(set->bytes, 0, 8));
+	else
+		add_address(t, number_at(m->bytes, 0, 8));
+	add_element(t, ", sigsetsize=%8u8}", m->bytes, x);
+	return true;
+}
+
+static uint64_t most_of(const struct call_moment *x)
+{
+	return x->string_bytes && !call_style()->is_whole ? x->string_bytes : UINT64_MAX;
+}
+
+/* A mask of memory nodes. The kernel takes one bit less than the number that it is given. */
+static bool add_nodes(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint64_t bits = (uint64_t)x->args[2], n = bits > 1 ? (bits - 2) / 64 + 1 : 0, i = 0,
+		 most = most_of(x), from = (uint64_t)x->args[m->what->argument - 1];
+	bool is_cut = m->size + 8u > m->what->size;
+
+	if (bits == 1 || (n && m->size < 8) || (x->is_end && n > m->size / 8 && !is_cut))
+		return false;
+	add(t, "[");
+	for (; i < n && i < most && 8 * (i + 1) <= m->size; i++)
+		text_addf(t, "%s%016" PRIx64, i ? ", " : "",
+			  number_at(m->bytes, 8 * (unsigned)i, 8));
+	if (i < n && i == m->size / 8 && !is_cut)
+		text_addf(t, ", ... /* %#" PRIx64 " */]", from + 8 * i);
+	else
+		add(t, i < n ? ", ...]" : "]");
+	return true;
+}
+
+/* Whether each page of a range is in memory. */
+static bool add_residence(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { PAGE = 4096 };
+	uint64_t length = (uint64_t)x->args[1], n = length / PAGE + (length % PAGE != 0), i = 0,
+		 most = most_of(x);
+
+	if (n > m->size && m->size < m->what->size)
+		return false;
+	add(t, "[");
+	for (; i < n && i < most && i < m->size; i++)
+		text_addf(t, "%s%u", i ? ", " : "", m->bytes[i] & 1);
+	add(t, i < n ? ", ...]" : "]");
+	return true;
 }
 
 static bool add_sigevent(struct text *t, const struct call_memory *m, const struct call_moment *x)
@@ -261,7 +358,7 @@ static bool add_landlock_path(struct text *t, const struct call_memory *m,
 {
 	enum { PATH_BENEATH = 1 };
 
-	if (m->size < 12 || x->args[1] != PATH_BENEATH)
+	if (m->size < 12 || (uint32_t)x->args[1] != PATH_BENEATH)
 		return false;
 	add_element(t, "{allowed_access=%0F8:landlock_fs, parent_fd=%8f4}", m->bytes, x);
 	return true;
@@ -381,6 +478,16 @@ static uint64_t count_of(const struct call_memory *m, const struct call_moment *
 	       m->what->unit / size;
 }
 
+/* The most elements that a call takes; more are refused, and not looked at. */
+static uint64_t limit_of(const struct abi_capture *what)
+{
+	enum { GROUPS = 65536, SEGMENTS = 16 };
+
+	return !strcmp(what->type, "ids")	       ? GROUPS
+	       : !strcmp(what->type, "kexec_segments") ? SEGMENTS
+						       : UINT64_MAX;
+}
+
 static bool add_row(struct text *t, const struct description *d, const struct call_memory *m,
 		    const struct call_moment *x)
 {
@@ -390,14 +497,14 @@ static bool add_row(struct text *t, const struct description *d, const struct ca
 	uint64_t from = (uint64_t)x->args[m->what->argument - 1];
 	bool is_cut = n * d->size + d->size > m->what->size;
 
-	if (!n && all)
+	if ((!n && all) || all > limit_of(m->what))
 		return false;
 	add(t, "[");
 	for (uint64_t i = 0; i < n && i < most; i++) {
 		add(t, i ? ", " : "");
 		add_element(t, d->text, m->bytes + i * d->size, x);
 	}
-	if (n < all && n < most && !is_cut) /* the next one could not be read */
+	if (n < all && n <= most && !is_cut) /* the next one could not be read */
 		text_addf(t, ", ... /* %#" PRIx64 " */]", from + n * d->size);
 	else
 		add(t, (n < most ? n : most) < all ? ", ...]" : "]");

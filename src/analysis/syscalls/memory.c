@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * analysis/syscalls/memory.c - formats the captured memory of system calls: addresses, times,
- * strings, buffers, vectors.
+ * strings, buffers.
  *
  * Every function checks the size before it reads, because the bytes come from a file.
  */
@@ -78,6 +78,18 @@ void call_memory_read(struct call_memory *m, const struct abi_capture *what,
 		read_row(e, capture_field(what), capture_element(what), m->bytes, sizeof m->bytes);
 }
 
+const struct call_memory *call_memory_behind(const struct call_memory *m,
+					     const struct call_moment *x, unsigned at)
+{
+	for (int i = 0; i < x->n_memory; i++) {
+		const struct abi_capture *what = x->memory[i].what;
+
+		if (what->is_behind && what->argument == m->what->argument && what->at == at)
+			return &x->memory[i];
+	}
+	return NULL;
+}
+
 const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room,
 				unsigned *were_read)
 {
@@ -146,7 +158,7 @@ static void add_netlink(struct text *t, const uint8_t *bytes)
 	text_addf(t, ", nl_pid=%" PRIu32 ", nl_groups=%#08" PRIx32, a.nl_pid, a.nl_groups);
 }
 
-static bool add_sockaddr(struct text *t, const uint8_t *bytes, size_t size)
+bool call_address_add(struct text *t, const uint8_t *bytes, size_t size)
 {
 	const size_t inet6_least =
 		offsetof(struct sockaddr_in6, sin6_scope_id); /* the size that the kernel
@@ -247,6 +259,23 @@ void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint6
 		add(t, "...");
 }
 
+/* Whether the call looks at data of this size, and as much of it could be read as is shown. Data
+ * that ends with a page was cut there when it was recorded. */
+static bool is_taken(const struct call_memory *m, int64_t all, const struct call_moment *x)
+{
+	enum { PAGE = 4096, NAME = 64, ATTRIBUTE = 65536 };
+	uint64_t end = (uint64_t)x->args[m->what->argument - 1] + m->size;
+
+	if (!strcmp(m->what->call, "sethostname") || !strcmp(m->what->call, "setdomainname"))
+		return all <= NAME;
+	if (strstr(m->what->call, "setxattr") && all > ATTRIBUTE)
+		return false;
+	if (strstr(m->what->call, "listxattr") && !x->args[2])
+		return false;
+	return x->is_end || !x->string_bytes || end % PAGE || m->size >= all ||
+	       m->size > x->string_bytes;
+}
+
 static bool add_buffer(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	uint8_t from = m->what->size_argument;
@@ -255,8 +284,10 @@ static bool add_buffer(struct text *t, const struct call_memory *m, const struct
 
 	if (x->is_end && !strcmp(m->what->call, "recvfrom") && all > x->args[2])
 		all = x->args[2]; /* MSG_TRUNC: the length of the message, not of what was copied */
-	if (!x->args[m->what->argument - 1] || (all && !m->size))
+	if (!x->args[m->what->argument - 1] || (all && !m->size) || !is_taken(m, all, x))
 		return false;
+	if (strstr(m->what->call, "setxattr") && all == m->size && all && !m->bytes[all - 1])
+		return call_quoted(t, (const char *)m->bytes, shown_of((size_t)all - 1, x)), true;
 	if (strcmp(m->what->call, "getrandom") != 0)
 		return call_quoted_part(t, m->bytes, m->size, (uint64_t)all, x), true;
 	add(t, "\""); /* random bytes contain no words */
@@ -277,78 +308,6 @@ static bool add_c_text(struct text *t, const struct call_memory *m, const struct
 	return true;
 }
 
-/* @count iovecs, which lay at the address @from. */
-static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t from,
-		       uint64_t count, const struct call_moment *x)
-{
-	bool has_failed = x->is_end && x->result < 0;
-	uint64_t iov[2], n = 0, left = x->is_end ? (uint64_t)x->result : UINT64_MAX;
-	uint16_t size;
-
-	if (!from)
-		return add(t, "NULL");
-
-	add(t, "[");
-	for (; at + 18 <= m->size; n++, at += size) {
-		uint64_t all;
-
-		memcpy(iov, m->bytes + at, sizeof iov);
-		memcpy(&size, m->bytes + at + sizeof iov, sizeof size);
-		at += 18;
-		size = size < m->size - at ? size : (uint16_t)(m->size - at);
-		all = iov[1] < left ? iov[1] : left;
-		left -= all;
-		text_addf(t, "%s{iov_base=", n ? ", " : "");
-		if (!has_failed && (size || !all))
-			call_quoted_part(t, m->bytes + at, size < all ? size : all, all, x);
-		else
-			add_address(t, iov[0]);
-		text_addf(t, ", iov_len=%" PRIu64 "}", iov[1]);
-	}
-	if (n < count && n && n < ABI_CAPTURE_VECTOR_MAX) /* the next one could not be read */
-		text_addf(t, ", ... /* %#" PRIx64 " */]", from + n * sizeof iov);
-	else
-		add(t, n < count && n ? ", ...]" : "]");
-}
-
-static bool add_vector(struct text *t, const struct call_memory *m, const struct call_moment *x)
-{
-	uint64_t count = (uint64_t)x->args[m->what->size_argument - 1];
-
-	if (!m->size && (count || !x->args[m->what->argument - 1]))
-		return false;
-	add_iovecs(t, m, 0, (uint64_t)x->args[m->what->argument - 1], count, x);
-	return true;
-}
-
-static bool add_message(struct text *t, const struct call_memory *m, const struct call_moment *x)
-{
-	enum { HEADER = 56 };
-	uint64_t h[7];
-	uint32_t at = HEADER + 2;
-	uint16_t name;
-
-	if (m->size < HEADER + 2)
-		return false;
-	memcpy(h, m->bytes, sizeof h);
-	memcpy(&name, m->bytes + HEADER, sizeof name);
-	name = name < m->size - at ? name : (uint16_t)(m->size - at);
-	add(t, "{msg_name=");
-	if (!h[0] || !add_sockaddr(t, m->bytes + at, name))
-		add_address(t, h[0]);
-	text_addf(t, ", msg_namelen=%" PRIu32 ", msg_iov=", (uint32_t)h[1]);
-	add_iovecs(t, m, at + name, h[2], h[3], x);
-	text_addf(t, ", msg_iovlen=%" PRIu64, h[3]);
-	if (h[5]) {
-		add(t, ", msg_control=");
-		add_address(t, h[4]);
-	}
-	text_addf(t, ", msg_controllen=%" PRIu64 ", msg_flags=", h[5]);
-	call_flags(t, call_names_message, (uint32_t)h[6]);
-	add(t, "}");
-	return true;
-}
-
 /* A length; at exit it stands beside the value at entry. */
 static bool add_length(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
@@ -362,66 +321,6 @@ static bool add_length(struct text *t, const struct call_memory *m, const struct
 	return true;
 }
 
-static void dump_bytes(struct text *t, const uint8_t *bytes, uint64_t size)
-{
-	enum { A_LINE = 16 };
-
-	for (uint64_t at = 0; at < size; at += A_LINE) {
-		uint64_t n = size - at < A_LINE ? size - at : A_LINE;
-
-		text_addf(t, " | %05" PRIx64 " ", at);
-		for (uint64_t i = 0; i < A_LINE; i++) {
-			add(t, i == A_LINE / 2 ? "  " : " ");
-			if (i < n)
-				text_addf(t, "%02x", bytes[at + i]);
-			else
-				add(t, "  ");
-		}
-		add(t, "  ");
-		for (uint64_t i = 0; i < A_LINE; i++) {
-			char c = i < n ? (char)bytes[at + i] : ' ';
-
-			text_add(t, c < 0x20 || c == 0x7f ? "." : &c, 1);
-		}
-		add(t, " |\n");
-	}
-}
-
-static void dump_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t left)
-{
-	uint64_t iov[2], n = 0;
-	uint16_t size;
-
-	for (; at + 18 <= m->size && left; n++, at += size) {
-		memcpy(iov, m->bytes + at, sizeof iov);
-		memcpy(&size, m->bytes + at + sizeof iov, sizeof size);
-		at += 18;
-		size = size < m->size - at ? size : (uint16_t)(m->size - at);
-		iov[1] = iov[1] < left ? iov[1] : left;
-		left -= iov[1];
-		if (!iov[1])
-			continue;
-		text_addf(t, " * %" PRIu64 " bytes in buffer %" PRIu64 "\n", iov[1], n);
-		dump_bytes(t, m->bytes + at, size < iov[1] ? size : iov[1]);
-	}
-}
-
-void call_memory_dump(struct text *t, const struct call_memory *m, const struct call_moment *x)
-{
-	enum { HEADER = 56 };
-	uint64_t all = x->is_end ? (uint64_t)x->result : UINT64_MAX;
-	uint16_t name;
-
-	if (m->what->kind == ABI_CAPTURE_BUFFER) {
-		dump_bytes(t, m->bytes, m->size < all ? m->size : all);
-	} else if (m->what->kind == ABI_CAPTURE_IOVECS) {
-		dump_iovecs(t, m, 0, all);
-	} else if (m->what->kind == ABI_CAPTURE_MESSAGE && m->size >= HEADER + 2) {
-		memcpy(&name, m->bytes + HEADER, sizeof name);
-		dump_iovecs(t, m, HEADER + 2u + name, all);
-	}
-}
-
 bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	assert(m->what && m->size <= sizeof m->bytes);
@@ -430,7 +329,7 @@ bool call_memory_add(struct text *t, const struct call_memory *m, const struct c
 		return false;
 	switch ((enum abi_capture_kind)m->what->kind) {
 	case ABI_CAPTURE_ADDRESS:
-		return add_sockaddr(t, m->bytes, m->size);
+		return call_address_add(t, m->bytes, m->size);
 	case ABI_CAPTURE_TIME:
 		return add_time(t, m->bytes, m->size);
 	case ABI_CAPTURE_ARGV:
@@ -442,9 +341,13 @@ bool call_memory_add(struct text *t, const struct call_memory *m, const struct c
 	case ABI_CAPTURE_TEXT:
 		return add_c_text(t, m, x);
 	case ABI_CAPTURE_IOVECS:
-		return add_vector(t, m, x);
+		return call_vector_add(t, m, x);
 	case ABI_CAPTURE_MESSAGE:
-		return add_message(t, m, x);
+		return call_message_add(t, m, x);
+	case ABI_CAPTURE_MESSAGES:
+		return call_messages_add(t, m, x);
+	case ABI_CAPTURE_BLOCKS:
+		return call_blocks_add(t, m, x);
 	case ABI_CAPTURE_LENGTH:
 		return add_length(t, m, x);
 	case ABI_CAPTURE_CONTROL:

@@ -14,6 +14,7 @@
 #include "abi/capture.h"
 
 struct call_about;
+enum { CALL_BEFORES = 40 };
 
 struct call_memory {
 	const struct abi_capture *what; /* NULL: nothing */
@@ -28,6 +29,11 @@ struct call_moment {
 	bool is_end;
 	uint32_t string_bytes;		/* limit for buffers and texts; 0: show everything */
 	const struct call_about *about; /* may be NULL */
+	/* From the entry, for the exit; NULL: unknown. The lengths of arguments, and those of the
+	 * names of messages; negative: none. */
+	const int32_t *lengths, *befores;
+	const struct call_memory *memory; /* all of this event; see call_memory_behind() */
+	int n_memory;
 };
 
 /* call_memory_is_in - whether events of class @c have a field for @what. */
@@ -43,6 +49,11 @@ bool call_memory_at_exit_is_in(const struct ctf_event_class *c);
 enum { CALL_UNKNOWN_READ = 0x100 };
 const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room,
 				unsigned *were_read);
+
+/* call_memory_behind - the memory behind the pointer at byte @at of the memory @m; NULL: it was not
+ * recorded. */
+const struct call_memory *call_memory_behind(const struct call_memory *m,
+					     const struct call_moment *x, unsigned at);
 
 /* call_memory_add - "{tv_sec=0, tv_nsec=1000}", in the form of strace. Returns false and adds
  * nothing if there are too few bytes. */

@@ -17,8 +17,8 @@ uapi_headers='linux/fcntl.h asm/mman.h linux/mman.h linux/sched.h linux/futex.h 
 	linux/resource.h linux/time.h linux/close_range.h linux/sockios.h asm/ioctls.h linux/perf_event.h
 	linux/ipc.h linux/landlock.h linux/fanotify.h linux/openat2.h linux/membarrier.h linux/kcmp.h
 	linux/reboot.h linux/mempolicy.h linux/ioprio.h linux/keyctl.h linux/timex.h linux/io_uring.h linux/kexec.h linux/module.h
-	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h'
-libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h'
+	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h linux/aio_abi.h linux/quota.h linux/dqblk_xfs.h linux/in6.h linux/if_packet.h linux/filter.h'
+libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h netinet/in.h linux/icmp.h'
 
 tables() {
 	cat <<-'END'
@@ -70,9 +70,9 @@ tables() {
 	uapi close_range CLOSE_RANGE_[A-Z]+ - CLOSE_RANGE_???
 	uapi ioctl (TC[A-Z0-9]+|TIOC[A-Z0-9_]+|FIO[A-Z]+|SIOC[A-Z0-9]+|BLK[A-Z0-9]+|FS_IOC_[A-Z0-9_]+|FI[A-Z]+|PERF_EVENT_IOC_[A-Z_]+) TIOC(PKT|M|SER)_.*|TIOCINQ|TCSANOW|SIOCDEVPRIVATE|SIOCPROTOPRIVATE|FIRST.*|FS_IOC32_.*|FS_IOC_FSSETXATTR|FS_IOC_FSGETXATTR|FITRIM|FI(DEDUPERANGE|CLONERANGE)|TIOCG?S?RS485|TIOC[GS]ISO7816|TCGETS2|TCSETS2|TCSETSW2|TCSETSF2|SIOC(INQ|OUTQ)
 	uapi ipproto IPPROTO_[A-Z0-9]+ IPPROTO_MAX IPPROTO_???
-	uapi ip IP_[A-Z_]+ IP_(PMTUDISC_.*|DEFAULT_.*|MAX_.*|BIND_ADDRESS_NO_PORT_.*) IP_???
+	uapi ip (IP_[A-Z_]+|MCAST_[A-Z_]+) IP_(PMTUDISC_.*|DEFAULT_.*|MAX_.*|BIND_ADDRESS_NO_PORT_.*)|MCAST_(EXCLUDE|INCLUDE) IP_???
 	uapi tcp TCP_[A-Z_]+ TCP_(NLA_.*|REPAIR_(ON|OFF|OFF_NO_WP)|MSS_.*|MD5SIG_(MAXKEYLEN|FLAG_.*)|AO_.*|RECEIVE_ZEROCOPY_.*) TCP_???
-	uapi so SO_[A-Z0-9_]+ SO_(EE_.*|PEERSEC_.*|TIMESTAMP(NS|ING)?|RCVTIMEO|SNDTIMEO|GET_FILTER|.*_NEW) SO_???
+	uapi so SO_[A-Z0-9_]+ SO_(EE_.*|PEERSEC_.*|TIMESTAMP(NS|ING)?|RCVTIMEO|SNDTIMEO|GET_FILTER|DETACH_BPF|.*_NEW) SO_???
 	uapi sigmask SIG_(BLOCK|UNBLOCK|SETMASK) - SIG_???
 	uapi rwf RWF_[A-Z]+ RWF_SUPPORTED RWF_???
 	uapi poll POLL[A-Z]+ POLLFREE|POLL_.*|POLLREMOVE POLL???
@@ -151,6 +151,33 @@ tables() {
 	uapi personality ADDR_NO_RANDOMIZE - PER_???
 	uapi memfd_secret O_CLOEXEC -
 	uapi handle AT_(SYMLINK_FOLLOW|EMPTY_PATH|HANDLE_FID) - AT_???
+	uapi quota Q_[A-Z]+ - Q_???
+	uapi quota_type (USR|GRP|PRJ)QUOTA - ???QUOTA
+	uapi qfmt QFMT_[A-Z0-9_]+ - QFMT_VFS_???
+	uapi dqf DQF_(ROOT_SQUASH|SYS_FILE) - DQF_???
+	uapi iif IIF_(BGRACE|IGRACE|FLAGS) - IIF_???
+	uapi qif QIF_(BLIMITS|SPACE|ILIMITS|INODES|BTIME|ITIME) - QIF_???
+	uapi fs_quota FS_QUOTA_[A-Z]+_(ACCT|ENFD) - FS_QUOTA_???
+	uapi fs_quota_type FS_(USER|PROJ|GROUP)_QUOTA - FS_???_QUOTA
+	uapi ipv6 (IPV6_[A-Z0-9_]+|MCAST_[A-Z_]+) IPV6_(TLV_.*|PMTUDISC_.*|PREFER_SRC_.*|FL_.*|FLOWLABEL_MGR|OPTIONS|PRIORITY_.*|FLOWINFO_.*|JOIN_GROUP|LEAVE_GROUP|DEFAULT_.*|MIN_MTU)|MCAST_(EXCLUDE|INCLUDE) IPV6_???
+	uapi packet PACKET_[A-Z_]+ PACKET_(HOST|BROADCAST|MULTICAST|OTHERHOST|OUTGOING|LOOPBACK|USER|KERNEL|FASTROUTE|FANOUT_[A-CE-Z].*|MR_.*) PACKET_???
+	uapi packet_mr PACKET_MR_[A-Z]+ - PACKET_MR_???
+	libc icmp ICMP_FILTER - ICMP_???
+	libc icmp_type ICMP_(ECHOREPLY|DEST_UNREACH|SOURCE_QUENCH|REDIRECT|ECHO|TIME_EXCEEDED|PARAMETERPROB|TIMESTAMP|TIMESTAMPREPLY|INFO_REQUEST|INFO_REPLY|ADDRESS|ADDRESSREPLY) -
+	uapi time_state TIME_(OK|INS|DEL|OOP|WAIT|ERROR) - TIME_???
+	uapi so_get SO_[A-Z0-9_]+ SO_(EE_.*|PEERSEC_.*|TIMESTAMP(NS|ING)?|RCVTIMEO|SNDTIMEO|ATTACH_FILTER|DETACH_BPF|.*_NEW) SO_???
+	uapi bpf_class BPF_(LD|LDX|ST|STX|ALU|JMP|RET|MISC) - BPF_???
+	uapi bpf_size BPF_(W|H|B) - BPF_???
+	uapi bpf_mode BPF_(IMM|ABS|IND|MEM|LEN|MSH) - BPF_???
+	uapi bpf_source BPF_(K|X) - BPF_???
+	uapi bpf_alu BPF_(ADD|SUB|MUL|DIV|OR|AND|LSH|RSH|NEG|MOD|XOR) - BPF_???
+	uapi bpf_jump BPF_(JA|JEQ|JGT|JGE|JSET) - BPF_???
+	uapi bpf_value BPF_(K|X|A) - BPF_???
+	uapi bpf_misc BPF_(TAX|TXA) - BPF_???
+	uapi skf SKF_(AD|NET|LL)_OFF - SKF_???
+	uapi skf_ad SKF_AD_[A-Z0-9_]+ SKF_AD_(OFF|MAX) SKF_AD_???
+	uapi iocb_cmd IOCB_CMD_[A-Z]+ - IOCB_CMD_???
+	uapi iocb_flag IOCB_FLAG_[A-Z]+ - IOCB_FLAG_???
 	uapi lock F_(RDLCK|WRLCK|UNLCK) - F_???
 	libc directory DT_[A-Z]+ - DT_???
 	libc statvfs ST_[A-Z]+ - ST_???
@@ -161,7 +188,7 @@ tables() {
 	libc socket SOCK_(STREAM|DGRAM|RAW|RDM|SEQPACKET|DCCP|PACKET) - SOCK_???
 	libc socket_flags SOCK_(CLOEXEC|NONBLOCK) - SOCK_???
 	libc message MSG_[A-Z_]+ MSG_(TRYHARD|EOF) MSG_???
-	libc sol SOL_[A-Z0-9]+ SOL_(RAW) SOL_???
+	libc sol SOL_[A-Z0-9]+ - SOL_???
 	libc shutdown SHUT_[A-Z]+ - SHUT_???
 	libc access [RWXF]_OK - ?_OK down
 	libc umount (MNT_(FORCE|DETACH|EXPIRE)|UMOUNT_NOFOLLOW) - MNT_???

@@ -13,6 +13,16 @@
 #define N(table) call_names_##table
 
 static const struct call_rule rules[] = {
+	{ "quotactl", "cmd", CALL_QUOTA, NULL, NULL },
+	{ "quotactl_fd", "cmd", CALL_QUOTA, NULL, NULL },
+	{ "quotactl_fd", "fd", CALL_FD, NULL, NULL },
+	{ "remap_file_pages", "flags", CALL_MAP, N(map), NULL },
+	{ "mmap", "flags", CALL_MAP, N(map), NULL },
+	{ "kexec_load", "entry", CALL_ADDRESS, NULL, NULL },
+	{ "kexec_load", "flags", CALL_KEXEC, NULL, NULL },
+	{ "get_mempolicy", "policy", CALL_ADDRESS, NULL, NULL },
+	{ "getsockopt", "optname", CALL_ONE, N(so_get), NULL },
+	{ "landlock_add_rule", "rule_type", CALL_ONE_INT, N(landlock_rule), NULL },
 	{ "fanotify_mark", "dfd", CALL_FAN_FD, NULL, NULL },
 	{ "pipe", "fildes", CALL_ADDRESS, NULL, NULL },
 	{ "pipe2", "fildes", CALL_ADDRESS, NULL, NULL },
@@ -129,7 +139,7 @@ static const struct call_rule rules[] = {
 	{ "pkey_alloc", "init_val", CALL_FLAGS, N(pkey_all), NULL },
 	{ "bpf", "cmd", CALL_ONE, N(bpf_cmd), NULL },
 	{ "fanotify_mark", "flags", CALL_FLAGS, N(fan_mark), NULL },
-	{ "fanotify_mark", "mask", CALL_FLAGS, N(fan_event), NULL },
+	{ "fanotify_mark", "mask", CALL_FLAGS, N(fan_mask), NULL },
 	{ "fanotify_init", "flags", CALL_FANOTIFY, N(fan_class), N(fan_init) },
 	{ "fanotify_init", "event_f_flags", CALL_OPEN, N(open), NULL },
 	{ "landlock_create_ruleset", "flags", CALL_FLAGS, N(landlock_create), NULL },

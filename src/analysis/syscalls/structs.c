@@ -14,7 +14,6 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
-#include "analysis/syscalls/described.h"
 #include "analysis/syscalls/words.h"
 
 /* ---------------------------------------------------------------- parts */
@@ -313,6 +312,18 @@ static void add_rusage(struct text *t, const struct call_memory *m)
 	add(t, is_whole ? "}" : ", ...}");
 }
 
+/* The kernel looks at no more descriptors than the process may have. */
+static bool add_fds(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { MOST = 1024 };
+	int32_t n = (int32_t)x->args[0];
+
+	n = n < MOST ? n : MOST;
+	if (n < 0 || !x->args[m->what->argument - 1] || m->size < ((uint32_t)n + 63) / 64 * 8)
+		return false;
+	return add_bits(t, m, n), true;
+}
+
 /* The kernel refuses a set that is larger than its own. */
 static bool add_signals(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
@@ -410,10 +421,7 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 		add_stamp(t, m, 16);
 		return add(t, "]"), true;
 	case ABI_CAPTURE_FDSET:
-		/* The kernel reads as many words as the highest descriptor needs. */
-		if (x->args[0] < 0 || m->size < ((uint64_t)x->args[0] + 63) / 64 * 8)
-			return false;
-		return add_bits(t, m, x->args[0]), true;
+		return add_fds(t, m, x);
 	case ABI_CAPTURE_CPUS:
 		if (!m->size && x->args[1])
 			return false;

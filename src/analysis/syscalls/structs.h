@@ -43,6 +43,47 @@ bool call_lock_add(struct text *t, const struct call_memory *m, const struct cal
 /* call_siginfo - the 48 bytes of a siginfo at @info. call_siginfo_codes - the names of its codes. */
 void call_siginfo(struct text *t, const uint8_t *info);
 const struct call_name *call_siginfo_codes(int signal, int64_t code);
+/* iovecs, the messages of sendmsg() and its like with their control messages: messages.c; iocbs:
+ * blocks.c. */
+bool call_vector_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+bool call_message_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+bool call_messages_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+bool call_block_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+bool call_blocks_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+/* call_address_add - a sockaddr of @size bytes; false if it is too short to have a family. */
+bool call_address_add(struct text *t, const uint8_t *bytes, size_t size);
+/* call_control_messages_add - control messages, in @all bytes at the address @from of the program. */
+void call_control_messages_add(struct text *t, const struct call_memory *m, uint64_t from,
+			       uint64_t all, const struct call_moment *x);
+
+/* An option of a socket that is a structure. */
+enum call_option_shown { CALL_OPTION_OTHER, CALL_OPTION_SHOWN, CALL_OPTION_ADDRESS };
+enum call_option_shown call_socket_option_add(struct text *t, const struct call_memory *m,
+					      const struct call_moment *x);
+/* A program of classic BPF that setsockopt() gets, or that getsockopt() returns. */
+bool call_filter_given(struct text *t, const struct call_memory *m, const struct call_moment *x);
+bool call_filter_got(struct text *t, const struct call_memory *m, const struct call_moment *x);
+/* call_messages_befores - the lengths of names of the messages at the entry. */
+void call_messages_befores(const struct call_memory *m, int32_t *befores, uint32_t n);
+/* call_interface - the number of a network interface; that of the loopback interface is fixed. */
+void call_interface(struct text *t, uint32_t number);
+
+/* call_described_add - like call_memory_add(), for memory that has a type (capture/table.h). */
+bool call_described_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+
+/* call_description_add - a description's text, with the fields of the structure at @bytes, which the
+ * caller knows to be large enough. */
+void call_description_add(struct text *t, const char *description, const uint8_t *bytes,
+			  const struct call_moment *x);
+
+/* call_quota_uses - a bit for each of the arguments command, path, number, address that the
+ * command uses. call_quota_has_format - whether its number is a format. */
+uint32_t call_quota_uses(int64_t command);
+bool call_quota_has_format(int64_t command);
+/* call_quota_command - "QCMD(Q_SYNC, USRQUOTA)". */
+void call_quota_command(struct text *t, uint64_t command);
+bool call_quota_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+
 /* call_ticks - "14", with the seconds as a comment. */
 void call_ticks(struct text *t, int64_t ticks);
 /* call_stamp - a time with @digits (6, 9) below the second, and its date as a comment. */

@@ -69,7 +69,7 @@ static void add_statx_times(struct text *t, const struct call_memory *m)
 		      { "stx_mtime", 112, STATX_MTIME } };
 
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-		if (!(u32(m, 0) & times[i].bit) && times[i].bit == STATX_BTIME)
+		if (!(u32(m, 0) & times[i].bit))
 			continue;
 		text_addf(t, ", %s={tv_sec=%" PRId64 ", tv_nsec=%" PRIu32 "}", times[i].name,
 			  (int64_t)u64(m, times[i].at), u32(m, times[i].at + 8));

@@ -23,10 +23,11 @@
 #include <sys/stat.h>
 
 #include "analysis/syscalls/memory.h"
+#include "analysis/syscalls/structs.h"
 #include "analysis/syscalls/words.h"
 #include "analysis/syscalls/fds.h"
 
-enum { KCMP_FILE_TYPE = 0, KCMP_EPOLL = 7 };
+enum { KCMP_FILE_TYPE = 0, KCMP_EPOLL = 7, CONSOLE_LEVEL = 8 };
 
 /* ---------------------------------------------------------------- calls */
 
@@ -66,6 +67,10 @@ static const struct {
 	{ "sched_getscheduler", SHAPE_SCHEDULER, CALL_NUMBER },
 	{ "rt_sigtimedwait", SHAPE_SIGNAL, CALL_NUMBER },
 	{ "mq_open", SHAPE_MQ_OPEN, CALL_FD },
+	{ "quotactl", SHAPE_QUOTA, CALL_NUMBER },
+	{ "quotactl_fd", SHAPE_QUOTA_FD, CALL_NUMBER },
+	{ "adjtimex", SHAPE_TIMEX, CALL_NUMBER },
+	{ "clock_adjtime", SHAPE_TIMEX, CALL_NUMBER },
 };
 
 void call_plan_make(struct call_plan *p, const char *call, const struct call_class *c)
@@ -190,6 +195,10 @@ static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, u
 		return n > 2 && (uint32_t)v[2].n != LINUX_REBOOT_CMD_RESTART2 ? 0x7 : all;
 	case SHAPE_SYSLOG: /* those commands without a buffer */
 		return n > 0 && (uint64_t)v[0].n < 11 && 0x6e3 >> v[0].n & 1 ? 0x1 : all;
+	case SHAPE_QUOTA:
+		return n > 0 ? all & call_quota_uses(v[0].n) : all;
+	case SHAPE_QUOTA_FD: /* the descriptor takes the place of the path, and is first */
+		return n > 1 ? all & (0x3 | (call_quota_uses(v[1].n) & 0xc)) : all;
 	case SHAPE_MQ_OPEN:
 		return n > 1 && !(v[1].n & O_CREAT) ? 0x3 : all;
 	default:
@@ -204,7 +213,13 @@ static const struct call_rule protocol = { .kind = CALL_ONE, .names = call_names
 			      address = { .kind = CALL_ADDRESS },
 			      socket_option = { .kind = CALL_ONE, .names = call_names_so },
 			      tcp_option = { .kind = CALL_ONE, .names = call_names_tcp },
-			      ip_option = { .kind = CALL_ONE, .names = call_names_ip };
+			      ip_option = { .kind = CALL_ONE, .names = call_names_ip },
+			      ip6_option = { .kind = CALL_ONE, .names = call_names_ipv6 },
+			      packet_option = { .kind = CALL_ONE, .names = call_names_packet },
+			      raw_option = { .kind = CALL_ONE, .names = call_names_icmp },
+			      log_level = { .kind = CALL_ONE_COMMENT,
+					    .names = call_names_loglevel },
+			      quota_format = { .kind = CALL_ONE_INT, .names = call_names_qfmt };
 
 static const struct call_rule *fcntl_rule(int64_t command)
 {
@@ -228,20 +243,31 @@ static const struct call_rule *fcntl_rule(int64_t command)
 static const struct call_rule *rule_for(const struct call_plan *p, const struct call_value *v,
 					uint32_t i)
 {
+	if (p->shape == SHAPE_KCMP && i == 4 && v[2].n == KCMP_EPOLL)
+		return &address;
 	if (p->shape == SHAPE_SECCOMP && i == 1 && v[0].n != SECCOMP_SET_MODE_FILTER)
 		return &hexadecimal;
 	if (i != 2 && !(p->shape == SHAPE_FUTEX && i == 3))
 		return p->rules[i];
 	switch (p->shape) {
+	case SHAPE_QUOTA:
+	case SHAPE_QUOTA_FD:
+		return call_quota_has_format(v[p->shape == SHAPE_QUOTA_FD].n) ? &quota_format
+									      : p->rules[i];
+	case SHAPE_SYSLOG:
+		return v[0].n == CONSOLE_LEVEL ? &log_level : p->rules[i];
 	case SHAPE_FCNTL:
 		return fcntl_rule(v[1].n);
 	case SHAPE_SOCKET:
 		return v[0].n == AF_INET || v[0].n == AF_INET6 ? &protocol : &number;
 	case SHAPE_SOCKOPT:
-		return v[1].n == SOL_SOCKET    ? &socket_option
-		       : v[1].n == IPPROTO_TCP ? &tcp_option
-		       : v[1].n == IPPROTO_IP  ? &ip_option
-					       : &number;
+		return v[1].n == SOL_SOCKET	? p->rules[2] ? p->rules[2] : &socket_option
+		       : v[1].n == IPPROTO_TCP	? &tcp_option
+		       : v[1].n == IPPROTO_IP	? &ip_option
+		       : v[1].n == IPPROTO_IPV6 ? &ip6_option
+		       : v[1].n == SOL_PACKET	? &packet_option
+		       : v[1].n == IPPROTO_RAW	? &raw_option
+						: &number;
 	default:
 		return p->rules[i];
 	}
@@ -341,8 +367,7 @@ void call_parts_fini(struct call_parts *parts)
 /* A number, with its name in parentheses. */
 static void add_named_result(struct text *t, const struct call_plan *p, int64_t result)
 {
-	static const struct call_rule priority = { .kind = CALL_IOPRIO,
-						   .names = call_names_ioprio_class },
+	static const struct call_rule states = { .kind = CALL_ONE, .names = call_names_time_state },
 				      scheduler = { .kind = CALL_ONE, .names = call_names_sched },
 				      signal = { .kind = CALL_SIGNAL };
 
@@ -353,11 +378,14 @@ static void add_named_result(struct text *t, const struct call_plan *p, int64_t 
 	if (call_style()->constants == CALL_RAW)
 		return;
 	add(t, " (");
-	call_value_add(t,
-		       p->shape == SHAPE_IOPRIO	     ? &priority
-		       : p->shape == SHAPE_SCHEDULER ? &scheduler
-						     : &signal,
-		       &(struct call_value){ .n = result }, NULL);
+	if (p->shape == SHAPE_IOPRIO)
+		call_io_priority(t, (uint64_t)result);
+	else
+		call_value_add(t,
+			       p->shape == SHAPE_TIMEX	     ? &states
+			       : p->shape == SHAPE_SCHEDULER ? &scheduler
+							     : &signal,
+			       &(struct call_value){ .n = result }, NULL);
 	add(t, ")");
 }
 
@@ -374,7 +402,8 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 		return call_fd(t, result, about);
 	if (p->result == CALL_HEX)
 		return add_hex(t, (uint64_t)result);
-	if (p->shape == SHAPE_IOPRIO || p->shape == SHAPE_SCHEDULER || p->shape == SHAPE_SIGNAL)
+	if (p->shape == SHAPE_IOPRIO || p->shape == SHAPE_SCHEDULER || p->shape == SHAPE_SIGNAL ||
+	    p->shape == SHAPE_TIMEX)
 		return add_named_result(t, p, result);
 	if (p->shape == SHAPE_TIME) {
 		add_signed(t, result);

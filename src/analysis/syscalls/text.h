@@ -45,6 +45,10 @@ enum call_kind {
 	CALL_ONE_COMMENT, /* a number, and one of `names` as a comment */
 	CALL_FAN_FD,	  /* or AT_FDCWD, or FAN_NOFD */
 	CALL_IOPRIO,	  /* a class of `names`, and a level */
+	CALL_QUOTA,	  /* an operation and a type */
+	CALL_MAP,	  /* flags of mmap(): a type, flags, and the size of huge pages */
+	CALL_KEXEC,	  /* an architecture, and flags */
+	CALL_ONE_INT,	  /* one of `names`, of 32 bits */
 	CALL_STRING,	  /* a text that is cut to the requested length */
 	CALL_KCMP,	  /* an index, or a descriptor; it depends on the type */
 	CALL_FLAGS,	  /* flags of `names` */
@@ -132,6 +136,9 @@ enum call_shape {
 	SHAPE_IOPRIO,
 	SHAPE_SCHEDULER,
 	SHAPE_SIGNAL,
+	SHAPE_QUOTA,
+	SHAPE_QUOTA_FD,
+	SHAPE_TIMEX,
 };
 
 struct call_plan { /* for an event class, made once */
@@ -169,6 +176,8 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 
 /* Single parts, for other modules. */
 void call_one(struct text *t, const struct call_name *names, int64_t value, uint8_t size_bits);
+/* The same; numbers without a name are decimal. */
+void call_one_decimal(struct text *t, const struct call_name *names, int64_t value);
 void call_one_signed(struct text *t, const struct call_name *names, int64_t value);
 void call_flags(struct text *t, const struct call_name *names, uint64_t value);
 const char *call_name_of(const struct call_name *names, uint64_t value); /* NULL: none */
@@ -190,6 +199,8 @@ void call_date(struct text *t, const char *before, int64_t seconds, uint64_t fra
 /* call_is_address - whether a recorded text is "0x7f00", the address of one that could not be read.
  */
 bool call_is_address(const char *text, size_t size);
+/* call_io_priority - "IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4)", whatever the style. */
+void call_io_priority(struct text *t, uint64_t bits);
 void call_fd(struct text *t, int64_t fd, const struct call_about *about);
 
 #endif

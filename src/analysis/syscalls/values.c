@@ -10,9 +10,10 @@
 
 #include "analysis/syscalls/fds.h"
 #include "analysis/syscalls/memory.h"
+#include "analysis/syscalls/structs.h"
 #include "analysis/syscalls/words.h"
 
-enum { AT_CWD = -100, KCMP_FILE_TYPE = 0 };
+enum { AT_CWD = -100, KCMP_FILE_TYPE = 0, KCMP_EPOLL = 7 };
 
 /* Names come from recordings: characters that do not print, and the brackets around a name, are
  * shown by their numbers, so that none reaches a terminal. */
@@ -137,6 +138,18 @@ void call_device(struct text *t, uint64_t device)
 	if (!call_words_begin(t, device, CALL_HEXADECIMAL))
 		return;
 	text_addf(t, "makedev(%#x, %#x)", major(device), minor(device));
+	call_words_end(t);
+}
+
+void call_interface(struct text *t, uint32_t number)
+{
+	enum { LOOPBACK = 1 }; /* in every network namespace */
+
+	if (number != LOOPBACK)
+		return add_base(t, number, 10, "");
+	if (!call_words_begin(t, number, CALL_DECIMAL))
+		return;
+	add(t, "if_nametoindex(\"lo\")");
 	call_words_end(t);
 }
 
@@ -305,14 +318,61 @@ static void add_statx_flags(struct text *t, const struct call_rule *r, uint64_t 
 	call_words_end(t);
 }
 
-static void add_io_priority(struct text *t, const struct call_rule *r, uint64_t bits)
+void call_io_priority(struct text *t, uint64_t bits)
+{
+	add(t, "IOPRIO_PRIO_VALUE(");
+	call_one(t, call_names_ioprio_class, (int64_t)(bits >> 13), 32);
+	text_addf(t, ", %llu)", (unsigned long long)(bits & 8191));
+}
+
+static void add_io_priority(struct text *t, uint64_t bits)
 {
 	if (!call_words_begin(t, (uint64_t)(int32_t)bits, CALL_DECIMAL))
 		return;
-	add(t, "IOPRIO_PRIO_VALUE(");
-	call_one(t, r->names, (int64_t)(bits >> 13), 32);
-	text_addf(t, ", %llu)", (unsigned long long)(bits & 8191));
+	call_io_priority(t, bits);
 	call_words_end(t);
+}
+
+/* The type of a mapping is in the low bits, the size of its huge pages in the high ones. */
+static void add_map_flags(struct text *t, const struct call_rule *r, uint64_t bits)
+{
+	enum { TYPES = 0xf, SHARED_VALIDATE = 3, HUGE = 0x40000, HUGE_AT = 26, HUGE_SIZES = 0x3f };
+	const struct call_style was = *call_style();
+	struct call_style words = was;
+	uint64_t type = bits & TYPES, size = bits >> HUGE_AT & HUGE_SIZES;
+
+	if (type && type <= SHARED_VALIDATE && !(bits & HUGE && size))
+		return call_flags(t, r->names, bits);
+	if (!call_words_begin(t, bits, CALL_HEXADECIMAL))
+		return;
+	words.constants = CALL_ABBREV;
+	call_style_set(&words);
+	if (type <= SHARED_VALIDATE)
+		call_flags(t, r->names, type);
+	else
+		text_addf(t, "%#llx /* MAP_??? */", (unsigned long long)type);
+	bits &= ~(uint64_t)TYPES;
+	if (bits & HUGE)
+		bits &= ~((uint64_t)HUGE_SIZES << HUGE_AT);
+	if (bits) {
+		add(t, "|");
+		call_flags(t, r->names, bits);
+	}
+	if (bits & HUGE && size)
+		text_addf(t, "|%llu<<MAP_HUGE_SHIFT", (unsigned long long)size);
+	call_style_set(&was);
+	call_words_end(t);
+}
+
+static void add_kexec_flags(struct text *t, uint64_t bits)
+{
+	const uint64_t architectures = 0xffff0000;
+
+	call_one(t, call_names_kexec_arch, (int64_t)(bits & architectures), 0);
+	if (!(bits & ~architectures))
+		return;
+	add(t, "|");
+	call_flags(t, call_names_kexec, bits & ~architectures);
 }
 
 static void add_commented(struct text *t, const struct call_rule *r, int32_t n)
@@ -363,7 +423,7 @@ void call_value_add(struct text *t, const struct call_rule *r, const struct call
 	case CALL_FANOTIFY:
 		return add_fanotify(t, r, bits);
 	case CALL_KCMP:
-		if (x && x->args[2] == KCMP_FILE_TYPE)
+		if (x && (x->args[2] == KCMP_FILE_TYPE || x->args[2] == KCMP_EPOLL))
 			return call_fd(t, (int32_t)v->n, about);
 		return add_hex(t, bits);
 	case CALL_MOUNT:
@@ -373,7 +433,15 @@ void call_value_add(struct text *t, const struct call_rule *r, const struct call
 	case CALL_ONE_COMMENT:
 		return add_commented(t, r, (int32_t)v->n);
 	case CALL_IOPRIO:
-		return add_io_priority(t, r, bits);
+		return add_io_priority(t, bits);
+	case CALL_QUOTA:
+		return call_quota_command(t, bits);
+	case CALL_MAP:
+		return add_map_flags(t, r, bits);
+	case CALL_KEXEC:
+		return add_kexec_flags(t, bits);
+	case CALL_ONE_INT:
+		return call_one(t, r->names, (int32_t)v->n, 32);
 	case CALL_STRING:
 		return add_address(t, bits);
 	case CALL_PERMISSIONS: /* the kernel's type has 16 bits */

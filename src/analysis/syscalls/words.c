@@ -119,6 +119,14 @@ void call_one_signed(struct text *t, const struct call_name *names, int64_t valu
 	add_one(t, names, value, 32, CALL_DECIMAL);
 }
 
+void call_one_decimal(struct text *t, const struct call_name *names, int64_t value)
+{
+	if (call_name_of(names, (uint64_t)value))
+		return call_one(t, names, value, 0);
+	add_signed(t, value);
+	add_unknown(t, names);
+}
+
 /* The name that covers most bits of @value and no others; of several the lowest. */
 static const struct call_name *largest_in(const struct call_name *names, uint64_t value)
 {
@@ -302,6 +310,43 @@ const struct call_name call_names_syslog[] = {
 	{ "SYSLOG_ACTION_CONSOLE_OFF", 6, NULL },   { "SYSLOG_ACTION_CONSOLE_ON", 7, NULL },
 	{ "SYSLOG_ACTION_CONSOLE_LEVEL", 8, NULL }, { "SYSLOG_ACTION_SIZE_UNREAD", 9, NULL },
 	{ "SYSLOG_ACTION_SIZE_BUFFER", 10, NULL },  { NULL, 0, "SYSLOG_ACTION_???" },
+};
+
+/* The levels of the kernel's log. */
+const struct call_name call_names_loglevel[] = {
+	{ "LOGLEVEL_EMERG", 0, NULL },	 { "LOGLEVEL_ALERT", 1, NULL },
+	{ "LOGLEVEL_CRIT", 2, NULL },	 { "LOGLEVEL_ERR", 3, NULL },
+	{ "LOGLEVEL_WARNING", 4, NULL }, { "LOGLEVEL_NOTICE", 5, NULL },
+	{ "LOGLEVEL_INFO", 6, NULL },	 { "LOGLEVEL_DEBUG", 7, NULL },
+	{ "LOGLEVEL_DEBUG+1", 8, NULL }, /* all messages */
+	{ NULL, 0, "LOGLEVEL_???" },
+};
+
+/* fanotify_mark(2), in the order of the manual; of two Linux versions only is FAN_DIR_MODIFY. */
+const struct call_name call_names_fan_mask[] = {
+	{ "FAN_ACCESS", 0x1, NULL },
+	{ "FAN_MODIFY", 0x2, NULL },
+	{ "FAN_ATTRIB", 0x4, NULL },
+	{ "FAN_CLOSE_WRITE", 0x8, NULL },
+	{ "FAN_CLOSE_NOWRITE", 0x10, NULL },
+	{ "FAN_OPEN", 0x20, NULL },
+	{ "FAN_MOVED_FROM", 0x40, NULL },
+	{ "FAN_MOVED_TO", 0x80, NULL },
+	{ "FAN_CREATE", 0x100, NULL },
+	{ "FAN_DELETE", 0x200, NULL },
+	{ "FAN_DELETE_SELF", 0x400, NULL },
+	{ "FAN_MOVE_SELF", 0x800, NULL },
+	{ "FAN_OPEN_EXEC", 0x1000, NULL },
+	{ "FAN_Q_OVERFLOW", 0x4000, NULL },
+	{ "FAN_FS_ERROR", 0x8000, NULL },
+	{ "FAN_OPEN_PERM", 0x10000, NULL },
+	{ "FAN_ACCESS_PERM", 0x20000, NULL },
+	{ "FAN_OPEN_EXEC_PERM", 0x40000, NULL },
+	{ "FAN_DIR_MODIFY", 0x80000, NULL },
+	{ "FAN_ONDIR", 0x40000000, NULL },
+	{ "FAN_EVENT_ON_CHILD", 0x8000000, NULL },
+	{ "FAN_RENAME", 0x10000000, NULL },
+	{ NULL, CALL_AS_LISTED, "FAN_???" },
 };
 
 /* ---------------------------------------------------------------- errors */

@@ -2,6 +2,7 @@
 /* kernel/bpf/bpf.c - makes the maps, loads and attaches the programs, and switches them.
  *
  * One map holds a ring per CPU, the other one the control block, both mapped here. See bpf.h. */
+#include "capture/table.h"
 #include "kernel/bpf/bpf.h"
 
 #include <assert.h>
@@ -235,12 +236,14 @@ void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter)
 				 << (is_entry ? BPF_CALL_ENTRY_FILTER : BPF_CALL_FILTER);
 }
 
-/* Half a structure or list is shown as far as it goes; a text, a buffer or an address that the call
- * cannot read is shown as its address. */
+/* Half a structure or list is shown as far as it goes, a buffer as far as its beginning is shown; a
+ * text or an address that the call cannot read is shown as its address. */
 static bool is_useful_in_part(const struct abi_capture *c)
 {
-	if (c->kind == ABI_CAPTURE_ADDRESS || c->kind == ABI_CAPTURE_BUFFER)
+	if (c->kind == ABI_CAPTURE_ADDRESS)
 		return c->is_at_exit;
+	if (c->kind == ABI_CAPTURE_BUFFER)
+		return true;
 	return c->kind == ABI_CAPTURE_OPTION || (c->size && c->kind != ABI_CAPTURE_TEXT);
 }
 
@@ -254,7 +257,19 @@ static uint64_t word_of(const struct abi_capture *c, uint32_t buffer_bytes)
 	       (uint64_t)c->size_argument << BPF_CAPTURE_SIZE | most << BPF_CAPTURE_MOST |
 	       (uint64_t)c->unit << BPF_CAPTURE_UNIT | (c->is_int ? BPF_CAPTURE_IS_INT : 0) |
 	       (c->is_of_failures ? BPF_CAPTURE_OF_FAILURES : 0) |
-	       (is_useful_in_part(c) ? BPF_CAPTURE_PART : 0);
+	       (is_useful_in_part(c) ? BPF_CAPTURE_PART : 0) |
+	       (c->is_command ? BPF_CAPTURE_IS_COMMAND : 0) |
+	       (c->is_behind ? BPF_CAPTURE_IS_BEHIND : 0) |
+	       (c->size_width ? BPF_CAPTURE_IS_COUNTED : 0);
+}
+
+static uint64_t second_word_of(const struct abi_capture *c, int field)
+{
+	return c->when | (uint64_t)c->at << BPF_CAPTURE_AT |
+	       (uint64_t)c->size_at << BPF_CAPTURE_COUNT_AT |
+	       (uint64_t)(c->size_width ? c->size_width - 1 : 0) << BPF_CAPTURE_WIDTH |
+	       (uint64_t)field << BPF_CAPTURE_FIELD |
+	       (uint64_t)c->when_argument << BPF_CAPTURE_WHEN;
 }
 
 void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts,
@@ -265,7 +280,10 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 
 	assert(nr >= 0 && nr <= KERNEL_SYSCALLS_MAX && (!also || also->n <= ABI_CAPTURES_MAX));
 	for (int i = 0; also && i < also->n; i++) {
-		b->control->captures[nr][!is_entry][i] = word_of(also->at[i], buffer_bytes);
+		struct bpf_capture *to = &b->control->captures[nr][!is_entry][i];
+
+		to->what = word_of(also->at[i], buffer_bytes);
+		to->more = second_word_of(also->at[i], capture_place(also, i));
 		call |= is_entry ? BPF_CALL_CAPTURES : BPF_CALL_EXIT_CAPTURES;
 	}
 	for (unsigned i = 0; texts >> i; i++) /* the same for an exit */

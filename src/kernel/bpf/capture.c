@@ -7,8 +7,9 @@
 
 #include <assert.h>
 
-enum { IOVEC = 16, HEADER = 56, NAME_MAX_BYTES = ABI_CAPTURE_ADDRESS_MAX };
+enum { IOVEC = 16, HEADER = 56, HEADERS = 64, NAME_MAX_BYTES = ABI_CAPTURE_ADDRESS_MAX };
 enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16, PAGE = 4096 }; /* with a NUL; read at once */
+enum { ROW_BITS = 9 };
 
 static int args_of(int stage)
 {
@@ -43,10 +44,20 @@ static void load_argument(struct bpf_code *c, int stage, int to, int shift)
 {
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_RSH, R1, shift);
-	bpf_alu_imm(c, BPF_AND, R1, 7);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_ARGUMENTS);
 	bpf_alu_imm(c, BPF_LSH, R1, 3);
 	bpf_alu(c, BPF_ADD, R1, R7);
 	bpf_load(c, BPF_DW, to, R1, args_of(stage));
+}
+
+/* @to becomes the bits of the second word of the @i-th capture from bit @shift on. */
+static void load_more(struct bpf_code *c, int i, int to, int shift, int mask)
+{
+	bpf_load(c, BPF_DW, to, FP, STACK_ROW);
+	bpf_load(c, BPF_DW, to, to,
+		 (int)sizeof(struct bpf_capture) * i + (int)offsetof(struct bpf_capture, more));
+	bpf_alu_imm(c, BPF_RSH, to, shift);
+	bpf_alu_imm(c, BPF_AND, to, mask);
 }
 
 /* Reads R2 bytes from R3 to position R8. R0 is not 0 on failure. */
@@ -82,15 +93,24 @@ static void sign_extend(struct bpf_code *c, int reg)
 	bpf_alu_imm(c, BPF_ARSH, reg, 32);
 }
 
-/* Stores a word at @at that locates the bytes from STACK_BEGIN to R8. */
-static void store_word(struct bpf_code *c, int at)
+/* R2 becomes a word that locates the bytes from STACK_BEGIN to R8. */
+static void make_word(struct bpf_code *c)
 {
 	bpf_load(c, BPF_DW, R1, FP, STACK_BEGIN);
 	bpf_alu(c, BPF_MOV, R2, R8);
 	bpf_alu(c, BPF_SUB, R2, R1);
 	bpf_alu_imm(c, BPF_LSH, R2, 16);
 	bpf_alu(c, BPF_OR, R2, R1);
-	bpf_store(c, BPF_W, R7, at, R2);
+}
+
+/* Stores it as the word of the field of the @i-th capture. */
+static void store_field(struct bpf_code *c, int stage, int i)
+{
+	make_word(c);
+	load_more(c, i, R1, BPF_CAPTURE_FIELD, BPF_CAPTURE_ARGUMENTS);
+	bpf_alu_imm(c, BPF_LSH, R1, 2);
+	bpf_alu(c, BPF_ADD, R1, R7);
+	bpf_store(c, BPF_W, R1, words_of(stage), R2);
 }
 
 void bpf_stage_begin(struct bpf_code *c, const struct bpf_plan *p, int stage)
@@ -100,22 +120,22 @@ void bpf_stage_begin(struct bpf_code *c, const struct bpf_plan *p, int stage)
 	int words = bpf_stage_record(stage) + RECORD +
 		    (is_exit ? KERNEL_EXIT_LATE_WORD : KERNEL_SYSCALL_WORDS);
 
-	for (int i = 0; i < (is_exit ? 3 : 4); i++)
-		bpf_store_imm(c, BPF_DW, R7, words + 8 * i, 0);
+	for (int i = 0; i < (is_exit ? 1 : KERNEL_SYSCALL_TEXTS) + ABI_CAPTURE_FIELDS; i += 2)
+		bpf_store_imm(c, BPF_DW, R7, words + 4 * i, 0);
 	bpf_load(c, BPF_DW, R1, FP, STACK_NR);
 	bpf_jump_if_imm(c, BPF_JLT, R1, KERNEL_SYSCALLS_MAX, is_known);
 	bpf_alu_imm(c, BPF_MOV, R1, KERNEL_SYSCALLS_MAX);
 	bpf_put_label(c, is_known);
-	bpf_alu_imm(c, BPF_LSH, R1, 6);
+	bpf_alu_imm(c, BPF_LSH, R1, ROW_BITS);
 	bpf_load_map_value(c, R2, p->control,
 			   offsetof(struct bpf_control, captures) +
-				   (is_exit ? 8 * ABI_CAPTURES_MAX : 0));
+				   (is_exit ? sizeof(struct bpf_capture) * BPF_CAPTURE_ROW : 0));
 	bpf_alu(c, BPF_ADD, R2, R1);
 	bpf_store(c, BPF_DW, FP, STACK_ROW, R2);
 	bpf_alu_imm(c, BPF_MOV, R8, is_exit ? BPF_EXIT_BYTES_AT : BPF_TEXTS_AT);
 }
 
-_Static_assert(sizeof((struct bpf_control *)NULL)->captures[0] == 1 << 6,
+_Static_assert(sizeof((struct bpf_control *)NULL)->captures[0] == 1 << ROW_BITS,
 	       "a row is found by shifting");
 
 /* ---------------------------------------------------------------- texts */
@@ -247,28 +267,71 @@ void bpf_stage_texts(struct bpf_code *c, int stage)
 		else
 			stage_late_argument(c, i, done);
 	bpf_put_label(c, done);
-	if (stage == BPF_EXIT_STAGE)
-		store_word(c, bpf_stage_record(stage) + RECORD + KERNEL_EXIT_LATE_WORD);
+	if (stage == BPF_EXIT_STAGE) {
+		make_word(c);
+		bpf_store(c, BPF_W, R7, bpf_stage_record(stage) + RECORD + KERNEL_EXIT_LATE_WORD,
+			  R2);
+	}
 }
 
 /* ---------------------------------------------------------------- other captures */
 
-/* R2 becomes the size in bytes of the capture in R9, or jumps to @done if it is empty. */
-static void find_size(struct bpf_code *c, int stage, int done)
+/* R2 becomes the number that stands in the memory of the argument of the @i-th capture. */
+static void find_count(struct bpf_code *c, int stage, int i, int done)
+{
+	load_argument(c, stage, R3, 0);
+	load_more(c, i, R1, BPF_CAPTURE_COUNT_AT, 255);
+	bpf_alu(c, BPF_ADD, R3, R1);
+	load_more(c, i, R2, BPF_CAPTURE_WIDTH, 7);
+	bpf_alu_imm(c, BPF_ADD, R2, 1);
+	bpf_store_imm(c, BPF_DW, FP, STACK_WORD, 0);
+	bpf_alu(c, BPF_MOV, R1, FP);
+	bpf_alu_imm(c, BPF_ADD, R1, STACK_WORD);
+	bpf_call(c, BPF_FUNC_probe_read_user);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
+	bpf_load(c, BPF_DW, R2, FP, STACK_WORD);
+}
+
+/* R2, a command of ioctl(), becomes its size. Old commands have none. */
+static void find_command_size(struct bpf_code *c, int is_known)
+{
+	enum { SIZE_AT = 16, SIZES = 0x3fff, UNNAMED = 64 };
+
+	bpf_alu_imm(c, BPF_RSH, R2, SIZE_AT);
+	bpf_alu_imm(c, BPF_AND, R2, SIZES);
+	bpf_jump_if_imm(c, BPF_JNE, R2, 0, is_known);
+	bpf_alu_imm(c, BPF_MOV, R2, UNNAMED);
+	bpf_jump(c, is_known);
+}
+
+/* R2 becomes the size in bytes of the @i-th capture, in R9, or jumps to @done if it is empty. */
+static void find_size(struct bpf_code *c, const struct bpf_plan *p, int stage, int i, int done)
 {
 	int is_fixed = bpf_label(c), is_pointed = bpf_label(c), is_long = bpf_label(c),
-	    sized = bpf_label(c);
+	    sized = bpf_label(c), is_counted = bpf_label(c), is_command = bpf_label(c);
 	int is_known = bpf_label(c), fits = bpf_label(c);
 
+	if (p->has_extra)
+		bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_IS_COUNTED, is_counted);
 	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_AND, R1, 7 << BPF_CAPTURE_SIZE);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_ARGUMENTS << BPF_CAPTURE_SIZE);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_fixed);
 	load_argument(c, stage, R2, BPF_CAPTURE_SIZE);
+	if (p->has_extra)
+		bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_IS_COMMAND, is_command);
 	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_AND, R1, 7 << BPF_CAPTURE_HOW);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_HOWS << BPF_CAPTURE_HOW);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_POINTED << BPF_CAPTURE_HOW, is_pointed);
 	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_IS_INT, is_long);
 	bpf_jump(c, sized);
+	bpf_put_label(c, is_counted);
+	if (p->has_extra) {
+		find_count(c, stage, i, done);
+		bpf_jump(c, sized);
+	}
+	bpf_put_label(c, is_command);
+	if (p->has_extra)
+		find_command_size(c, is_known);
 	bpf_put_label(c, is_long);
 	sign_extend(c, R2);
 	bpf_put_label(c, sized);
@@ -295,13 +358,33 @@ static void find_size(struct bpf_code *c, int stage, int done)
 	limit_r2(c, ABI_CAPTURE_BUFFER_MAX);
 }
 
+/* STACK_POINTER becomes the address of the @i-th capture's memory. */
+static void find_pointer(struct bpf_code *c, const struct bpf_plan *p, int stage, int i, int done)
+{
+	int is_found = bpf_label(c);
+
+	load_argument(c, stage, R3, 0);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
+	if (p->has_extra) {
+		bpf_alu(c, BPF_MOV, R1, R9);
+		bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_IS_BEHIND);
+		bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_found);
+		load_more(c, i, R1, BPF_CAPTURE_AT, 255);
+		bpf_alu(c, BPF_ADD, R3, R1);
+		read_word(c, 8, done);
+		bpf_load(c, BPF_DW, R1, FP, STACK_WORD);
+		bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
+	}
+	bpf_put_label(c, is_found);
+}
+
 /* Reads again, but only to the end of the page; at least a byte less than the first time. */
 static void read_part(struct bpf_code *c, int stage, int done)
 {
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_PART);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
-	load_argument(c, stage, R3, 0);
+	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
 	bpf_alu(c, BPF_MOV, R1, R3);
 	bpf_alu_imm(c, BPF_AND, R1, PAGE - 1);
 	bpf_alu_imm(c, BPF_MOV, R2, PAGE);
@@ -313,13 +396,14 @@ static void read_part(struct bpf_code *c, int stage, int done)
 	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
 }
 
-static void capture_bytes(struct bpf_code *c, int stage, int done)
+static void capture_bytes(struct bpf_code *c, const struct bpf_plan *p, int stage, int i, int done)
 {
 	int is_read = bpf_label(c);
 
-	find_size(c, stage, done);
+	find_pointer(c, p, stage, i, done);
+	find_size(c, p, stage, i, done);
 	bpf_store(c, BPF_DW, FP, STACK_COUNT, R2);
-	load_argument(c, stage, R3, 0);
+	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
 	read_here(c, stage);
 	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, is_read);
 	read_part(c, stage, done);
@@ -327,6 +411,39 @@ static void capture_bytes(struct bpf_code *c, int stage, int done)
 	bpf_load(c, BPF_DW, R2, FP, STACK_COUNT);
 	bpf_alu(c, BPF_ADD, R8, R2);
 	bpf_jump(c, done);
+}
+
+/* A text up to its NUL. */
+static void capture_string(struct bpf_code *c, const struct bpf_plan *p, int stage, int i, int done)
+{
+	find_pointer(c, p, stage, i, done);
+	bpf_alu(c, BPF_MOV, R2, R9);
+	bpf_alu_imm(c, BPF_RSH, R2, BPF_CAPTURE_MOST);
+	bpf_alu_imm(c, BPF_AND, R2, 0xffff);
+	limit_r2(c, ABI_CAPTURE_BUFFER_MAX);
+	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
+	at_stage(c, stage);
+	bpf_call(c, BPF_FUNC_probe_read_user_str);
+	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, done);
+	bpf_alu(c, BPF_ADD, R8, R0);
+	bpf_jump(c, done);
+}
+
+/* Goes on to @next unless the argument that decides has the value that the @i-th capture wants. */
+static void check_condition(struct bpf_code *c, int stage, int i, int next)
+{
+	int is_made = bpf_label(c);
+
+	load_more(c, i, R1, BPF_CAPTURE_WHEN, BPF_CAPTURE_ARGUMENTS);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_made);
+	bpf_alu_imm(c, BPF_LSH, R1, 3);
+	bpf_alu(c, BPF_ADD, R1, R7);
+	bpf_load(c, BPF_W, R2, R1, args_of(stage));
+	load_more(c, i, R1, 0, -1);
+	bpf_alu_imm(c, BPF_LSH, R1, 32);
+	bpf_alu_imm(c, BPF_RSH, R1, 32);
+	bpf_jump_if(c, BPF_JNE, R1, R2, next);
+	bpf_put_label(c, is_made);
 }
 
 /* Reads the pointer at STACK_POINTER into R3 and advances STACK_POINTER; jumps to @done if it is
@@ -455,17 +572,20 @@ static void take_smaller(struct bpf_code *c)
 	bpf_alu(c, BPF_ADD, R2, R1);
 }
 
-/* Reads STACK_COUNT iovecs from STACK_POINTER on. R6 counts. */
-static void capture_iovecs(struct bpf_code *c, int stage, int done)
+/* Stores a u16 size and that many of the R2 bytes at R3, at most as many as the capture wants. */
+static void stage_data(struct bpf_code *c, int stage, int done)
 {
-	int again = bpf_label(c);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_MOST);
+	bpf_alu_imm(c, BPF_AND, R1, 0xffff);
+	take_smaller(c);
+	bpf_jump_if_imm(c, BPF_JGT, R2, ABI_CAPTURE_BUFFER_MAX, done); /* never */
+	stage_counted(c, stage);
+}
 
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_VECTOR_MAX, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
-	bpf_jump_if(c, BPF_JGE, R6, R1, done);
-	bound_position(c, stage, done);
+/* Reads the iovec at STACK_POINTER and its data, and advances STACK_POINTER. */
+static void stage_iovec(struct bpf_code *c, int stage, int done)
+{
 	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
 	bpf_alu_imm(c, BPF_MOV, R2, IOVEC);
 	read_here(c, stage);
@@ -477,31 +597,30 @@ static void capture_iovecs(struct bpf_code *c, int stage, int done)
 	bpf_load(c, BPF_DW, R3, R1, 0);
 	bpf_load(c, BPF_DW, R2, R1, 8);
 	bpf_alu_imm(c, BPF_ADD, R8, IOVEC);
-	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_MOST);
-	bpf_alu_imm(c, BPF_AND, R1, 0xffff);
-	take_smaller(c);
-	bpf_jump_if_imm(c, BPF_JGT, R2, ABI_CAPTURE_BUFFER_MAX, done); /* never */
-	stage_counted(c, stage);
+	stage_data(c, stage, done);
+}
+
+/* Reads STACK_COUNT iovecs from STACK_POINTER on. R6 counts. */
+static void capture_iovecs(struct bpf_code *c, int stage, int done)
+{
+	int again = bpf_label(c);
+
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_put_label(c, again);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_VECTOR_MAX, done);
+	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
+	bpf_jump_if(c, BPF_JGE, R6, R1, done);
+	bound_position(c, stage, done);
+	stage_iovec(c, stage, done);
 	bpf_alu_imm(c, BPF_ADD, R6, 1);
 	bpf_jump(c, again);
 }
 
-/* Finds the iovecs of a readv or writev, or those of a msghdr after the msghdr itself. */
-static void capture_vector(struct bpf_code *c, int stage, int is_header, int done)
+/* Reads the msghdr at R3, in @size bytes, and its name. The iovecs become STACK_COUNT from
+ * STACK_POINTER on. */
+static void stage_header(struct bpf_code *c, int stage, int size, int done)
 {
-	int iovecs = bpf_label(c);
-
-	load_argument(c, stage, R3, BPF_CAPTURE_SIZE);
-	sign_extend(c, R3);
-	bpf_jump_if_imm(c, BPF_JSLT, R3, 1, done);
-	bpf_store(c, BPF_DW, FP, STACK_COUNT, R3);
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
-	bpf_jump(c, iovecs);
-	bpf_put_label(c, is_header);
-	load_argument(c, stage, R3, 0);
-	bpf_alu_imm(c, BPF_MOV, R2, HEADER);
+	bpf_alu_imm(c, BPF_MOV, R2, size);
 	read_here(c, stage);
 	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
 	at_stage(c, stage);
@@ -511,11 +630,120 @@ static void capture_vector(struct bpf_code *c, int stage, int is_header, int don
 	bpf_store(c, BPF_DW, FP, STACK_COUNT, R3);
 	bpf_load(c, BPF_DW, R3, R1, 0);
 	bpf_load(c, BPF_W, R2, R1, 8);
-	bpf_alu_imm(c, BPF_ADD, R8, HEADER);
+	bpf_alu_imm(c, BPF_ADD, R8, size);
 	limit_r2(c, NAME_MAX_BYTES);
 	stage_counted(c, stage);
+}
+
+/* R2 becomes the argument with the number of elements, or jumps to @done if it is not positive. */
+static void find_elements(struct bpf_code *c, int stage, int at, int done)
+{
+	load_argument(c, stage, R3, BPF_CAPTURE_SIZE);
+	sign_extend(c, R3);
+	bpf_jump_if_imm(c, BPF_JSLT, R3, 1, done);
+	bpf_store(c, BPF_DW, FP, at, R3);
+}
+
+/* Finds the iovecs of a readv or writev, or those of a msghdr after the msghdr itself. */
+static void capture_vector(struct bpf_code *c, int stage, int is_header, int done)
+{
+	int iovecs = bpf_label(c);
+
+	find_elements(c, stage, STACK_COUNT, done);
+	load_argument(c, stage, R3, 0);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
+	bpf_jump(c, iovecs);
+	bpf_put_label(c, is_header);
+	load_argument(c, stage, R3, 0);
+	stage_header(c, stage, HEADER, done);
 	bpf_put_label(c, iovecs);
 	capture_iovecs(c, stage, done);
+}
+
+/* Reads mmsghdrs, each with its iovecs. One loop for both: each turn reads the next iovec, or the
+ * next header if there is none. R6 counts. */
+static void capture_headers(struct bpf_code *c, int stage, int done)
+{
+	int again = bpf_label(c), is_header = bpf_label(c);
+
+	find_elements(c, stage, STACK_LEFT, done);
+	load_argument(c, stage, R3, 0);
+	bpf_store(c, BPF_DW, FP, STACK_NEXT, R3);
+	bpf_store_imm(c, BPF_DW, FP, STACK_COUNT, 0);
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_put_label(c, again);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, 2 * ABI_CAPTURE_MESSAGES_MAX, done);
+	bpf_alu_imm(c, BPF_ADD, R6, 1);
+	bound_position(c, stage, done);
+	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_header);
+	bpf_alu_imm(c, BPF_SUB, R1, 1);
+	bpf_store(c, BPF_DW, FP, STACK_COUNT, R1);
+	stage_iovec(c, stage, done);
+	bpf_jump(c, again);
+	bpf_put_label(c, is_header);
+	bpf_load(c, BPF_DW, R1, FP, STACK_LEFT);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
+	bpf_alu_imm(c, BPF_SUB, R1, 1);
+	bpf_store(c, BPF_DW, FP, STACK_LEFT, R1);
+	bpf_load(c, BPF_DW, R3, FP, STACK_NEXT);
+	bpf_alu(c, BPF_MOV, R1, R3);
+	bpf_alu_imm(c, BPF_ADD, R1, HEADERS);
+	bpf_store(c, BPF_DW, FP, STACK_NEXT, R1);
+	stage_header(c, stage, HEADERS, done);
+	bpf_jump(c, again);
+}
+
+/* Reads the iocbs that an array points to, each with the data or the iovecs that it writes. R6
+ * counts. */
+static void capture_each(struct bpf_code *c, int stage, int done)
+{
+	enum { BLOCK = 64, OPCODE = 16, BUFFER = 24, BYTES = 32, IOVEC_BITS = 4 };
+	int again = bpf_label(c);
+
+	find_elements(c, stage, STACK_LEFT, done);
+	load_argument(c, stage, R3, 0);
+	bpf_store(c, BPF_DW, FP, STACK_NEXT, R3);
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_put_label(c, again);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_VECTOR_MAX, done);
+	bpf_load(c, BPF_DW, R1, FP, STACK_LEFT);
+	bpf_jump_if(c, BPF_JGE, R6, R1, done);
+	bpf_alu_imm(c, BPF_ADD, R6, 1);
+	bound_position(c, stage, done);
+	bpf_load(c, BPF_DW, R3, FP, STACK_NEXT);
+	bpf_alu_imm(c, BPF_MOV, R2, 8);
+	read_here(c, stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
+	bpf_load(c, BPF_DW, R1, FP, STACK_NEXT);
+	bpf_alu_imm(c, BPF_ADD, R1, 8);
+	bpf_store(c, BPF_DW, FP, STACK_NEXT, R1);
+	at_stage(c, stage);
+	bpf_load(c, BPF_DW, R3, R1, 0);
+	for (int i = 0; i < BLOCK / 8; i++) /* for reading below, if that fails now */
+		bpf_store_imm(c, BPF_DW, R1, 10 + 8 * i, 0);
+	bpf_alu_imm(c, BPF_ADD, R8, 10);
+	bpf_alu_imm(c, BPF_MOV, R2, BLOCK);
+	read_here(c, stage);
+	bpf_alu_imm(c, BPF_MOV, R2, BLOCK);
+	bpf_alu_imm(c, BPF_ARSH, R0, 63);
+	bpf_alu_imm(c, BPF_XOR, R0, -1);
+	bpf_alu(c, BPF_AND, R2, R0);
+	at_stage(c, stage);
+	bpf_store(c, BPF_H, R1, -2, R2);
+	bpf_load(c, BPF_DW, R3, R1, BUFFER);
+	bpf_load(c, BPF_DW, R2, R1, BYTES);
+	bpf_load(c, BPF_H, R4, R1, OPCODE);
+	bpf_load(c, BPF_H, R5, R1, -2);
+	bpf_alu_imm(c, BPF_AND, R5, BLOCK);
+	bpf_alu(c, BPF_ADD, R8, R5);
+	bpf_alu_imm(c, BPF_ADD, R4, 1); /* PREADV is 7, PWRITEV is 8 */
+	bpf_alu_imm(c, BPF_RSH, R4, 3);
+	bpf_alu_imm(c, BPF_AND, R4, 1);
+	bpf_alu_imm(c, BPF_MUL, R4, IOVEC_BITS);
+	bpf_alu(c, BPF_LSH, R2, R4);
+	stage_data(c, stage, done);
+	bpf_jump(c, again);
 }
 
 /* Reads the @i-th capture of a call. Only the first may be a vector, and only the first or the
@@ -524,11 +752,12 @@ static void stage_capture(struct bpf_code *c, const struct bpf_plan *p, int stag
 			  int all_done)
 {
 	int done = bpf_label(c), is_texts = bpf_label(c), is_pointers = bpf_label(c),
-	    is_vector = bpf_label(c);
+	    is_vector = bpf_label(c), is_string = bpf_label(c), is_headers = bpf_label(c),
+	    is_each = bpf_label(c);
 	int is_header = bpf_label(c), continues = bpf_label(c), next = bpf_label(c);
 
 	bpf_load(c, BPF_DW, R1, FP, STACK_ROW);
-	bpf_load(c, BPF_DW, R9, R1, 8 * i);
+	bpf_load(c, BPF_DW, R9, R1, (int)sizeof(struct bpf_capture) * i);
 	bpf_jump_if_imm(c, BPF_JEQ, R9, 0, all_done);
 	if (stage == BPF_EXIT_STAGE) {
 		bpf_load(c, BPF_DW, R1, R7, args_of(stage) + 8 * ABI_CAPTURE_RESULT);
@@ -537,18 +766,26 @@ static void stage_capture(struct bpf_code *c, const struct bpf_plan *p, int stag
 		bpf_jump(c, next);
 	}
 	bpf_put_label(c, continues);
+	if (p->has_extra)
+		check_condition(c, stage, i, next);
 	bound_position(c, stage, all_done);
 	bpf_store(c, BPF_DW, FP, STACK_BEGIN, R8);
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_HOW);
-	bpf_alu_imm(c, BPF_AND, R1, 7);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_HOWS);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_TEXTS, is_texts);
 	if (p->has_extra) {
+		bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_STRING, is_string);
 		bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_POINTERS, is_pointers);
 		bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_VECTOR, is_vector);
 		bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_HEADER, is_header);
+		bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_HEADERS, is_headers);
+		bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_EACH, is_each);
 	}
-	capture_bytes(c, stage, done);
+	capture_bytes(c, p, stage, i, done);
+	bpf_put_label(c, is_string);
+	if (p->has_extra)
+		capture_string(c, p, stage, i, done);
 	bpf_put_label(c, is_texts);
 	if (stage == BPF_ENTRY_STAGE && i == 0)
 		capture_texts(c, stage, done);
@@ -560,8 +797,14 @@ static void stage_capture(struct bpf_code *c, const struct bpf_plan *p, int stag
 		capture_vector(c, stage, is_header, done);
 	else
 		bpf_put_label(c, is_header);
+	bpf_put_label(c, is_headers);
+	if (p->has_extra && i == 0)
+		capture_headers(c, stage, done);
+	bpf_put_label(c, is_each);
+	if (p->has_extra && i == 0 && stage == BPF_ENTRY_STAGE)
+		capture_each(c, stage, done);
 	bpf_put_label(c, done);
-	store_word(c, words_of(stage) + 4 * i);
+	store_field(c, stage, i);
 	bpf_put_label(c, next);
 }
 
@@ -569,7 +812,7 @@ void bpf_stage_captures(struct bpf_code *c, const struct bpf_plan *p, int stage)
 {
 	int all_done = bpf_label(c);
 
-	for (int i = 0; i < ABI_CAPTURES_MAX; i++)
+	for (int i = 0; i < (p->has_extra ? ABI_CAPTURES_MAX : ABI_CAPTURES_PLAIN); i++)
 		stage_capture(c, p, stage, i, all_done);
 	bpf_put_label(c, all_done);
 }

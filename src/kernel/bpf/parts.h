@@ -26,7 +26,8 @@ enum {
 	STACK_BEGIN = -48
 };
 enum { STACK_ROW = -56, STACK_POINTER = -64, STACK_COUNT = -72, STACK_NR = -80 };
-enum { STACK_FILTER = -88 }; /* and below: filter.c */
+enum { STACK_NEXT = -88, STACK_LEFT = -96 };
+enum { STACK_FILTER = -104 }; /* and below: filter.c */
 
 /* In a record, from its word on. */
 enum { RECORD = 8, COMMON_TID = RECORD + 4 };

@@ -43,8 +43,8 @@ enum { BPF_RING_TIME_BITS = 52, BPF_RING_UNIT = 8, BPF_RING_UNITS_MAX = 2047 };
  */
 enum {
 	BPF_TEXT_MAX = ABI_CAPTURE_TEXT_CUT + 1, /* with its NUL */
-	BPF_TEXTS_AT = KERNEL_CAPTURE_WORDS + 4 * ABI_CAPTURES_MAX + 20,
-	BPF_EXIT_BYTES_AT = KERNEL_EXIT_WORDS + 4 * ABI_CAPTURES_MAX + 4,
+	BPF_TEXTS_AT = KERNEL_CAPTURE_WORDS + 4 * ABI_CAPTURE_FIELDS + 20,
+	BPF_EXIT_BYTES_AT = KERNEL_EXIT_WORDS + 4 * ABI_CAPTURE_FIELDS + 4,
 	BPF_CAPTURE_BEGIN_MAX =
 		12000, /* from the common fields on; a capture that would begin beyond it is
 			* dropped */
@@ -87,8 +87,8 @@ enum { BPF_RING_SLACK = 16384, BPF_PIDS_MAX = 1 << 22 };
 /*
  * How to record a system call. The word has bits; then in three bytes each argument that is a text,
  * counted from 1; then the numbers of the filters for its results and its arguments; 0: none. Each
- * other capture has a word of its own: the argument, the kind of size, the argument with the size,
- * and the maximum.
+ * other capture has two words of its own: the argument, the kind of size, the argument with the
+ * size, and the maximum; then the condition, the field, and the place of memory behind memory.
  */
 enum {
 	BPF_CALL_ENTRY = 1,
@@ -103,22 +103,41 @@ enum {
 };
 enum {
 	BPF_CAPTURE_HOW = 3,
-	BPF_CAPTURE_SIZE = 6,
+	BPF_CAPTURE_SIZE = 7,
 	BPF_CAPTURE_MOST = 16,
 	BPF_CAPTURE_UNIT = 32,
-	BPF_CAPTURE_IS_INT = 1 << 9,
-	BPF_CAPTURE_OF_FAILURES = 1 << 10,
-	BPF_CAPTURE_PART = 1 << 11, /* if the next page cannot be read: what lies before it */
+	BPF_CAPTURE_IS_INT = 1 << 10,
+	BPF_CAPTURE_OF_FAILURES = 1 << 11,
+	BPF_CAPTURE_PART = 1 << 12, /* if the next page cannot be read: what lies before it */
+	BPF_CAPTURE_IS_COMMAND = 1 << 13,
+	BPF_CAPTURE_IS_BEHIND = 1 << 14,
+	BPF_CAPTURE_IS_COUNTED = 1 << 15, /* there, in WIDTH + 1 bytes at COUNT_AT */
+	BPF_CAPTURE_HOWS = 15,
+	BPF_CAPTURE_ARGUMENTS = 7,
 };
+enum { /* in the second word; below them, 32 bits, the value of the condition */
+       BPF_CAPTURE_AT = 32,
+       BPF_CAPTURE_COUNT_AT = 40,
+       BPF_CAPTURE_WIDTH = 48, /* three bits each */
+       BPF_CAPTURE_FIELD = 51,
+       BPF_CAPTURE_WHEN = 54,
+};
+
+struct bpf_capture {
+	uint64_t what, more;
+};
+enum { BPF_CAPTURE_ROW = 16 }; /* more than ABI_CAPTURES_MAX: a call is found by shifting */
+_Static_assert((int)ABI_CAPTURES_MAX <= (int)BPF_CAPTURE_ROW && ABI_CAPTURE_FIELDS <= 8,
+	       "few bits");
 
 /* The element of the other map. */
 struct bpf_control {
 	uint64_t is_on;				 /* a bit for each program */
 	uint64_t lost;				 /* events on CPUs that have no ring */
 	uint64_t calls[KERNEL_SYSCALLS_MAX + 1]; /* by number; the last one for unnamed calls */
-	uint64_t captures[KERNEL_SYSCALLS_MAX + 1][2]
-			 [ABI_CAPTURES_MAX]; /* at the entry, at the exit */
-	uint64_t pids[BPF_PIDS_MAX / 64];    /* a bit for each followed thread */
+	/* At the entry, at the exit. */
+	struct bpf_capture captures[KERNEL_SYSCALLS_MAX + 1][2][BPF_CAPTURE_ROW];
+	uint64_t pids[BPF_PIDS_MAX / 64]; /* a bit for each followed thread */
 	uint64_t late[BPF_PIDS_MAX /
 		      64]; /* a bit for each thread in a call with a text that was not in memory */
 	struct clock_track follow; /* the collector's; stored here for its successor */

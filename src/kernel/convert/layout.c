@@ -418,9 +418,12 @@ static void add_captured(struct builder *b, const char *field, unsigned element,
 
 static void add_captures(struct builder *b, const struct abi_captures *also, unsigned words)
 {
+	int next = 0;
+
 	for (int i = 0; also && i < also->n; i++)
-		add_captured(b, capture_field(also->at[i]), capture_element(also->at[i]),
-			     words + 4 * (unsigned)i);
+		if (capture_place(also, i) == next)
+			add_captured(b, capture_field(also->at[i]), capture_element(also->at[i]),
+				     words + 4 * (unsigned)next++);
 }
 
 int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f,
@@ -429,7 +432,7 @@ int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_for
 	struct builder b;
 	unsigned n = 0, n_texts = 0;
 
-	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + ABI_CAPTURES_MAX + 1))
+	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + ABI_CAPTURE_FIELDS + 1))
 		return -ENOMEM;
 	for (int i = 0; f && i < f->n_fields && n < KERNEL_SYSCALL_N_ARGS; i++) {
 		if (!is_argument(&f->fields[i]))
@@ -455,7 +458,7 @@ int kernel_layout_syscall_exit(struct kernel_layout *l, bool late, const struct 
 	struct builder b;
 
 	assert(!also || also->n <= ABI_CAPTURES_MAX);
-	if (begin(&b, l, ABI_CAPTURES_MAX + 2))
+	if (begin(&b, l, ABI_CAPTURE_FIELDS + 2))
 		return -ENOMEM;
 	text_addf(&l->fields, "\t\tint64_t _ret;\n");
 	add_copy(l, KERNEL_SYSCALL_ARGS, 8);
