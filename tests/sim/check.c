@@ -156,7 +156,8 @@ void check_flushed(uint32_t ended)
 			 sim->events[first].channel);
 }
 
-static void check_written(bool all_written, uint64_t unwritten)
+/* Returns how many events were written and are not there; all of those count as lost. */
+static uint64_t check_written(bool all_written, uint64_t unwritten)
 {
 	uint64_t missing = 0, bytes = 0;
 	uint32_t first = 0;
@@ -182,14 +183,34 @@ static void check_written(bool all_written, uint64_t unwritten)
 		    !sim->events[sim->last_on[i] - 1].seen)
 			sim_fail("the newest event of flight recorder %u is not there (serial %u)",
 				 i, sim->last_on[i] - 1);
+	return missing;
 }
 
-static void check_lost(const struct walk *w, const struct recorder_result *r, bool all_written)
+/* Events of flight recorders that are not there were overwritten, or are among those that the end
+ * could not write. */
+static uint64_t count_overwritten(void)
 {
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < sim->n_events; i++)
+		n += sim->events[i].status == SIM_WRITTEN && !sim->events[i].seen &&
+		     sim->plan.overwrite[sim->events[i].channel];
+	return n;
+}
+
+static void check_lost(const struct walk *w, const struct recorder_result *r, bool all_written,
+		       uint64_t missing)
+{
+	uint64_t least = sim->n_refused + missing, perhaps = sim->n_unknown;
+
 	/* A thread that died in a write may have counted it, or not. */
-	if (r->app_lost < sim->n_refused || r->app_lost > sim->n_refused + sim->n_unknown)
-		sim_fail("%u events were refused, %u more perhaps; %llu are counted as lost",
-			 sim->n_refused, sim->n_unknown, (unsigned long long)r->app_lost);
+	if (!all_written)
+		perhaps += count_overwritten();
+	if (r->app_lost < least || r->app_lost > least + perhaps)
+		sim_fail("%u events were refused, %llu not written, %llu more perhaps; %llu are "
+			 "counted as lost",
+			 sim->n_refused, (unsigned long long)missing, (unsigned long long)perhaps,
+			 (unsigned long long)r->app_lost);
 	if (all_written && w->n_lost != r->app_lost)
 		sim_fail("%llu events are counted as lost, and the streams report %llu",
 			 (unsigned long long)r->app_lost, (unsigned long long)w->n_lost);
@@ -262,8 +283,9 @@ void check_recording(const struct recorder_result *r, bool all_written)
 	if (sim_asks_babeltrace && !sim->plan.liars && w.n_events)
 		check_with_babeltrace(out, w.n_events);
 	if (!sim->plan.liars) {
-		check_written(all_written, r->app_unwritten);
-		check_lost(&w, r, all_written);
+		uint64_t missing = check_written(all_written, r->app_unwritten);
+
+		check_lost(&w, r, all_written, missing);
 	}
 	for (int i = 0; i < n; i++)
 		check_snapshot(paths[i]);
