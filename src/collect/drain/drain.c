@@ -339,8 +339,8 @@ void drain_drop_rest(struct drain *d)
 
 	if (!d->unwritten)
 		return;
-	if (d->copies) { /* the last one begun is the one that failed */
-		s += d->n_written - !!d->n_written;
+	if (d->copies) {
+		s += d->n_written;
 		end = d->seen + d->n_copied;
 	}
 	for (; s < end; s++)

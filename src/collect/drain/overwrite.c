@@ -226,7 +226,7 @@ static int append_lane(struct drain *d, const struct drain_chunk *s, struct diag
 	return !o || err ? err : append_exclusive(d, s, o, diag);
 }
 
-/* Runs once; afterwards the copies are in the order of their streams. */
+/* Runs before the first is written; afterwards the copies are in the order of their streams. */
 static int begin_writing(struct drain *d, struct diag *diag)
 {
 	int err = drain_describe(d, diag);
@@ -241,18 +241,18 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 
 	assert(d->n_written <= d->n_copied);
 	while (!err && d->n_written < d->n_copied && d->sink->bytes < until_bytes) {
-		const struct drain_chunk *s = &d->seen[d->n_written++];
+		const struct drain_chunk *s = &d->seen[d->n_written];
 
 		if (end_ns(s) >= from_ns)
 			err = s->path == ABI_PATH_RSEQ ? append_cpu(d, s, diag)
 						       : append_lane(d, s, diag);
+		d->n_written += !err;
 	}
 	return err ? err : d->n_written < d->n_copied;
 }
 
 void drain_count_uncopied(struct drain *d)
 {
-	/* The last one begun is the one that failed. */
-	for (uint32_t i = d->n_written - !!d->n_written; i < d->n_copied; i++)
+	for (uint32_t i = d->n_written; i < d->n_copied; i++)
 		d->unwritten += d->seen[i].position - d->seen[i].read;
 }
