@@ -5,93 +5,10 @@
  * capture.h for the registers. */
 #include "kernel/bpf/capture.h"
 
-#include <assert.h>
+#include "kernel/bpf/capture_lists.h"
+#include "kernel/bpf/capture_steps.h"
 
-enum { IOVEC = 16, HEADER = 56, HEADERS = 64, NAME_MAX_BYTES = ABI_CAPTURE_ADDRESS_MAX };
-enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16, PAGE = 4096 }; /* with a NUL; read at once */
-enum { ROW_BITS = 9 };
-
-static int args_of(int stage)
-{
-	return stage == BPF_EXIT_STAGE ? stage + (int)offsetof(struct bpf_stage, args)
-				       : bpf_stage_record(stage) + RECORD + KERNEL_SYSCALL_ARGS - 8;
-}
-
-static int words_of(int stage)
-{
-	return bpf_stage_record(stage) + RECORD +
-	       (stage == BPF_EXIT_STAGE ? KERNEL_EXIT_WORDS : KERNEL_CAPTURE_WORDS);
-}
-
-/* R1 becomes the address of byte R8 of the record in @stage. */
-static void at_stage(struct bpf_code *c, int stage)
-{
-	bpf_alu(c, BPF_MOV, R1, R7);
-	bpf_alu(c, BPF_ADD, R1, R8);
-	bpf_alu_imm(c, BPF_ADD, R1, bpf_stage_record(stage) + RECORD);
-}
-
-/* Stores and reloads R8, so that the verifier knows only its bound and not how it was reached. */
-static void bound_position(struct bpf_code *c, int stage, int is_full)
-{
-	bpf_store(c, BPF_DW, R7, stage, R8);
-	bpf_load(c, BPF_DW, R8, R7, stage);
-	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_CAPTURE_BEGIN_MAX, is_full);
-}
-
-/* @to becomes the argument whose number, counted from 1, is in R9 at bit @shift. */
-static void load_argument(struct bpf_code *c, int stage, int to, int shift)
-{
-	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_RSH, R1, shift);
-	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_ARGUMENTS);
-	bpf_alu_imm(c, BPF_LSH, R1, 3);
-	bpf_alu(c, BPF_ADD, R1, R7);
-	bpf_load(c, BPF_DW, to, R1, args_of(stage));
-}
-
-/* @to becomes the bits of the second word of the @i-th capture from bit @shift on. */
-static void load_more(struct bpf_code *c, int i, int to, int shift, int mask)
-{
-	bpf_load(c, BPF_DW, to, FP, STACK_ROW);
-	bpf_load(c, BPF_DW, to, to,
-		 (int)sizeof(struct bpf_capture) * i + (int)offsetof(struct bpf_capture, more));
-	bpf_alu_imm(c, BPF_RSH, to, shift);
-	bpf_alu_imm(c, BPF_AND, to, mask);
-}
-
-/* Reads R2 bytes from R3 to position R8. R0 is not 0 on failure. */
-static void read_here(struct bpf_code *c, int stage)
-{
-	at_stage(c, stage);
-	bpf_call(c, BPF_FUNC_probe_read_user);
-}
-
-/* Reads @size bytes from R3 into STACK_WORD. */
-static void read_word(struct bpf_code *c, int size, int is_bad)
-{
-	bpf_alu(c, BPF_MOV, R1, FP);
-	bpf_alu_imm(c, BPF_ADD, R1, STACK_WORD);
-	bpf_alu_imm(c, BPF_MOV, R2, size);
-	bpf_call(c, BPF_FUNC_probe_read_user);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, is_bad);
-}
-
-/* Limits R2 to @most. */
-static void limit_r2(struct bpf_code *c, int most)
-{
-	int fits = bpf_label(c);
-
-	bpf_jump_if_imm(c, BPF_JLE, R2, most, fits);
-	bpf_alu_imm(c, BPF_MOV, R2, most);
-	bpf_put_label(c, fits);
-}
-
-static void sign_extend(struct bpf_code *c, int reg)
-{
-	bpf_alu_imm(c, BPF_LSH, reg, 32);
-	bpf_alu_imm(c, BPF_ARSH, reg, 32);
-}
+enum { PAGE = 4096, ROW_BITS = 9 };
 
 /* R2 becomes a word that locates the bytes from STACK_BEGIN to R8. */
 static void make_word(struct bpf_code *c)
@@ -139,33 +56,6 @@ _Static_assert(sizeof((struct bpf_control *)NULL)->captures[0] == 1 << ROW_BITS,
 	       "a row is found by shifting");
 
 /* ---------------------------------------------------------------- texts */
-
-/*
- * Reads a text of at most @max bytes with its NUL from R3 to position R8, and advances R8. R0
- * becomes its size. A longer text ends with three dots: they are blended in without a branch, since
- * each branch in a loop doubles what the verifier follows.
- */
-static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
-{
-	assert(max >= 4 && !(max & (max - 1)));
-	at_stage(c, stage);
-	bpf_alu_imm(c, BPF_MOV, R2, max + 1);
-	bpf_call(c, BPF_FUNC_probe_read_user_str);
-	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_bad);
-	bpf_alu(c, BPF_MOV, R3, R0);
-	bpf_alu_imm(c, BPF_SUB, R3, 1);
-	bpf_alu_imm(c, BPF_RSH, R3, __builtin_ctz((unsigned)max)); /* 1: too long */
-	bpf_alu(c, BPF_SUB, R0, R3);
-	bpf_alu_imm(c, BPF_MUL, R3, -1); /* a mask */
-	at_stage(c, stage);
-	bpf_load(c, BPF_W, R2, R1, max - 4);
-	bpf_alu(c, BPF_MOV, R4, R2);
-	bpf_alu_imm(c, BPF_XOR, R4, THREE_DOTS);
-	bpf_alu(c, BPF_AND, R4, R3);
-	bpf_alu(c, BPF_XOR, R2, R4);
-	bpf_store(c, BPF_W, R1, max - 4, R2);
-	bpf_alu(c, BPF_ADD, R8, R0);
-}
 
 /* Reads from a text that has no end before memory that cannot be read: ABI_CAPTURE_TEXT_CUT bytes,
  * or those before that page. R0 becomes their number; no NUL is among them. */
@@ -446,306 +336,6 @@ static void check_condition(struct bpf_code *c, int stage, int i, int next)
 	bpf_put_label(c, is_made);
 }
 
-/* Reads the pointer at STACK_POINTER into R3 and advances STACK_POINTER; jumps to @done if it is
- * NULL or cannot be read. */
-static void next_pointer(struct bpf_code *c, int done)
-{
-	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
-	read_word(c, 8, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
-	bpf_alu_imm(c, BPF_ADD, R1, 8);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
-	bpf_load(c, BPF_DW, R3, FP, STACK_WORD);
-	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, done);
-}
-
-/* Reads each text with its NUL; three dots follow if there are more than fit. R6 counts. */
-static void capture_texts(struct bpf_code *c, int stage, int done)
-{
-	int again = bpf_label(c), more = bpf_label(c);
-
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_put_label(c, again);
-	bound_position(c, stage, done);
-	next_pointer(c, done);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ARGS, more);
-	stage_text(c, stage, ABI_CAPTURE_ARG_MAX, more);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bpf_jump(c, again);
-	bpf_put_label(c, more);
-	at_stage(c, stage);
-	for (int k = 0; k < 3; k++)
-		bpf_store_imm(c, BPF_B, R1, k, '.');
-	bpf_alu_imm(c, BPF_ADD, R8, 3);
-	bpf_jump(c, done);
-}
-
-/* Adds to R6 those of the POINTERS at R1 that stand before a NULL. R5 becomes 0 if there is one. No
- * branches: see stage_text(). */
-static void count_pointers(struct bpf_code *c)
-{
-	bpf_alu_imm(c, BPF_MOV, R5, 1);
-	for (int i = 0; i < POINTERS; i++) {
-		bpf_load(c, BPF_DW, R2, R1, 8 * i);
-		bpf_alu(c, BPF_MOV, R3, R2);
-		bpf_alu_imm(c, BPF_MUL, R3, -1);
-		bpf_alu(c, BPF_OR, R2, R3);
-		bpf_alu_imm(c, BPF_RSH, R2, 63); /* 1: not NULL */
-		bpf_alu(c, BPF_AND, R5, R2);
-		bpf_alu(c, BPF_ADD, R6, R5);
-	}
-}
-
-/* Counts in R6, R9 bounds the loops. Many pointers at once; one by one where those end in memory
- * that cannot be read. */
-static void capture_count(struct bpf_code *c, int stage, int done)
-{
-	int again = bpf_label(c), over = bpf_label(c), singly = bpf_label(c), next = bpf_label(c);
-
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_alu_imm(c, BPF_MOV, R9, 0);
-	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R9, ABI_CAPTURE_ENVP_MAX / POINTERS, over);
-	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
-	bpf_alu_imm(c, BPF_MOV, R2, 8 * POINTERS);
-	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, singly);
-	at_stage(c, stage);
-	count_pointers(c);
-	bpf_jump_if_imm(c, BPF_JEQ, R5, 0, over);
-	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
-	bpf_alu_imm(c, BPF_ADD, R1, 8 * POINTERS);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
-	bpf_alu_imm(c, BPF_ADD, R9, 1);
-	bpf_jump(c, again);
-	bpf_put_label(c, singly);
-	bpf_alu_imm(c, BPF_MOV, R9, 0);
-	bpf_put_label(c, next);
-	bpf_jump_if_imm(c, BPF_JEQ, R9, POINTERS, over);
-	next_pointer(c, over);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bpf_alu_imm(c, BPF_ADD, R9, 1);
-	bpf_jump(c, next);
-	bpf_put_label(c, over);
-	at_stage(c, stage);
-	bpf_store(c, BPF_W, R1, 0, R6);
-	bpf_alu_imm(c, BPF_ADD, R8, 4);
-	bpf_jump(c, done);
-}
-
-_Static_assert(ABI_CAPTURE_ENVP_MAX % POINTERS == 0, "no more are counted");
-
-/* Stores a u16 size and R2 bytes from R3; size 0 if they cannot be read. */
-static void stage_counted(struct bpf_code *c, int stage)
-{
-	bpf_alu_imm(c, BPF_ADD, R8, 2);
-	bpf_store(c, BPF_DW, FP, STACK_WORD, R2);
-	read_here(c, stage);
-	bpf_load(c, BPF_DW, R2, FP, STACK_WORD);
-	bpf_alu_imm(c, BPF_ARSH, R0, 63); /* all bits if it failed */
-	bpf_alu_imm(c, BPF_XOR, R0, -1);
-	bpf_alu(c, BPF_AND, R2, R0);
-	at_stage(c, stage);
-	bpf_store(c, BPF_H, R1, -2, R2);
-	bpf_alu(c, BPF_ADD, R8, R2);
-}
-
-/* Limits R2, any number, to R1, which has 16 bits. No branches: see stage_text(). */
-static void take_smaller(struct bpf_code *c)
-{
-	bpf_alu(c, BPF_MOV, R4, R2);
-	bpf_alu_imm(c, BPF_RSH, R4, 16);
-	bpf_alu(c, BPF_MOV, R5, R4);
-	bpf_alu_imm(c, BPF_MUL, R5, -1);
-	bpf_alu(c, BPF_OR, R4, R5);
-	bpf_alu_imm(c, BPF_ARSH, R4, 63); /* all bits if R2 has more than 16 */
-	bpf_alu(c, BPF_OR, R2, R4);
-	bpf_alu_imm(c, BPF_AND, R2, 0xffff);
-	bpf_alu(c, BPF_SUB, R2, R1);
-	bpf_alu(c, BPF_MOV, R4, R2);
-	bpf_alu_imm(c, BPF_ARSH, R4, 63);
-	bpf_alu(c, BPF_AND, R2, R4);
-	bpf_alu(c, BPF_ADD, R2, R1);
-}
-
-/* Stores a u16 size and that many of the R2 bytes at R3, at most as many as the capture wants. */
-static void stage_data(struct bpf_code *c, int stage, int done)
-{
-	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_MOST);
-	bpf_alu_imm(c, BPF_AND, R1, 0xffff);
-	take_smaller(c);
-	bpf_jump_if_imm(c, BPF_JGT, R2, ABI_CAPTURE_BUFFER_MAX, done); /* never */
-	stage_counted(c, stage);
-}
-
-/* Reads the iovec at STACK_POINTER and its data, and advances STACK_POINTER. */
-static void stage_iovec(struct bpf_code *c, int stage, int done)
-{
-	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
-	bpf_alu_imm(c, BPF_MOV, R2, IOVEC);
-	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
-	bpf_alu_imm(c, BPF_ADD, R1, IOVEC);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
-	at_stage(c, stage);
-	bpf_load(c, BPF_DW, R3, R1, 0);
-	bpf_load(c, BPF_DW, R2, R1, 8);
-	bpf_alu_imm(c, BPF_ADD, R8, IOVEC);
-	stage_data(c, stage, done);
-}
-
-/* Reads STACK_COUNT iovecs from STACK_POINTER on. R6 counts. */
-static void capture_iovecs(struct bpf_code *c, int stage, int done)
-{
-	int again = bpf_label(c);
-
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_VECTOR_MAX, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
-	bpf_jump_if(c, BPF_JGE, R6, R1, done);
-	bound_position(c, stage, done);
-	stage_iovec(c, stage, done);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bpf_jump(c, again);
-}
-
-/* Reads the msghdr at R3, in @size bytes, and its name. The iovecs become STACK_COUNT from
- * STACK_POINTER on. */
-static void stage_header(struct bpf_code *c, int stage, int size, int done)
-{
-	bpf_alu_imm(c, BPF_MOV, R2, size);
-	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
-	at_stage(c, stage);
-	bpf_load(c, BPF_DW, R3, R1, 16);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
-	bpf_load(c, BPF_DW, R3, R1, 24);
-	bpf_store(c, BPF_DW, FP, STACK_COUNT, R3);
-	bpf_load(c, BPF_DW, R3, R1, 0);
-	bpf_load(c, BPF_W, R2, R1, 8);
-	bpf_alu_imm(c, BPF_ADD, R8, size);
-	limit_r2(c, NAME_MAX_BYTES);
-	stage_counted(c, stage);
-}
-
-/* R2 becomes the argument with the number of elements, or jumps to @done if it is not positive. */
-static void find_elements(struct bpf_code *c, int stage, int at, int done)
-{
-	load_argument(c, stage, R3, BPF_CAPTURE_SIZE);
-	sign_extend(c, R3);
-	bpf_jump_if_imm(c, BPF_JSLT, R3, 1, done);
-	bpf_store(c, BPF_DW, FP, at, R3);
-}
-
-/* Finds the iovecs of a readv or writev, or those of a msghdr after the msghdr itself. */
-static void capture_vector(struct bpf_code *c, int stage, int is_header, int done)
-{
-	int iovecs = bpf_label(c);
-
-	find_elements(c, stage, STACK_COUNT, done);
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
-	bpf_jump(c, iovecs);
-	bpf_put_label(c, is_header);
-	load_argument(c, stage, R3, 0);
-	stage_header(c, stage, HEADER, done);
-	bpf_put_label(c, iovecs);
-	capture_iovecs(c, stage, done);
-}
-
-/* Reads mmsghdrs, each with its iovecs. One loop for both: each turn reads the next iovec, or the
- * next header if there is none. R6 counts. */
-static void capture_headers(struct bpf_code *c, int stage, int done)
-{
-	int again = bpf_label(c), is_header = bpf_label(c);
-
-	find_elements(c, stage, STACK_LEFT, done);
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_NEXT, R3);
-	bpf_store_imm(c, BPF_DW, FP, STACK_COUNT, 0);
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, 2 * ABI_CAPTURE_MESSAGES_MAX, done);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bound_position(c, stage, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_header);
-	bpf_alu_imm(c, BPF_SUB, R1, 1);
-	bpf_store(c, BPF_DW, FP, STACK_COUNT, R1);
-	stage_iovec(c, stage, done);
-	bpf_jump(c, again);
-	bpf_put_label(c, is_header);
-	bpf_load(c, BPF_DW, R1, FP, STACK_LEFT);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
-	bpf_alu_imm(c, BPF_SUB, R1, 1);
-	bpf_store(c, BPF_DW, FP, STACK_LEFT, R1);
-	bpf_load(c, BPF_DW, R3, FP, STACK_NEXT);
-	bpf_alu(c, BPF_MOV, R1, R3);
-	bpf_alu_imm(c, BPF_ADD, R1, HEADERS);
-	bpf_store(c, BPF_DW, FP, STACK_NEXT, R1);
-	stage_header(c, stage, HEADERS, done);
-	bpf_jump(c, again);
-}
-
-/* Reads the iocbs that an array points to, each with the data or the iovecs that it writes. R6
- * counts. */
-static void capture_each(struct bpf_code *c, int stage, int done)
-{
-	enum { BLOCK = 64, OPCODE = 16, BUFFER = 24, BYTES = 32, IOVEC_BITS = 4 };
-	int again = bpf_label(c);
-
-	find_elements(c, stage, STACK_LEFT, done);
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_NEXT, R3);
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_VECTOR_MAX, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_LEFT);
-	bpf_jump_if(c, BPF_JGE, R6, R1, done);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bound_position(c, stage, done);
-	bpf_load(c, BPF_DW, R3, FP, STACK_NEXT);
-	bpf_alu_imm(c, BPF_MOV, R2, 8);
-	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_NEXT);
-	bpf_alu_imm(c, BPF_ADD, R1, 8);
-	bpf_store(c, BPF_DW, FP, STACK_NEXT, R1);
-	at_stage(c, stage);
-	bpf_load(c, BPF_DW, R3, R1, 0);
-	for (int i = 0; i < BLOCK / 8; i++) /* for reading below, if that fails now */
-		bpf_store_imm(c, BPF_DW, R1, 10 + 8 * i, 0);
-	bpf_alu_imm(c, BPF_ADD, R8, 10);
-	bpf_alu_imm(c, BPF_MOV, R2, BLOCK);
-	read_here(c, stage);
-	bpf_alu_imm(c, BPF_MOV, R2, BLOCK);
-	bpf_alu_imm(c, BPF_ARSH, R0, 63);
-	bpf_alu_imm(c, BPF_XOR, R0, -1);
-	bpf_alu(c, BPF_AND, R2, R0);
-	at_stage(c, stage);
-	bpf_store(c, BPF_H, R1, -2, R2);
-	bpf_load(c, BPF_DW, R3, R1, BUFFER);
-	bpf_load(c, BPF_DW, R2, R1, BYTES);
-	bpf_load(c, BPF_H, R4, R1, OPCODE);
-	bpf_load(c, BPF_H, R5, R1, -2);
-	bpf_alu_imm(c, BPF_AND, R5, BLOCK);
-	bpf_alu(c, BPF_ADD, R8, R5);
-	bpf_alu_imm(c, BPF_ADD, R4, 1); /* PREADV is 7, PWRITEV is 8 */
-	bpf_alu_imm(c, BPF_RSH, R4, 3);
-	bpf_alu_imm(c, BPF_AND, R4, 1);
-	bpf_alu_imm(c, BPF_MUL, R4, IOVEC_BITS);
-	bpf_alu(c, BPF_LSH, R2, R4);
-	stage_data(c, stage, done);
-	bpf_jump(c, again);
-}
-
 /* Reads the @i-th capture of a call. Only the first may be a vector, and only the first or the
  * second a list of pointers. */
 static void stage_capture(struct bpf_code *c, const struct bpf_plan *p, int stage, int i,
@@ -788,21 +378,21 @@ static void stage_capture(struct bpf_code *c, const struct bpf_plan *p, int stag
 		capture_string(c, p, stage, i, done);
 	bpf_put_label(c, is_texts);
 	if (stage == BPF_ENTRY_STAGE && i == 0)
-		capture_texts(c, stage, done);
+		bpf_capture_texts(c, stage, done);
 	bpf_put_label(c, is_pointers);
 	if (p->has_extra && stage == BPF_ENTRY_STAGE && i == 1)
-		capture_count(c, stage, done);
+		bpf_capture_count(c, stage, done);
 	bpf_put_label(c, is_vector);
 	if (p->has_extra && i == 0)
-		capture_vector(c, stage, is_header, done);
+		bpf_capture_vector(c, stage, is_header, done);
 	else
 		bpf_put_label(c, is_header);
 	bpf_put_label(c, is_headers);
 	if (p->has_extra && i == 0)
-		capture_headers(c, stage, done);
+		bpf_capture_headers(c, stage, done);
 	bpf_put_label(c, is_each);
 	if (p->has_extra && i == 0 && stage == BPF_ENTRY_STAGE)
-		capture_each(c, stage, done);
+		bpf_capture_each(c, stage, done);
 	bpf_put_label(c, done);
 	store_field(c, stage, i);
 	bpf_put_label(c, next);

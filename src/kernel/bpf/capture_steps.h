@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/bpf/capture_steps.h - steps that reading user memory into the stage is made of.
+ *
+ * Each emits instructions. Registers: see capture.h; R9 is the first word of a capture.
+ */
+#ifndef KERNEL_BPF_CAPTURE_STEPS_H
+#define KERNEL_BPF_CAPTURE_STEPS_H
+
+#include "kernel/bpf/capture.h"
+
+static inline int args_of(int stage)
+{
+	return stage == BPF_EXIT_STAGE ? stage + (int)offsetof(struct bpf_stage, args)
+				       : bpf_stage_record(stage) + RECORD + KERNEL_SYSCALL_ARGS - 8;
+}
+
+static inline int words_of(int stage)
+{
+	return bpf_stage_record(stage) + RECORD +
+	       (stage == BPF_EXIT_STAGE ? KERNEL_EXIT_WORDS : KERNEL_CAPTURE_WORDS);
+}
+
+/* R1 becomes the address of byte R8 of the record in @stage. */
+static inline void at_stage(struct bpf_code *c, int stage)
+{
+	bpf_alu(c, BPF_MOV, R1, R7);
+	bpf_alu(c, BPF_ADD, R1, R8);
+	bpf_alu_imm(c, BPF_ADD, R1, bpf_stage_record(stage) + RECORD);
+}
+
+/* Stores and reloads R8, so that the verifier knows only its bound and not how it was reached. */
+static inline void bound_position(struct bpf_code *c, int stage, int is_full)
+{
+	bpf_store(c, BPF_DW, R7, stage, R8);
+	bpf_load(c, BPF_DW, R8, R7, stage);
+	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_CAPTURE_BEGIN_MAX, is_full);
+}
+
+/* @to becomes the argument whose number, counted from 1, is in R9 at bit @shift. */
+static inline void load_argument(struct bpf_code *c, int stage, int to, int shift)
+{
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_RSH, R1, shift);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_ARGUMENTS);
+	bpf_alu_imm(c, BPF_LSH, R1, 3);
+	bpf_alu(c, BPF_ADD, R1, R7);
+	bpf_load(c, BPF_DW, to, R1, args_of(stage));
+}
+
+/* @to becomes the bits of the second word of the @i-th capture from bit @shift on. */
+static inline void load_more(struct bpf_code *c, int i, int to, int shift, int mask)
+{
+	bpf_load(c, BPF_DW, to, FP, STACK_ROW);
+	bpf_load(c, BPF_DW, to, to,
+		 (int)sizeof(struct bpf_capture) * i + (int)offsetof(struct bpf_capture, more));
+	bpf_alu_imm(c, BPF_RSH, to, shift);
+	bpf_alu_imm(c, BPF_AND, to, mask);
+}
+
+/* Reads R2 bytes from R3 to position R8. R0 is not 0 on failure. */
+static inline void read_here(struct bpf_code *c, int stage)
+{
+	at_stage(c, stage);
+	bpf_call(c, BPF_FUNC_probe_read_user);
+}
+
+/* Reads @size bytes from R3 into STACK_WORD. */
+static inline void read_word(struct bpf_code *c, int size, int is_bad)
+{
+	bpf_alu(c, BPF_MOV, R1, FP);
+	bpf_alu_imm(c, BPF_ADD, R1, STACK_WORD);
+	bpf_alu_imm(c, BPF_MOV, R2, size);
+	bpf_call(c, BPF_FUNC_probe_read_user);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, is_bad);
+}
+
+/* Limits R2 to @most. */
+static inline void limit_r2(struct bpf_code *c, int most)
+{
+	int fits = bpf_label(c);
+
+	bpf_jump_if_imm(c, BPF_JLE, R2, most, fits);
+	bpf_alu_imm(c, BPF_MOV, R2, most);
+	bpf_put_label(c, fits);
+}
+
+static inline void sign_extend(struct bpf_code *c, int reg)
+{
+	bpf_alu_imm(c, BPF_LSH, reg, 32);
+	bpf_alu_imm(c, BPF_ARSH, reg, 32);
+}
+
+#endif
