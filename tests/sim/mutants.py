@@ -26,8 +26,8 @@ MUTANTS = [
      "return cpu < p->n_cpus ? cpu : p->n_cpus + (uint32_t)(hash >> 60) % ABI_UNKNOWN_CPU_SLOTS;",
      "(void)hash;\n\treturn cpu < p->n_cpus ? cpu : p->n_cpus + ABI_UNKNOWN_CPU_SLOTS;"),
     ("the index names a packet before it is there", "src/ctf/write/writer.c",
-     "\terr = io_writev(st->fd, v, p->n_body + 1);\n\tif (!err)\n\t\terr = append_index(st, &h);\n",
-     "\terr = append_index(st, &h);\n\tif (!err)\n\t\terr = io_writev(st->fd, v, p->n_body + 1);\n"),
+     "\terr = io_writev(st->fd, v, p->n_body + 2);\n\tif (!err)\n\t\terr = append_index(st, &h);\n",
+     "\terr = append_index(st, &h);\n\tif (!err)\n\t\terr = io_writev(st->fd, v, p->n_body + 2);\n"),
     ("a chunk is free before it is written", "src/collect/drain/drain.c",
      "\t\tif (s->position > s->read && (s->is_final || d->partial)) {\n\t\t\terr = write_of_cpu(",
      "\t\tif (s->is_final)\n\t\t\tfree_chunk(d, s);\n"

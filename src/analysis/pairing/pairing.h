@@ -51,7 +51,7 @@ struct pairing_item {
 struct pairing_options {
 	bool has_text; /* arguments and results as text; else only counts */
 	bool names_fds, names_pids;
-	unsigned fd_kinds;     /* what names_fds shows: CALL_FD_*; 0: paths */
+	unsigned fd_kinds;     /* shown by names_fds: CALL_FD_*; 0: paths */
 	uint32_t string_bytes; /* limit for buffers and texts; 0: show everything */
 	int64_t command; /* a thread that is hidden until it executes another program; -1: none */
 	bool is_alone;	 /* only the command's first thread, or the threads that are in `pids` */

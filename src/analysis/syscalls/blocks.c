@@ -3,7 +3,7 @@
  * analysis/syscalls/blocks.c - the iocbs of io_submit() and io_cancel() as text.
  *
  * The captured memory of io_submit() is for each iocb its address, a u16 and so many bytes of the
- * iocb, a u16 and so many bytes of what its buffer points to (abi/capture.h).
+ * iocb, a u16 and so many bytes of its buffer (abi/capture.h).
  */
 #include <inttypes.h>
 #include <linux/aio_abi.h>

@@ -4,7 +4,7 @@
  *
  * The captured memory of a message is its header, a u16, so many bytes of its name, and then its
  * iovecs: each is the iovec, a u16, and so many bytes of its data (abi/capture.h). Sizes come from
- * the file and are checked; what was not recorded is shown as its address.
+ * the file and are checked; memory that was not recorded is shown as its address.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -314,7 +314,7 @@ struct header {
 	uint64_t name;
 	uint32_t name_length;
 	uint64_t iovecs, n_iovecs, control, control_length;
-	uint32_t flags, length; /* of an mmsghdr: what was moved */
+	uint32_t flags, length; /* of an mmsghdr: bytes that were moved */
 	const uint8_t *name_bytes;
 	uint16_t name_size;
 };
@@ -374,7 +374,7 @@ bool call_message_add(struct text *t, const struct call_memory *m, const struct 
 	struct header h;
 	uint32_t at = 0;
 
-	if (m->size >= 12 && m->size < HEADER && !x->is_end) /* what is kept if the call fails */
+	if (m->size >= 12 && m->size < HEADER && !x->is_end) /* kept if the call fails */
 		return text_addf(t, "{msg_namelen=%" PRId32 "}", (int32_t)u32(m, 8)), true;
 	if (!read_header(m, &at, HEADER, &h))
 		return false;

@@ -2,7 +2,7 @@
 /*
  * analysis/syscalls/siginfo.c - a signal's siginfo as text.
  *
- * Signal and code decide what its union holds.
+ * Signal and code decide which union it has.
  */
 #include <inttypes.h>
 #include <linux/audit.h>

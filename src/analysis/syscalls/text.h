@@ -105,7 +105,7 @@ enum { /* of descriptors */
 /* Data for names beside numbers. */
 struct call_about {
 	const struct fds *fds;		 /* NULL: descriptors stay numbers */
-	unsigned fd_kinds;		 /* what is shown of them; 0: as CALL_FD_PATHS */
+	unsigned fd_kinds;		 /* shown of them; 0: as CALL_FD_PATHS */
 	uint32_t process;		 /* the process of the descriptors */
 	const char *cwd;		 /* its working directory; NULL: unknown */
 	struct threads *threads;	 /* NULL: process numbers stay numbers */

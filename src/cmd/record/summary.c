@@ -92,7 +92,7 @@ static void print_app_lost(const struct recording_summary *a)
 		return;
 	}
 	if (a->result.app_unwritten) {
-		print_lost(a->result.app_lost, "its disk took no more");
+		print_lost(a->result.app_lost, "they could not be written");
 		return;
 	}
 	print_lost(a->result.app_lost,

@@ -24,7 +24,7 @@ enum strace_time {
 	STRACE_RELATIVE
 };
 
-enum strace_prefix { /* what a line begins with */
+enum strace_prefix { /* the begin of a line */
 		     STRACE_NO_PIDS,
 		     STRACE_PIDS,     /* "[pid  4711] " while there are several threads */
 		     STRACE_ALL_PIDS, /* "4711  " */

@@ -363,7 +363,7 @@ int drain_scan(struct drain *d, bool partial, struct diag *diag)
 	int err;
 
 	d->at = d->end;
-	drain_look(d); /* before the scan: what that does not find is not older */
+	drain_look(d); /* before the scan: events that it does not find are not older */
 	if (!partial && is_calm(d))
 		return 0;
 	if (partial || load(&d->pool->shared->exhausted))

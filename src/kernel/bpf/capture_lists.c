@@ -12,7 +12,7 @@ enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16 }; /* with a NUL; read at once */
 /*
  * Reads a text of at most @max bytes with its NUL from R3 to position R8, and advances R8. R0
  * becomes its size. A longer text ends with three dots: they are blended in without a branch, since
- * each branch in a loop doubles what the verifier follows.
+ * each branch in a loop doubles the paths of the verifier.
  */
 static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 {

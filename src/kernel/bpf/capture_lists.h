@@ -17,7 +17,7 @@ void bpf_capture_count(struct bpf_code *c, int stage, int done);
 void bpf_capture_vector(struct bpf_code *c, int stage, int is_header, int done);
 /* Mmsghdrs, each with its iovecs. */
 void bpf_capture_headers(struct bpf_code *c, int stage, int done);
-/* The iocbs that an array points to, each with what it writes. */
+/* The iocbs that an array points to, each with the data that it writes. */
 void bpf_capture_each(struct bpf_code *c, int stage, int done);
 
 #endif

@@ -108,7 +108,7 @@ enum {
 	BPF_CAPTURE_UNIT = 32,
 	BPF_CAPTURE_IS_INT = 1 << 10,
 	BPF_CAPTURE_OF_FAILURES = 1 << 11,
-	BPF_CAPTURE_PART = 1 << 12, /* if the next page cannot be read: what lies before it */
+	BPF_CAPTURE_PART = 1 << 12, /* if the next page cannot be read: the bytes before it */
 	BPF_CAPTURE_IS_COMMAND = 1 << 13,
 	BPF_CAPTURE_IS_BEHIND = 1 << 14,
 	BPF_CAPTURE_IS_COUNTED = 1 << 15, /* there, in WIDTH + 1 bytes at COUNT_AT */

@@ -10,6 +10,7 @@
  *   (4) a packet that claims to end after the next one begins, or at 0, ends with its last event
  *   (5) counters never fall, nor rise by more than a stream can lose: a reader would show the
  *       difference modulo 2^64
+ *   (6) every packet has the uuid of the metadata
  */
 #include "trace/repair/repair_stream.h"
 
@@ -18,6 +19,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/io.h"
 #include "ctf/compressed/compressed.h"
@@ -178,6 +180,19 @@ static void correct_counters(const struct stream *s, uint32_t number, struct mea
 	cut->has_last = true;
 }
 
+/* Rule (6). */
+static void correct_uuid(const struct stream *s, uint32_t number, struct measured_packet *p,
+			 const struct ctf_meta *m, uint8_t *header, uint64_t header_bytes,
+			 const struct repair_options *o)
+{
+	if (!p->info.other_uuid_at || p->info.other_uuid_at + sizeof m->uuid > header_bytes)
+		return;
+	memcpy(header + p->info.other_uuid_at, m->uuid, sizeof m->uuid);
+	p->at_bits = p->info.other_uuid_at * 8ull;
+	p->reason = "its uuid is not that of the metadata";
+	report(s, number, p, o, "it gets that of the metadata");
+}
+
 /* Writes packet @number to @fd.  @clock: time of the last event written to the stream. */
 static int repair_packet(struct stream *s, uint32_t number, const struct ctf_meta *m,
 			 uint64_t *clock, struct cut *cut, int fd, const struct repair_options *o,
@@ -227,8 +242,10 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 		p.info.end = p.clock;
 		r->n_retimed++;
 	}
-	if (header)
+	if (header) {
 		correct_counters(s, number, &p, cut, header, o);
+		correct_uuid(s, number, &p, m, header, header_bytes, o);
+	}
 	if (!cut_packet(cut, &p, header))
 		p.first_bits = header_bytes * 8;
 	err = write_packet(s, &p, header, header_bytes, fd);

@@ -10,7 +10,7 @@
  *   (3) a packet is compared with its header, and that of the packet before it, before it is opened
  *   (4) if one differs, all packets are listed from their headers, and the cursor stays where it is
  *
- * So whatever is returned is what the headers say.  A wrong entry between two packets that are never
+ * So whatever is returned agrees with the headers.  A wrong entry between two packets that are never
  * opened has no effect.  Packets are skipped by the times of entries: as these ascend, and the
  * header before the packet that is opened confirms its own, the skipped packets end earlier.
  */
@@ -144,7 +144,7 @@ static bool read_listed(struct stream *s, uint32_t k, struct ctf_packet_info *in
 	       info->packet_bits == (end - s->packets[k].offset) * 8;
 }
 
-/* Whether the headers of packet @k and of the packet before it say what the list says.  @k's is
+/* Whether the headers of packet @k and of the packet before it agree with the list.  @k's is
  * returned in @info. */
 static bool is_as_listed(struct stream *s, uint32_t k, struct ctf_packet_info *info)
 {
@@ -156,8 +156,7 @@ static bool is_as_listed(struct stream *s, uint32_t k, struct ctf_packet_info *i
 		return false;
 	if (q && (!read_listed(s, k - 1, &before) || !before.has_sequence || !before.has_end ||
 		  before.sequence + 1 != info->sequence || before.end != q->end ||
-		  before.instance != info->instance ||
-		  before.stream != info->stream))
+		  before.instance != info->instance || before.stream != info->stream))
 		return false;
 	wanted = describe(p->offset, info, q ? &before : NULL);
 	return wanted.has_end && wanted.end == p->end && wanted.lost_events == p->lost_events;

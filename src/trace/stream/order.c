@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/stream/order.c - compares what a packet claims with the packets before it: losses, order,
+ * trace/stream/order.c - compares a packet's claims with the packets before it: losses, order,
  * repetition.
  *
  * What always holds:

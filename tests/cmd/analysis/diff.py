@@ -68,7 +68,7 @@ def p_is_that_of_permuting_recordings(duet, where):
 
 
 def a_change_below_a_noisy_upper_half_is_found(duet, where):
-    """The slower half of the calls depends on what else the machine does; the lower quartile does not."""
+    """The slower half of the calls depends on other work of the machine; the lower quartile does not."""
     rnd = random.Random(5)
 
     def loaded(base, least):

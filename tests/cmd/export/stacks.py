@@ -9,7 +9,8 @@ import sys
 import xml.dom.minidom
 
 sys.dont_write_bytecode = True  # no __pycache__ beside the sources
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../analysis"))
+for room in "../analysis", "../../live/analysis":
+    sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), room))
 import real
 from check import Duet, Failed, check, run_all
 import perfetto

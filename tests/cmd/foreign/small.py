@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`duet view` reads what other tools write: one small trace for each thing that tracers of our own never write.
+"""`duet view` reads traces of other tools: one small trace for each thing that tracers of our own never write.
 
 small.py DUET [CASE]...     TEST_CASES=... chooses as well
 
@@ -186,7 +186,7 @@ def impossible_counters_are_damage():
 
 
 def times_at_the_ends_overflow_nothing():
-    """Seen with the sanitizers; without them the exports end, and say what they did."""
+    """Seen with the sanitizers; without them the exports end well."""
     t = trace("ends", TIMED, packet([0, BIG // 2 - 1, BIG - 1], 0, end=BIG - 1), packet([1, BIG], 0, end=BIG))
     for form in ("ctf", "chrome", "perfetto", "firefox", "speedscope", "folded", "svg", "csv", "cyg-profile"):
         shutil.rmtree("new", ignore_errors=True)

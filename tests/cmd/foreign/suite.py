@@ -48,7 +48,7 @@ def end_of(command):
 
 
 def compare(duet, trace):
-    """(result, what was printed); a process of its own compares, because Babeltrace may abort."""
+    """(result, output); a process of its own compares, because Babeltrace may abort."""
     status, text = end_of([duet, "stats", trace])
     if status not in (0, 1, 2):
         return "crashed", text[-300:]

@@ -262,8 +262,8 @@ def a_terminal_gets_colors_and_a_pager(d):
 
 def a_terminal_shows_progress(d):
     """Progress is shown after a second: here because the output is not read."""
-    events = [order(1000 + i, i, b"x" * 50, 0.5, [1, 2, 3], 0, 0) for i in range(200)]
-    make(os.path.join(d.where, "long"), UST, [b"".join(packet(events, 1000 * (i + 1), i) for i in range(200))])
+    events = [[order(1000 * (k + 1) + i, i, b"x" * 50, 0.5, [1, 2, 3], 0, 0) for i in range(200)] for k in range(200)]
+    make(os.path.join(d.where, "long"), UST, [b"".join(packet(e, 1000 * (k + 1), k) for k, e in enumerate(events))])
     master, slave = pty.openpty()
     p = subprocess.Popen([d.duet, "view", "long"], cwd=d.where, stdout=subprocess.PIPE, stderr=slave)
     os.close(slave)

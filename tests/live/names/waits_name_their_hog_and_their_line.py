@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`duet report why` of real programs: what ran while a thread waited for its CPU; the lock, the file and the source
+"""`duet report why` of real programs: who ran while a thread waited for its CPU; the lock, the file and the source
 line of a wait.
 
 arguments: DUET WAITS LIBDUET

@@ -295,6 +295,11 @@ def an_interrupt(text):
     return re.sub(r", until (irq|softirq|interrupt|block i/o) .*|, until block i/o$", ", until an interrupt", text)
 
 
+def as_in_the_page(text):
+    """Without the arguments of a call, and without those that ran in a thread's place."""
+    return re.sub(r"^preempted by .*", "preempted", re.sub(r"( in \w+)\(.*?\)", r"\1", text))
+
+
 def plain(text):
     """Without the thread, the number of times, and the object of a call."""
     text = re.sub(r"^.*? was ", "", text)
@@ -319,7 +324,7 @@ def reasons_agree(r):
         check(why["is_whole"], True)
         want, got = collections.Counter(), collections.Counter()
         for part in r.report("why", "-t", t["tid"], "--limit", "100000")["chain"]:
-            want[part["tid"], an_interrupt(re.sub(r"( in \w+)\(.*?\)", r"\1", part["what"]))] += part["ns"]
+            want[part["tid"], an_interrupt(as_in_the_page(part["what"]))] += part["ns"]
         for reason in why["reasons"]:
             check(sum(c["ns"] for c in reason["causes"]) <= reason["ns"], True, reason["text"])
             for leaf in leaves(reason) if reason["state"] == 6 else []:
