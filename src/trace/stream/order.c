@@ -98,23 +98,35 @@ static uint32_t find_end(const struct stream *s, uint64_t end)
 }
 
 /* Whether the packet at @offset, @info, has the bytes of packet @i.  Of compressed files only the
- * headers are compared: two packets need not be in memory at once. */
+ * header is compared, and only with the packet before it: another one would be decompressed again. */
 static bool is_copy(struct stream *s, uint32_t i, const struct ctf_packet_info *info,
 		    uint64_t offset)
 {
 	uint64_t size = info->packet_bits / 8, from = s->packets[i].offset;
-	struct ctf_packet_info old;
-	struct ctf_fault unused;
+	const struct ctf_packet_info *old = &s->last;
 
 	assert(from < offset);
 	if (!size || size > offset - from || size > s->size - offset)
 		return false;
 	if (!s->packed)
 		return !memcmp(s->bytes + from, s->bytes + offset, size);
-	return info->has_sequence && !stream_read_packet(s, from, &old, &unused) &&
-	       is_same_stream(&old, info) && old.has_sequence && old.sequence == info->sequence &&
-	       old.begin == info->begin && old.end == info->end &&
-	       old.content_bits == info->content_bits && old.packet_bits == info->packet_bits;
+	return i == s->n_packets - 1 && info->has_sequence && is_same_stream(old, info) &&
+	       old->has_sequence && old->sequence == info->sequence && old->begin == info->begin &&
+	       old->end == info->end && old->content_bits == info->content_bits &&
+	       old->packet_bits == info->packet_bits;
+}
+
+enum { NAMED = 20 }; /* of millions of packets that repeat others, or are in disorder */
+
+static void report_repeated(struct stream *s, uint32_t i, uint64_t offset)
+{
+	if (s->n_repeated++ >= NAMED)
+		return;
+	stream_report_damage(s,
+			     "the packet at byte %" PRIu64 " repeats packet %u at byte %" PRIu64
+			     "\n  it is left out%s",
+			     offset, i, s->packets[i].offset,
+			     s->n_repeated == NAMED ? ", as are more that are not named" : "");
 }
 
 bool order_is_repeated(struct stream *s, const struct ctf_packet_info *info, uint64_t offset)
@@ -129,10 +141,7 @@ bool order_is_repeated(struct stream *s, const struct ctf_packet_info *info, uin
 	for (uint32_t i = first; i < s->n_packets && i - first < NEAR; i++) {
 		if (s->packets[i].end != info->end || !is_copy(s, i, info, offset))
 			continue;
-		stream_report_damage(s,
-				     "the packet at byte %" PRIu64
-				     " repeats packet %u at byte %" PRIu64 "\n  it is left out",
-				     offset, i, s->packets[i].offset);
+		report_repeated(s, i, offset);
 		return true;
 	}
 	return false;
@@ -142,13 +151,14 @@ bool order_is_repeated(struct stream *s, const struct ctf_packet_info *info, uin
 void order_check(struct stream *s, const struct ctf_packet_info *info, uint64_t offset)
 {
 	if (s->n_packets < 2 || !is_same_stream(&s->last, info) || !s->last.has_sequence ||
-	    !info->has_sequence || info->sequence >= s->last.sequence)
+	    !info->has_sequence || info->sequence >= s->last.sequence || s->n_disordered++ >= NAMED)
 		return;
 	stream_report_damage(s,
 			     "packet %u at byte %" PRIu64 " has number %" PRIu64
 			     ", but the packet before it has %" PRIu64
-			     "\n  its events are shown in the order of the file",
-			     s->n_packets - 1, offset, info->sequence, s->last.sequence);
+			     "\n  its events are shown in the order of the file%s",
+			     s->n_packets - 1, offset, info->sequence, s->last.sequence,
+			     s->n_disordered == NAMED ? ", as are more that are not named" : "");
 }
 
 void order_check_begin(struct stream *s, const struct ctf_packet_info *info)

@@ -72,6 +72,7 @@ struct stream {
 	uint64_t indexed;	     /* bytes up to the end of the last packet listed */
 	struct ctf_packet_info last; /* the last packet listed, if n_packets > 0 */
 	uint64_t sum_lost_events, sum_lost_packets; /* of the packets listed */
+	uint64_t n_repeated, n_disordered; /* packets that are left out; whose number falls */
 	/* the counter before the last one, if that was impossible */
 	uint64_t sound_discarded;
 	bool has_sound_discarded;

@@ -113,7 +113,7 @@ static int texts(void)
 	expect("0x1");
 	expect("%p", (void *)(ends + 10));
 	expect("%s", ends);
-	expect("%p", (void *)is_cut);
+	expect("%p %.10s", (void *)is_cut, is_cut);
 	expect("%s", odd);
 	expect("%s", "");
 	call(1);
