@@ -34,8 +34,8 @@ def both(options, *argv, **more):
     return lines_of(theirs), lines_of(ours)
 
 
-def same(options, *argv):
-    theirs, ours = both(options, *argv)
+def same(options, *argv, **more):
+    theirs, ours = both(options, *argv, **more)
     first_difference(theirs, ours, "duet strace " + " ".join(options))
     return theirs
 
@@ -131,7 +131,7 @@ def paths_of_descriptors_have_devices_and_processes():
     with open("/dev/full", "w") as full:
         os.dup2(full.fileno(), 9, inheritable=True)
         for options in (["-yy"], ["-y"], ["--decode-fds=path"], ["--decode-fds=none"]):
-            same([*options, "-qq", "-a1", "-e", "trace=dup2"], *argv)
+            same([*options, "-qq", "-a1", "-e", "trace=dup2"], *argv, pass_fds=(9,))
         lines = both(["-yy", "-a1", "-e", "trace=dup2,dup"], sys.executable, "-c", "import os; os.dup2(9, 11)", pass_fds=(9,))[1]
     os.close(9)
     ok(any("9</dev/full<char 1:7>>, 11" in line for line in lines), "a device: %s" % lines)
