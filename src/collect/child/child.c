@@ -37,9 +37,11 @@ static void remove_recording(const struct recorder_child *c)
 int recorder_child_report(void *arg, struct diag *d)
 {
 	struct recorder_child_ready *ready = arg;
+	int err = io_write(ready->pipe, &ready->program, sizeof ready->program);
 
-	if (io_write(ready->pipe, &ready->program, sizeof ready->program))
-		return diag_fail(d, -EPIPE, "the process that follows the recording has exited");
+	/* The process that waits for this ends before it only by a signal, as by an early Ctrl-C. */
+	if (err)
+		return diag_fail(d, err, "a signal ended it before it recorded anything");
 	close(ready->pipe);
 	ready->pipe = -1;
 	return 0;
