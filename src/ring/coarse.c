@@ -9,21 +9,10 @@ __thread const struct abi_chunk *ring_coarse_chunk;
 #define COARSE_DENSE_NS "32768"
 #define COARSE_HALF_BYTES "512" /* half of the longest stretch: 1 KiB, 73 ints */
 
-#define COPY_PAYLOAD                                                                               \
-	"addq %%rcx, %%rdi\n\t"                                                                    \
-	"leaq 7(%[size]), %%rdx\n\t"                                                               \
-	"shrq $3, %%rdx\n\t"                                                                       \
-	"jz 82f\n"                                                                                 \
-	"81:\tmovq -8(%[payload],%%rdx,8), %%rax\n\t"                                              \
-	"movq %%rax, -4(%%rdi,%%rdx,8)\n\t"                                                        \
-	"decq %%rdx\n\t"                                                                           \
-	"jnz 81b\n"                                                                                \
-	"82:\t"
-
 /* Takes the time of the event before. */
 #define TAKE_TIME(header)                                                                          \
 	__asm__ goto volatile(                                                                     \
-		RING_OPEN_COARSE("", "%[size]", "19", header) COPY_PAYLOAD RING_COMMIT_EVENT       \
+		RING_OPEN_COARSE("", "%[size]", "19", header) RING_PUT_BYTES RING_COMMIT_EVENT     \
 		:                                                                                  \
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
 		  [id] "r"(id), [context] "r"(context), [payload] "r"(payload), [size] "r"(size),  \
@@ -52,7 +41,7 @@ __thread const struct abi_chunk *ring_coarse_chunk;
 		"85:\tleal (%%rdi,%%r10,2), %%r10d\n\t"                                            \
 		"movl %%edi, 32(%%rcx)\n\t"                                                        \
 		"movl %%r10d, 36(%%rcx)\n\t" RING_STORE_HEADER("", "%[size]", "19", header)        \
-			COPY_PAYLOAD "movq %%rcx, %[last]\n\t" RING_COMMIT_EVENT                   \
+			RING_PUT_BYTES "movq %%rcx, %[last]\n\t" RING_COMMIT_EVENT                 \
 		:                                                                                  \
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
 		  [id] "r"(id), [context] "r"(context), [payload] "r"(payload), [size] "r"(size),  \

@@ -221,19 +221,22 @@ _Static_assert(ABI_CTF_ID_BITS == 5 && ABI_CTF_WIDE == 30 && sizeof(struct abi_c
 	"addq %[w_bytes], %%rdi\n\t"                                                               \
 	"addq %[w_bytes], %%r8\n\t"
 
+/* Copies %[size] bytes, in whole words, from the end on. */
+#define RING_PUT_BYTES                                                                             \
+	"addq %%rcx, %%rdi\n\t"                                                                    \
+	"leaq 7(%[size]), %%rdx\n\t"                                                               \
+	"shrq $3, %%rdx\n\t"                                                                       \
+	"jz 82f\n"                                                                                 \
+	"81:\tmovq -8(%[payload],%%rdx,8), %%rax\n\t"                                              \
+	"movq %%rax, -4(%%rdi,%%rdx,8)\n\t"                                                        \
+	"decq %%rdx\n\t"                                                                           \
+	"jnz 81b\n"                                                                                \
+	"82:\t"
+
 /* The five sequences, with one of the two headers. */
 #define RING_BYTES(header)                                                                         \
 	__asm__ goto volatile(                                                                     \
-		RING_OPEN_EVENT("", "%[size]", "19",                                               \
-				header) "addq %%rcx, %%rdi\n\t"                                    \
-					"leaq 7(%[size]), %%rdx\n\t"                               \
-					"shrq $3, %%rdx\n\t"                                       \
-					"jz 82f\n"                                                 \
-					"81:\tmovq -8(%[payload],%%rdx,8), %%rax\n\t"              \
-					"movq %%rax, -4(%%rdi,%%rdx,8)\n\t"                        \
-					"decq %%rdx\n\t"                                           \
-					"jnz 81b\n"                                                \
-					"82:\t" RING_COMMIT_EVENT                                  \
+		RING_OPEN_EVENT("", "%[size]", "19", header) RING_PUT_BYTES RING_COMMIT_EVENT      \
 		:                                                                                  \
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
 		  [id] "r"(id), [context] "r"(context), [payload] "r"(payload), [size] "r"(size)   \
