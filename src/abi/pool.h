@@ -72,7 +72,8 @@ struct abi_pool {
 	struct abi_clock clock;
 	uint32_t block_timeout_us; /* the longest wait of a writer for a free chunk; 0: it does
 				      not wait */
-	/* Coarse pools: when the collector looked last, and the longest time between two looks. */
+	/* Coarse pools: when the collector looked last, and the longest time between two looks.  Only
+	 * shown: programs can write here. */
 	uint64_t coarse_looked_ns, coarse_worst_ns;
 	/* Programs write the members from here on. */
 	uint64_t order __attribute__((aligned(64))); /* counts closed chunks: the age of each */
@@ -95,6 +96,8 @@ struct abi_slot {
 	uint64_t pad[8];
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
+_Static_assert(offsetof(struct abi_pool, order) == 128,
+	       "a new member took padding: version 3 remains");
 
 _Static_assert(ABI_CHUNKS_MAX <= 1ull << (40 - ABI_CHUNK_SHIFT_MAX), "a reference has 40 bits");
 

@@ -6,8 +6,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "abi/pool.h"
+#include "cmd/print/print.h"
 
 enum { BLOCK_TIMEOUT_US = 100000, CALLS_CHUNK_BYTES = 256 << 10 };
 
@@ -99,9 +101,27 @@ static bool take_ids(const char *verb, struct session_channel *s, const char *va
 	return false;
 }
 
+/* Coarse sequences need rseq_cs to be NULL after a thread waited.  Linux does so up to 6.18; since then
+ * only if an interrupt entered the kernel. */
+static bool is_kernel_for_coarse(void)
+{
+	unsigned major, minor;
+	struct utsname u;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < 6 || (major == 6 && minor <= 18));
+}
+
 static bool take_clock(const char *verb, struct session_channel *s, const char *value)
 {
 	s->is_coarse = !strcmp(value, "coarse");
+	if (s->is_coarse && !is_kernel_for_coarse()) {
+		print_err("duet %s: channel %s: clock=coarse is for Linux up to 6.18: its times "
+			  "are exact\n",
+			  verb, s->name);
+		s->is_coarse = false;
+		return true;
+	}
 	if (s->is_coarse || !strcmp(value, "exact"))
 		return true;
 	cmd_error(verb, "clock=%s: exact, or coarse (events may have the time of the one before)",

@@ -20,18 +20,23 @@ static bool end_stretch(struct abi_chunk *c)
 void drain_look(struct drain *d)
 {
 	struct abi_pool *shared = d->pool->shared;
-	uint64_t n_closed = drain_count_closed(d), now_ns, since_ns;
-	bool any = n_closed != d->n_looked; /* a stretch may have been in a chunk that is closed */
+	uint64_t n_closed, before_ns, after_ns, looked_ns;
+	bool any;
 
 	if (!d->pool->is_coarse)
 		return;
+	n_closed = drain_count_closed(d);
+	any = n_closed != d->n_looked; /* a stretch may have been in a chunk that is closed */
+	/* A stretch may begin as soon as the one before is ended: it counts from before the look. */
+	before_ns = clock_now_ns(&d->pool->clock);
 	for (uint32_t i = 0; i < d->pool->n_cpus; i++)
 		any |= end_stretch(pool_chunk(d->pool, load(&pool_slot(d->pool, i)->chunk)));
-	now_ns = clock_now_ns(&d->pool->clock);
-	since_ns = now_ns - load(&shared->coarse_looked_ns);
-	if (any && load(&shared->coarse_looked_ns) && since_ns > load(&shared->coarse_worst_ns))
-		store(&shared->coarse_worst_ns, since_ns);
-	store(&shared->coarse_looked_ns, now_ns);
+	after_ns = clock_now_ns(&d->pool->clock);
+	looked_ns = load(&shared->coarse_looked_ns);
+	if (any && looked_ns && looked_ns < after_ns &&
+	    after_ns - looked_ns > load(&shared->coarse_worst_ns))
+		store(&shared->coarse_worst_ns, after_ns - looked_ns);
+	store(&shared->coarse_looked_ns, before_ns);
 	d->n_looked = n_closed;
 }
 

@@ -185,6 +185,17 @@ static uint32_t flags_of(int pid, int fd)
 	return flags ? (uint32_t)strtoul(flags + strlen("flags:"), NULL, 8) : 0;
 }
 
+/* Users can mount a file system on a file elsewhere, and let stat(2) wait as long as they like. */
+static bool is_of_devtmpfs(const char *name)
+{
+	static const char *const others[] = { "/dev/shm/", "/dev/mqueue/", "/dev/hugepages/" };
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strncmp(name, others[i], strlen(others[i])))
+			return false;
+	return !strncmp(name, "/dev/", 5);
+}
+
 static void dump_file(struct kernel_dump *p, int pid, int fd)
 {
 	struct file_state s = { .pid = pid, .fd = fd, .flags = flags_of(pid, fd) };
@@ -199,7 +210,7 @@ static void dump_file(struct kernel_dump *p, int pid, int fd)
 	name[n] = 0;
 	/* FMODE_READ is 1, FMODE_WRITE 2: the access mode plus one. */
 	s.fmode = (s.flags & O_ACCMODE) + 1;
-	if (!strncmp(name, "/dev/", 5) && !stat(path, &st)) { /* a file elsewhere may hang */
+	if (is_of_devtmpfs(name) && !stat(path, &st)) {
 		s.mode = st.st_mode;
 		s.rdev = st.st_rdev;
 	}

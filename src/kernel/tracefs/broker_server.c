@@ -145,11 +145,13 @@ static int start_guard(int root, struct diag *d)
 		err = diag_errno(d, "cannot fork");
 	close(pair[0]);
 	if (!err && io_read(pair[1], &byte, 1) != 1) {
+		close(pair[1]); /* else the guard, if it lives, waits for it */
+		pair[1] = -1;
 		waitpid(child, NULL, 0);
 		err = diag_fail(d, -ECHILD,
 				"the process that ends loans after a kill cannot start");
 	}
-	if (err)
+	if (err && pair[1] >= 0)
 		close(pair[1]);
 	return err ? err : pair[1];
 }

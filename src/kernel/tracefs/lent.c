@@ -179,14 +179,17 @@ int kernel_lent_mark_alive(const struct kernel_instance *in)
 	return err;
 }
 
+/* If that cannot be found out, as without descriptors, it is taken to live. */
 static bool has_lender(int dir)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	int fd = openat(dir, LOCKED, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool has = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type != F_UNLCK;
+	bool has;
 
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return errno != ENOENT;
+	has = !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type != F_UNLCK;
+	close(fd);
 	return has;
 }
 
