@@ -26,7 +26,7 @@ struct arrow_array {
 	void *private_data;
 };
 
-/* What all parts of one schema or array share: a consumer may move parts elsewhere. */
+/* The memory of all parts of one schema or array. A consumer may move a part elsewhere. */
 struct shared {
 	PyObject *table;
 	size_t n_users; /* parts that are not released */

@@ -516,7 +516,7 @@ static PyObject *table_columns(struct table *t, void *unused)
 	return list;
 }
 
-/* Needs no row as a Python object; written in Python because NumPy and pandas are called here. */
+/* Makes no Python object for a row. Written in Python, because it calls NumPy and pandas. */
 static const char glue[] = "def to_numpy(table):\n"
 			   "    import numpy\n"
 			   "    out = {}\n"

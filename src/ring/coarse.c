@@ -24,8 +24,8 @@ __thread const struct abi_chunk *ring_coarse_chunk;
 /*
  * Reads the clock, and sets the next stretch: r10 bytes were written since the clock was read last, r8
  * ns ago.  coarse_begin and coarse_end are overwritten before the commit; a sequence that is aborted
- * between leaves a stretch behind an event that is at most COARSE_DENSE_NS old.  Any values there are
- * safe.
+ * between leaves a stretch behind an event that is at most COARSE_DENSE_NS old.  Both accept any
+ * value.
  */
 #define READ_TIME(header)                                                                          \
 	__asm__ goto volatile(                                                                     \

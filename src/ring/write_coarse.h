@@ -2,13 +2,13 @@
 /*
  * ring/write_coarse.h - the sequence of a coarse pool: most events take the time of the one before.
  *
- * Reading the clock is the dearest part of an event.  In a coarse pool it is read by
+ * Reading the clock is the most expensive part of an event.  In a coarse pool it is read by
  *
  *   (1) the first event of a chunk, and the first that begins at coarse_end or beyond
  *   (2) the first event of a thread after it was interrupted: preempted, asleep, moved, or in a signal
  *       handler
  *   (3) the first event of a thread after one of its events went to another pool, or the exclusive
- *       path: so the times of a thread's events never run back, whichever streams they are in
+ *       path: so the times of a thread's events never run back, even in several streams
  *   (4) the first event after the collector looked: it sets coarse_end to 0, each COARSE_MS
  *       (collect/drain/interval.h)
  *
@@ -18,18 +18,18 @@
  * after it was woken is not before the events that led to it.  (4) bounds the rest; without a collector
  * that lives, COARSE_BYTES per CPU remain.
  *
- * (2) needs no word of our own: the kernel sets rseq_cs to NULL when it interrupts a thread outside of
+ * (2) needs no further shared word: the kernel sets rseq_cs to NULL when it interrupts a thread outside of
  * a sequence (rseq(2)).  So if rseq_cs still is one of ours, nothing has interrupted the thread since.
  *
- * Order within a chunk: the time of the event before is the least that it may have.  The commit is that
- * of all other sequences, ring/write.c.  Design and figures: docs/design/coarse-clock.md.
+ * Order within a chunk: an event's time is at least that of the event before.  The commit is the same
+ * as in all other sequences, ring/write.c.  Design and figures: docs/design/coarse-clock.md.
  */
 #ifndef RING_WRITE_COARSE_H
 #define RING_WRITE_COARSE_H
 
 #include "ring/write.h"
 
-/* ring_coarse_chunk - that of this thread's last event, if a sequence below has read the clock for it and
+/* ring_coarse_chunk - the chunk of this thread's last event, if a sequence below has read the clock for it and
  * no event went elsewhere since; else NULL or another. */
 extern __thread const struct abi_chunk *ring_coarse_chunk
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));

@@ -146,7 +146,7 @@ static void take_logarithms(const struct diff *d, struct diff_row *row)
 
 /* ---------------------------------------------------------------- what is shown */
 
-/* Of the recordings that have the row: the others have no durations. */
+/* Only recordings that have the row have durations. */
 static double median_of_times(const struct diff_run *runs, uint32_t n, bool is_quarter,
 			      double *room)
 {
@@ -205,7 +205,7 @@ static bool is_changed(const struct diff_series *s, double a, double b)
 	return s->is_tested && s->p < DIFF_LEVEL && (s->t > 0 ? b > a : b < a);
 }
 
-/* The medians, which are shown, must not contradict. */
+/* The printed medians must not contradict the verdict. */
 static bool is_clearer(const struct diff_series *quarter, const struct diff_series *median,
 		       const struct diff_side *a, const struct diff_side *b)
 {
@@ -230,7 +230,7 @@ static void judge(struct diff *d, struct diff_row *row)
 
 /* ---------------------------------------------------------------- all */
 
-/* Of both sides together, so that it does not depend on the sides. */
+/* The sum of both sides, so that it does not depend on the sides. */
 struct weights {
 	double ns, n, events, cpu_ns;
 };
@@ -248,7 +248,7 @@ static struct weights weights_of(const struct diff *d, const struct diff_row *ro
 	return w;
 }
 
-/* A thousandth of the time of its kind, or calls that are many, make a row matter. */
+/* A row matters if it has a thousandth of the time of its kind, or many calls. */
 static void find_small(struct diff *d)
 {
 	enum { MANY = 100, FEW_PER_RECORDING = 4 };

@@ -5,9 +5,9 @@
  *
  * A row is a system call, a function, a program or an event.  Each recording gives it a median
  * duration and an amount: number of calls or events, or CPU time.  Both are tested between the
- * recordings (statistics.h).  With permutations the lower quartile of durations is tested, too: what
- * else the machine does makes calls slower, mostly the slower half, so the quartile differs less between
- * runs; and as it goes with the median, maxT asks little more for two tests than for one.
+ * recordings (statistics.h).  With permutations the lower quartile of durations is tested, too: other
+ * load makes calls slower, mostly the slower half, so the quartile differs less between runs.  It
+ * correlates with the median, so maxT needs little more evidence for two tests than for one.
  *
  *   (1) Amounts are those of whole recordings if each is of a command; else they are per second.
  *   (2) Entry and exit of a system call are rows only if the recordings have no pairs of them: their

@@ -52,7 +52,7 @@ static bool is_ours(struct pairing *j, uint32_t thread, int64_t time_ns)
 	return !j->states[thread].is_left && pairing_chooses(j, thread);
 }
 
-/* Of a recording it is not known how many threads lived before the first event of each. */
+/* A recording does not have the number of threads that live before their first event. */
 static void count_thread(struct pairing *j, uint32_t thread, bool is_new)
 {
 	struct pairing_state *st = &j->states[thread];
@@ -169,7 +169,7 @@ static uint32_t call_that_ends(const struct pairing *j, const struct call_class 
 }
 
 /* The process of a command waits for its recording in read(): the first call of such a recording
- * ends there, and execve() is the next. Passed on is only a read() that something else follows. */
+ * ends there, and execve() is the next. A read() is passed on only if another call follows. */
 static void pass_waiter(struct pairing *j)
 {
 	struct pairing_item item = { .kind = PAIRING_CALL,

@@ -55,7 +55,7 @@ struct pairing_options {
 	uint32_t string_bytes; /* limit for buffers and texts; 0: show everything */
 	int64_t command; /* a thread that is hidden until it executes another program; -1: none */
 	bool is_alone;	 /* only the command's first thread, or the threads that are in `pids` */
-	bool leaves_at_exec; /* of a child no item after it has executed a program */
+	bool leaves_at_exec; /* a child's items end when it executes a program */
 	uint32_t n_threads;  /* that live at the beginning; 0: they are counted as they appear */
 	const char *cwd;     /* the working directory of the command; NULL: unknown */
 	/* Whether data that is read or written by a descriptor is shown in full; NULL: never. */

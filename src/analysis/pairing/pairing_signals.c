@@ -90,7 +90,7 @@ int pairing_on_signal(struct pairing *j, const struct event_table *p, const stru
 	}
 
 	st->signal = pass_number(e, p->field[2], 1) ? 0 : signal;
-	if (signal == SIGKILL) { /* it is not delivered to the program, whose end it is */
+	if (signal == SIGKILL) { /* the program ends; the signal is not delivered to it */
 		leader->sent = 0;
 		return 0;
 	}

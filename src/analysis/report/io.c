@@ -276,8 +276,7 @@ static int give_up(struct reading *r, uint32_t i, int64_t time_ns)
 
 /*
  * A flush is issued for sector 0 and completes with another number; the kernel has one at a time for a
- * queue.  Then the request of the file system that asked for it completes, without sectors of its own and
- * without having been issued.
+ * queue.  Then the file system's request for the flush completes; it has no sectors and was not issued.
  */
 static bool is_same(const struct request *q, uint64_t device, uint64_t sector,
 		    enum io_direction direction)

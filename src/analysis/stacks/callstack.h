@@ -22,8 +22,8 @@ int callstack_read(const struct trace_event *e, enum ctf_scope scope,
  * callstack_without_loop - how many of @n frames, innermost first, are left without an endless end.
  *
  * Frame pointers that point in a circle give the same frames until the recorder's limit; so does a
- * recursion that is deeper than the limit.  Of such an end the first round is kept.  A stack that
- * has its outermost function does not end so.  Returns @n if there is no such end.
+ * recursion that is deeper than the limit.  The first round of such an end is kept.  A stack that
+ * has its outermost function has no such end.  Returns @n if there is no such end.
  */
 int callstack_without_loop(const uint64_t *addresses, int n);
 

@@ -106,7 +106,7 @@ int stacks_own_open(struct stacks_own **own, struct trace *t, struct diag *d)
 	if (!o)
 		return diag_fail(d, -ENOMEM, "no memory for threads");
 	err = pass_run(&o->run, t, NULL, &analysis, o, d);
-	/* What lives as long as the trace ends here. */
+	/* Release everything that refers to the trace. */
 	coverage_fini(&o->coverage);
 	pass_fini(&o->run);
 	free(o->host);

@@ -3,7 +3,7 @@
  * analysis/stacks/own.h - the threads whose call stacks a graph of some processes shows.
  *
  * A recording that follows processes has switches from and to other threads too, with stacks of
- * those.  Only at its end it is known which threads are followed (analysis/coverage.h).
+ * those.  The set of followed threads is complete only at its end (analysis/coverage.h).
  */
 #ifndef ANALYSIS_STACKS_OWN_H
 #define ANALYSIS_STACKS_OWN_H

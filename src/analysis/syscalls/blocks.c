@@ -45,7 +45,7 @@ static void add_vector(struct text *t, const struct iocb *b, const uint8_t *data
 	add(t, n < b->aio_nbytes ? ", ...]" : "]");
 }
 
-/* What a read or write has, and its data. */
+/* Adds the fields of a read or write, and its data. */
 static void add_transfer(struct text *t, const struct iocb *b, const uint8_t *data, uint16_t size,
 			 const struct call_moment *x)
 {

@@ -478,7 +478,7 @@ static uint64_t count_of(const struct call_memory *m, const struct call_moment *
 	       m->what->unit / size;
 }
 
-/* The most elements that a call takes; more are refused, and not looked at. */
+/* The most elements that a call accepts; it refuses more without reading them. */
 static uint64_t limit_of(const struct abi_capture *what)
 {
 	enum { GROUPS = 65536, SEGMENTS = 16 };

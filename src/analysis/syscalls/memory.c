@@ -259,7 +259,7 @@ void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint6
 		add(t, "...");
 }
 
-/* Whether the call looks at data of this size, and as much of it could be read as is shown. Data
+/* Whether the call reads data of this size, and the recording has as much of it as is shown. Data
  * that ends with a page was cut there when it was recorded. */
 static bool is_taken(const struct call_memory *m, int64_t all, const struct call_moment *x)
 {

@@ -132,7 +132,7 @@ static void add_value(struct text *t, const uint8_t *info)
 	add_address(t, word(info, AT_VALUE));
 }
 
-/* What the kernel's own signals have. */
+/* Adds the fields of signals that the kernel itself sends. */
 static void add_own(struct text *t, const uint8_t *info, int signal, int code)
 {
 	if (signal == SIGCHLD && code != SI_KERNEL) {

@@ -312,7 +312,7 @@ static void add_rusage(struct text *t, const struct call_memory *m)
 	add(t, is_whole ? "}" : ", ...}");
 }
 
-/* The kernel looks at no more descriptors than the process may have. */
+/* The kernel reads no more descriptors than the process may have. */
 static bool add_fds(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	enum { MOST = 1024 };

@@ -210,7 +210,7 @@ bool call_is_address(const char *text, size_t size)
 	return true;
 }
 
-/* The bytes of a recorded text that are its own: it may be cut, and older recordings put dots there. */
+/* The size of a recorded text without the dots that older recordings put after a cut. */
 static size_t own_size(const char *text, size_t size, bool *is_cut)
 {
 	bool has_dots = size == ABI_CAPTURE_TEXT_CUT_OLD && !memcmp(text + size - 3, "...", 3);
@@ -229,7 +229,7 @@ void call_text(struct text *t, const char *text, size_t size, size_t most)
 		add(t, "...");
 }
 
-/* Whether a recorded text is "0x7f00 abc": no end was in memory that could be read. @at: the first
+/* Whether a recorded text is "0x7f00 abc": readable memory ended before the text. @at: the first
  * of its bytes. */
 static bool has_no_end(const char *text, size_t size, size_t *at)
 {

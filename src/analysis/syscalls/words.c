@@ -322,7 +322,7 @@ const struct call_name call_names_loglevel[] = {
 	{ NULL, 0, "LOGLEVEL_???" },
 };
 
-/* fanotify_mark(2), in the order of the manual; of two Linux versions only is FAN_DIR_MODIFY. */
+/* fanotify_mark(2), in the order of the manual; only two Linux versions have FAN_DIR_MODIFY. */
 const struct call_name call_names_fan_mask[] = {
 	{ "FAN_ACCESS", 0x1, NULL },
 	{ "FAN_MODIFY", 0x2, NULL },

@@ -9,10 +9,10 @@
  *   (1) a thread is in at most one queue, and only while it is PREEMPTED or RUNNABLE
  *   (2) its `held` cover the time from the begin of that state to `queued_ns`, or less: without the
  *       time before its CPU was known
- *   (3) what it has goes into the sums when the state ends, and is dropped if that state was wrong
+ *   (3) `held` is added to the sums when the state ends, and dropped if that state was wrong
  *
- * A recording of some processes lacks switches between two other threads.  Of a CPU that was passed on
- * unseen, the thread that was seen first has the time, together with others.
+ * A recording of some processes lacks switches between two other threads.  If a CPU was passed on
+ * unseen, the thread that was seen first gets the time, marked as shared with others.
  */
 #include <assert.h>
 #include <errno.h>

@@ -112,8 +112,8 @@ void wait_add_account(struct wait_account *to, const struct wait_account *from);
  * holders.c.  All return 0 or -ENOMEM.
  *
  * wait_queue - @thread waits for @cpu, as pass_cpu() numbers them; negative: it is unknown which.
- * wait_cpu_passes - another thread comes to @cpu; before it does.  @is_sure: from the one that had it.
- * wait_queue_so_far - what @thread waited for is complete up to @time_ns.
+ * wait_cpu_passes - call before another thread gets @cpu.  @is_sure: no switch was missed there.
+ * wait_queue_so_far - complete the holders of @thread up to @time_ns.
  * wait_queue_changes - its state ends, and @to begins.
  * wait_holders_settle - after the last event.
  */

@@ -2,8 +2,8 @@
 /*
  * cmd/export/span.h - the time between two times of a recording.
  *
- * A damaged or hostile recording may hold any two times, also such that their distance is not a
- * number of 64 bits.  It is limited then: such a time means nothing anyway.
+ * A damaged or hostile recording may hold any two times, and their distance may exceed 64
+ * bits.  It is limited then: such a time has no meaning.
  */
 #ifndef CMD_EXPORT_SPAN_H
 #define CMD_EXPORT_SPAN_H

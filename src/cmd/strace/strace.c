@@ -348,8 +348,8 @@ int strace_view(const char *const *paths, int n, const struct moment *from, cons
 	return status;
 }
 
-/* Lines of a file begin with the thread if there may be several, lines on a terminal if there
- * are. */
+/* Lines of a file begin with the thread if there may be several threads, lines on a terminal while
+ * there are several. */
 static void set_prefix(struct strace *s)
 {
 	bool many = s->follows || s->inputs.n || s->record.pids.n > 1;

@@ -3,7 +3,8 @@
  * cmd/view/json.c - prints events for programs: one JSON object per line.
  *
  * Integers are exact, whatever their size; text is valid UTF-8; NaN and the infinities are strings.
- * An enum is {"value":n,"label":"text" or null}, with "labels":[...] if its values may have several.  Contexts other than process and thread are in
+ * An enum is {"value":n,"label":"text" or null}, with "labels":[...] if its values may have several.
+ * Contexts other than process and thread are in
  * "context", which is omitted if there are none.
  */
 #include <math.h>

@@ -39,7 +39,7 @@ int recorder_child_report(void *arg, struct diag *d)
 	struct recorder_child_ready *ready = arg;
 	int err = io_write(ready->pipe, &ready->program, sizeof ready->program);
 
-	/* The process that waits for this ends before it only by a signal, as by an early Ctrl-C. */
+	/* The waiting process ends before this point only by a signal, such as an early Ctrl-C. */
 	if (err)
 		return diag_fail(d, err, "a signal ended it before it recorded anything");
 	close(ready->pipe);

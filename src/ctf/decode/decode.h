@@ -38,7 +38,7 @@ struct ctf_packet_info {
 	struct ctf_location content_at, packet_at, begin_at, end_at, sequence_at, discarded_at;
 };
 
-/* Elements of zero bits that a packet may have beyond one for each of its bits. */
+/* A packet may have this many elements of zero bits more than it has bits. */
 enum { CTF_IDLE_MIN = 1024 };
 
 /* Where and why decoding stopped. */
@@ -153,7 +153,7 @@ enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v);
 /*
  * ctf_walk_numbers - after CTF_OPEN_ARRAY: return the next elements at once, if they are integers.
  *
- * @form: becomes what ctf_walk_next() says of each, but for its value.  @numbers: room for @most.
+ * @form: receives the element as ctf_walk_next() returns it, except for its value.  @numbers: room for @most.
  *
  * Returns their number.  0: they are no integers, or none is left; ctf_walk_next() goes on.
  */
@@ -259,7 +259,7 @@ const char *ctf_enum_label(const struct ctf_type *t, uint64_t value);
 /* ctf_enum_next - the label of @value at or behind *@i, which is set behind it; NULL: no more. */
 const char *ctf_enum_next(const struct ctf_type *t, uint64_t value, uint32_t *i);
 /* ctf_enum_labels - all labels of @value with a `|` between them: @buffer of @size bytes if there
- * are several, else the label itself.  NULL: none.  What does not fit is replaced by "...". */
+ * are several, else the label itself.  NULL: none.  Labels that do not fit become "...". */
 const char *ctf_enum_labels(const struct ctf_type *t, uint64_t value, char *buffer, size_t size);
 
 #endif

@@ -18,8 +18,8 @@
  *          It is used only if the text has another encoding.
  * @size: its bytes, without a NUL.
  *
- * What is no character becomes U+FFFD.  Never NULL; without memory it is a part of the text, and
- * @buffer->failed is set.
+ * Invalid code units become U+FFFD.  Never NULL; without memory it returns a part of the text, and
+ * sets @buffer->failed.
  */
 const char *encoding_text(const struct ctf_value *v, struct text *buffer, size_t *size);
 

@@ -112,7 +112,7 @@ static bool has_id(const struct ctf_program *header)
 	return false;
 }
 
-/* An event header without id is read as id 0: it means the only class, whatever the id of that. */
+/* An event header without id is read as id 0: it means the only class, whatever the class's id. */
 static int link_only_event(struct ctf_meta *m, struct ctf_stream_class *s)
 {
 	struct ctf_event_class *only = NULL;

@@ -247,8 +247,8 @@ int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged,
 	return 0;
 }
 
-/* Without a `stream` block the trace has one stream class, without context and event header.  Not if
- * a part of the text was skipped: that may have been the block. */
+/* Without a `stream` block the trace has one stream class, without context and event header, unless
+ * a part of the text was skipped: that part may have been the block. */
 static int add_only_stream(struct ctf_meta *m, struct diag *d)
 {
 	if (!m->has_trace || m->streams || m->n_gaps)

@@ -214,8 +214,8 @@ struct ctf_stream_class *ctf_meta_stream(const struct ctf_meta *m, uint64_t id);
 void *ctf_meta_alloc(struct ctf_meta *m, size_t size);
 char *ctf_meta_string(struct ctf_meta *m, const char *text, size_t size);
 
-/* ctf_labels_overlap - whether two ranges of an enum share a value.  True also without memory to
- * find out: to look for more labels than there are is only slower. */
+/* ctf_labels_overlap - whether two ranges of an enum share a value.  Also true if
+ * memory for the check is missing: a search for further labels is only slower. */
 bool ctf_labels_overlap(const struct ctf_type *t);
 
 /* ctf_meta_grow - make room for one more element in an array of the arena, whose capacity

@@ -69,7 +69,7 @@ struct ctf_writer_options {
 	uint64_t begin_ns;	  /* all streams begin then; 0: each with its first packet */
 	/* kernel: "machine", or "followed" if only some processes are recorded; or NULL */
 	const char *scope;
-	/* channels whose times may be early, in words, and by how much; NULL: none are */
+	/* names of channels whose times may be early, and the error; NULL: none */
 	const char *coarse_channels;
 	uint64_t coarse_error_ns;
 	bool is_of_command; /* the trace begins and ends with a command: "duet_subject" */

@@ -236,8 +236,8 @@ void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter)
 				 << (is_entry ? BPF_CALL_ENTRY_FILTER : BPF_CALL_FILTER);
 }
 
-/* Half a structure or list is shown as far as it goes, a buffer as far as its beginning is shown; a
- * text or an address that the call cannot read is shown as its address. */
+/* An incomplete structure, list or buffer is shown up to its readable end; a text or an address that
+ * the call cannot read is shown as its address. */
 static bool is_useful_in_part(const struct abi_capture *c)
 {
 	if (c->kind == ABI_CAPTURE_ADDRESS)

@@ -2,8 +2,8 @@
 /*
  * kernel/bpf/signals.c - the program for a signal that is sent or delivered.
  *
- * The record has the fields of the tracepoint's format and behind them the kernel's siginfo, of
- * which the tracepoint has two numbers only: address of a fault, sender, status of a child.
+ * The record has the fields of the tracepoint's format and behind them the kernel's siginfo:
+ * address of a fault, sender, status of a child. The tracepoint has two of its numbers only.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -55,8 +55,8 @@ uint16_t kernel_bpf_siginfo_at(const struct kernel_format *f)
 	return (uint16_t)((end + 7) & ~7u);
 }
 
-/* R1 becomes the code. The kernel has two marks in the place of a siginfo: 0 for a user's signal
- * and 1 for its own; nothing could be read there. */
+/* R1 becomes the code. The kernel may pass 0 for a user's signal or 1 for its own instead of a
+ * siginfo's address; then there is no siginfo to read. */
 static void load_code(struct bpf_code *c, int info)
 {
 	int is_read = bpf_label(c), done = bpf_label(c);

@@ -41,8 +41,8 @@ static size_t put_string(uint8_t *to, struct dynamic v)
 	return n + 1;
 }
 
-/* A text that could not be read is shown as its address; of one that has no end in memory that can be
- * read the bytes follow, unless they are as many as a text may have. */
+/* An unreadable text is shown as its address. If readable memory ends before the text, its bytes
+ * follow, unless they are as many as a text may have. */
 static size_t put_user_text(uint8_t *to, struct dynamic v, const uint8_t *record, uint16_t pointer)
 {
 	uint64_t at;

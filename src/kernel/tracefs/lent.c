@@ -162,8 +162,8 @@ int kernel_lent_return(struct kernel_instance *in)
 }
 
 /*
- * A lock of one open file: it is never passed on, so only the lender's end releases it.  It is on a
- * directory that a borrower cannot open: on the instance's own, which it has, it could hold one too.
+ * A lock of one open file, which is never passed on, so only the lender's end releases it.  It is on a
+ * directory that a borrower cannot open.  A borrower could lock the instance's own directory, too.
  */
 #define LOCKED "options"
 

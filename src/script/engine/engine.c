@@ -89,8 +89,8 @@ void engine_run_event(struct script_engine *e, const struct script_event *event)
 	run_handler(e, event->probe, event->frame);
 }
 
-/* What the kernel has counted so far becomes visible to the handler that follows.  What went wrong in
- * the kernel, as an array without room, is an error of the script as it is in a handler. */
+/* Makes the kernel's counts visible to the next handler.  An error in the kernel, such as a full array,
+ * is an error of the script, as in a handler. */
 static void collect(struct script_engine *e)
 {
 	struct diag d = { "" };

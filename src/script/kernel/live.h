@@ -32,8 +32,7 @@ void kernel_site_free(struct kernel_site *site);   /* accepts NULL */
 void kernel_site_calls(struct kernel_source *s, const struct kernel_site *site);
 
 /* site_function.c: the program of a function of the kernel is loaded and attached.
- * kernel_function_missed - the returns that its probe has not seen so far; once it is detached, until
- * then. */
+ * kernel_function_missed - the number of returns that its probe has missed, up to its detachment. */
 int kernel_site_function(struct kernel_source *s, struct kernel_site *site, struct diag *d);
 uint64_t kernel_function_missed(struct kernel_site *site);
 /* kernel_functions_note - a message about functions of patterns that were left out; -ENOENT if that are

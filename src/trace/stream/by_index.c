@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/stream/by_index.c - the packets of a stream file as its index names them.
+ * trace/stream/by_index.c - lists the packets of a stream file from its index.
  *
- * To list packets from their headers reads a page of each: seconds, if the file is large and not in
+ * Listing packets from their headers reads a page of each: seconds, if the file is large and not in
  * memory.  The index has the same numbers in one small file.  It may be stale or wrong, so:
  *
  *   (1) it is used only if its packets fill the file without gap, in ascending order

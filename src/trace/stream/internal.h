@@ -26,8 +26,8 @@ int stream_read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info
 /* index.c: an empty entry at the end of the list; NULL: more than the file can have, or no memory. */
 struct stream_packet *stream_add_packet(struct stream *s);
 
-/* by_index.c: list the packets as the file in index/ names them.  False if it does not fit, or is
- * not to be used; then nothing is listed. */
+/* by_index.c: list the packets from the file in index/.  False if it does not fit, or is not to be
+ * used; then nothing is listed. */
 bool stream_list_by_index(struct stream *s);
 
 /* by_index.c: compare packet @k with its header, unless that has been done.  True if it differed and

@@ -3,14 +3,14 @@
  * trace/stream/order.c - compares a packet's claims with the packets before it: losses, order,
  * repetition.
  *
- * What always holds:
+ * Invariants:
  *
  *   (1) the losses of a stream are at most STREAM_LOST_MAX events and as many packets, so totals
  *       over all streams do not overflow
  *   (2) a packet is left out only if its bytes are those of a packet before it
  *
- * A packet in the wrong place is shown where it stands: to sort packets would hide what the writer
- * did, and a damaged time would move sound events.
+ * A packet in the wrong place is shown where it stands: sorting would hide the writer's order, and a
+ * damaged time would move sound events.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -116,7 +116,7 @@ static bool is_copy(struct stream *s, uint32_t i, const struct ctf_packet_info *
 	       old->packet_bits == info->packet_bits;
 }
 
-enum { NAMED = 20 }; /* of millions of packets that repeat others, or are in disorder */
+enum { NAMED = 20 }; /* the most packets reported as repeated or in disorder */
 
 static void report_repeated(struct stream *s, uint32_t i, uint64_t offset)
 {

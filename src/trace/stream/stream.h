@@ -28,7 +28,7 @@ struct stream_packet {
 	uint64_t lost_events, lost_packets; /* before or during this packet */
 	bool has_end;
 	bool reported;	   /* its damage */
-	bool is_checked;   /* its header says the same: by_index.c */
+	bool is_checked;   /* its header agrees: by_index.c */
 	bool is_misplaced; /* it begins before an event of the packet before; reported */
 };
 
@@ -64,8 +64,8 @@ struct stream {
 	/* not NULL: `bytes` is decompressed on demand, ask compressed_need() first */
 	struct compressed_file *packed;
 	bool is_sparse;	     /* the plain file has holes */
-	bool is_by_index;    /* packets[] is as the file in index/ names them */
-	bool has_other_uuid; /* its first packet has one, which the metadata do not */
+	bool is_by_index;    /* packets[] was listed from the file in index/ */
+	bool has_other_uuid; /* its first packet's uuid differs from the metadata's */
 	uint8_t other_uuid[16];
 	const uint8_t *map; /* of the file itself */
 	uint64_t map_size;

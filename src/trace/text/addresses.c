@@ -64,7 +64,7 @@ enum address_kind address_kind_of(const char *name, size_t size, bool is_context
 	};
 
 	if (!size ||
-	    !strchr("cifpru", *name)) /* what they begin with: this is asked for each field */
+	    !strchr("cifpru", *name)) /* their first letters: a fast test, run for each field */
 		return ADDRESS_NONE;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strlen(known[i].name) == size && !memcmp(name, known[i].name, size) &&
