@@ -159,7 +159,7 @@ def one_recording(number, prefix, where, env=None):
         return None
     if status not in (0, 1, 2, 127) or status and not err:
         fail("%s: status %s, %r" % (where, status, err))
-    # 1 is for events that the disk did not take, which are shown; 2 if that was not for the disk.
+    # 1: events could not be written, and the summary shows them; 2: for another reason than the disk.
     if "NOT WRITTEN" not in err if status == 1 else "NOT WRITTEN" in err and status != 2:
         fail("%s: status %s, %r" % (where, status, err))
     if out not in ("", OUTPUT):

@@ -70,7 +70,7 @@ probe x.y = kernel.function("vfs_*").call, process("x").mark("y")! {
 }
 
 
-# What other tracers write, with a stream of each.
+# Metadata that other tracers write, each with a stream.
 TRACES = {
     "bare": (b"""/* CTF 1.8 */
 typealias integer { size = 8; align = 8; } := u8;

@@ -2,8 +2,7 @@
 """The types in the metadata of a CTF trace, as Babeltrace reads them, and how those of two tracers differ.
 
 recording(directory) -> {event: {field: type}}; contexts are those of the event "context", the entries of the environment
-those of "env", which are a number or a string.  A type is a text, in which all is
-that a reader may compute with:
+those of "env", which are a number or a string.  A type is a text with all that a reader's values depend on:
 
     uint32, int64 base 16, float64, string, enum uint8 {0=WAIT 1=TIMER}, array of int32, struct {a: int32, b: string}
 

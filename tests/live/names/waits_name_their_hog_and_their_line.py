@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`duet report why` of real programs: who ran while a thread waited for its CPU; the lock, the file and the source
-line of a wait.
+"""`duet report why` of real programs: the threads that ran while one waited for its CPU; the lock, the file and the
+source line of a wait.
 
 arguments: DUET WAITS LIBDUET
 """

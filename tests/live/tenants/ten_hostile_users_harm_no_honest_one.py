@@ -238,7 +238,7 @@ def timed(*args, may_fail=True):
 
 
 def is_of_the_hostile(err):
-    """Only collectors of hostile users did not answer in time: those have what their users let them have to do."""
+    """Only collectors of hostile users did not answer in time: the users control the work of these collectors."""
     lines = err.strip().split("\n")
     silent = [re.fullmatch(r"duet \w+: session default@(\d+): its collector does not answer \(is it stopped\?\)", line)
               for line in lines]

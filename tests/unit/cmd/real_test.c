@@ -20,7 +20,7 @@ static uint64_t dice(void)
 	return seed * 0x2545F4914F6CDD1D;
 }
 
-/* What out_real() is to write. */
+/* The text that out_real() must write. */
 static void write_plainly(char *text, size_t size, double v, bool is_single)
 {
 	int digits = is_single ? 6 : 15, most = is_single ? 9 : 17;

@@ -111,7 +111,7 @@ def is_new(connection):
 
 
 def hold_lock(fd):
-    """One of the open file, as a lender shows with it that it lives."""
+    """Locks the open file, as a living lender does."""
     fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
 
 
