@@ -176,7 +176,7 @@ static int add_column(struct table *t, PyObject *name, uint32_t kind, char forma
 	c->rows = PyByteArray_FromStringAndSize(NULL, 0);
 	if (has_texts) {
 		c->texts.bytes = PyByteArray_FromStringAndSize(NULL, 0);
-		c->texts.offsets = PyByteArray_FromStringAndSize(NULL, 0);
+		c->texts.offsets = PyByteArray_FromStringAndSize("\0\0\0\0\0\0\0", 8);
 	}
 	return !name || !c->rows || (has_texts && (!c->texts.bytes || !c->texts.offsets)) ? -1 : 0;
 }
@@ -293,7 +293,9 @@ static int add_item(struct reader *self, struct table *t, const int32_t *fields,
 
 		duet_read_get(self->read, (uint32_t)fields[i], &v);
 		if (v.kind == DUET_READ_NONE)
-			v = (struct duet_read_value){ .as.text = "" };
+			v = (struct duet_read_value){ 0 };
+		if (v.kind == DUET_READ_NONE && t->columns[i].kind == DUET_READ_TEXT)
+			v.as.text = "";
 		if (put_value(&t->columns[i], t->n_rows, &v))
 			return -1;
 	}

@@ -312,11 +312,11 @@ static uint32_t least_of(const struct operation *o, bool is_whole)
 {
 	bool is_xfs = o->uses == 0xf && (o->number & 0xff00) == 'X' << 8;
 
-	return o->text[0] == '[' ? 4
-	       : o->uses == 0xb	 ? 24
-	       : is_xfs		 ? (is_whole ? 102 : 56)
-	       : is_whole	 ? 72
-				 : 48;
+	return o->text[0] == '['		    ? 4
+	       : o->uses == 0xb			    ? 24
+	       : is_xfs				    ? (is_whole ? 102 : 56)
+	       : is_whole || strstr(o->text, "%68") ? 72
+						    : 48;
 }
 
 bool call_quota_add(struct text *t, const struct call_memory *m, const struct call_moment *x)

@@ -83,7 +83,8 @@ const char *ctf_enum_label(const struct ctf_type *t, uint64_t value)
 
 const char *ctf_enum_labels(const struct ctf_type *t, uint64_t value, char *buffer, size_t size)
 {
-	struct text all = text_fixed(buffer, size);
+	enum { DOTS = 4 }; /* with a NUL */
+	struct text all = text_fixed(buffer, size > DOTS ? size - DOTS : size);
 	uint32_t i = 0;
 	const char *first = ctf_enum_next(t, value, &i), *next;
 
@@ -92,10 +93,10 @@ const char *ctf_enum_labels(const struct ctf_type *t, uint64_t value, char *buff
 	next = ctf_enum_next(t, value, &i);
 	if (!next)
 		return first;
-	for (text_addf(&all, "%s", first); next; next = ctf_enum_next(t, value, &i))
+	for (text_addf(&all, "%s", first); next && !all.failed; next = ctf_enum_next(t, value, &i))
 		text_addf(&all, "|%s", next);
-	if (all.failed && size > 4)
-		memcpy(buffer + size - 4, "...", 4);
+	if (all.failed && size > DOTS)
+		memcpy(buffer + all.size, "...", DOTS);
 	return buffer;
 }
 

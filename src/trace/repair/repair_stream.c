@@ -158,6 +158,7 @@ static void correct_counters(const struct stream *s, uint32_t number, struct mea
 			     struct cut *cut, uint8_t *header, const struct repair_options *o)
 {
 	uint64_t next = cut->has_last ? cut->last_sequence + 1 : 0;
+	bool is_unnumbered = cut->has_last && !cut->last_sequence && !p->info.sequence;
 	struct ctf_packet_info *i = &p->info;
 	bool is_right = true;
 
@@ -166,7 +167,8 @@ static void correct_counters(const struct stream *s, uint32_t number, struct mea
 		patch(header, &i->discarded_at, i->discarded = cut->last_discarded);
 		is_right = false;
 	}
-	if (i->has_sequence && is_patchable(&i->sequence_at) && !is_possible(next, i->sequence)) {
+	if (i->has_sequence && is_patchable(&i->sequence_at) && !is_possible(next, i->sequence) &&
+	    !is_unnumbered) {
 		patch(header, &i->sequence_at, i->sequence = next);
 		is_right = false;
 	}

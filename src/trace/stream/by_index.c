@@ -154,6 +154,8 @@ static bool is_as_listed(struct stream *s, uint32_t k, struct ctf_packet_info *i
 
 	if (!read_listed(s, k, info) || !info->has_sequence || !info->has_discarded)
 		return false;
+	if (info->other_uuid_at) /* which is reported where the headers are listed */
+		return false;
 	if (q && (!read_listed(s, k - 1, &before) || !before.has_sequence || !before.has_end ||
 		  before.sequence + 1 != info->sequence || before.end != q->end ||
 		  before.instance != info->instance || before.stream != info->stream))

@@ -7,7 +7,8 @@
  *
  *   (1) the losses of a stream are at most STREAM_LOST_MAX events and as many packets, so totals
  *       over all streams do not overflow
- *   (2) a packet is left out only if its bytes are those of a packet before it
+ *   (2) a packet is left out only if its bytes are those of a packet before it; in compressed files and
+ *       files with holes, if it has the header and the number (not 0) of the packet before
  *
  * A packet in the wrong place is shown where it stands: sorting would hide the writer's order, and a
  * damaged time would move sound events.
@@ -108,11 +109,12 @@ static bool is_copy(struct stream *s, uint32_t i, const struct ctf_packet_info *
 	assert(from < offset);
 	if (!size || size > offset - from || size > s->size - offset)
 		return false;
-	if (!s->packed)
+	if (!s->packed && !s->is_sparse)
 		return !memcmp(s->bytes + from, s->bytes + offset, size);
-	return i == s->n_packets - 1 && info->has_sequence && is_same_stream(old, info) &&
-	       old->has_sequence && old->sequence == info->sequence && old->begin == info->begin &&
-	       old->end == info->end && old->content_bits == info->content_bits &&
+	return i == s->n_packets - 1 && info->has_sequence && info->sequence &&
+	       is_same_stream(old, info) && old->has_sequence && old->sequence == info->sequence &&
+	       old->begin == info->begin && old->end == info->end &&
+	       old->discarded == info->discarded && old->content_bits == info->content_bits &&
 	       old->packet_bits == info->packet_bits;
 }
 

@@ -130,6 +130,7 @@ bool stream_open_packet(struct stream *s)
 	struct ctf_fault fault = { 0 };
 	struct stream_packet *p;
 	uint64_t room;
+	bool is_next;
 
 	assert(s->packet < s->n_packets);
 	s->reader.at = s->reader.end = 0;
@@ -157,10 +158,11 @@ bool stream_open_packet(struct stream *s)
 	if (info.body_bits > info.content_bits)
 		return false;
 	order_check_begin(s, &info);
+	is_next = s->packet > 1 && s->reader.packet == s->bytes + p[-1].offset;
 	if (!info.has_begin)
 		info.begin = s->reader.clock;
 	ctf_reader_init(&s->reader, s->bytes + p->offset, &info, s->slots);
-	if (!info.has_begin && s->packet > 1)
+	if (!info.has_begin && is_next)
 		s->reader.first = UINT64_MAX; /* the last event of the packet before is before it */
 	s->trim_at = s->reader.at + s->keep_bytes * 8;
 	s->cpu = info.cpu;

@@ -85,9 +85,12 @@ static void add_label(struct out *o, const struct ctf_value *v)
 static void add_text(struct out *o, const struct ctf_value *v)
 {
 	struct text utf8 = { 0 };
+	const char *text;
 	size_t size;
-	const char *text = encoding_text(v, &utf8, &size);
 
+	if (v->encoding == CTF_UTF8)
+		return out_quoted(o, v->text, v->size);
+	text = encoding_text(v, &utf8, &size);
 	out_quoted(o, text, size);
 	text_fini(&utf8);
 }
