@@ -72,7 +72,8 @@ enum abi_capture_how {
 };
 
 enum {
-	ABI_CAPTURES_MAX = 12,	       /* at a call's entry, and as many at its exit; .. */
+	ABI_CAPTURES_MAX = 6,	       /* at a call's entry: pselect6; .. */
+	ABI_CAPTURES_EXIT_MAX = 4,     /* .. and at its exit: select; .. */
 	ABI_CAPTURE_FIELDS = 6,	       /* .. which share so many fields; .. */
 	ABI_CAPTURES_PLAIN = 4,	       /* .. without those that are is_extra */
 	ABI_CAPTURE_ADDRESS_MAX = 128, /* sockaddr_storage */

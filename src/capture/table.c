@@ -325,13 +325,17 @@ static const struct abi_capture captures[] = {
 
 struct abi_captures capture_of_call(const char *call, bool is_at_exit, bool extra)
 {
+	uint32_t most = is_at_exit ? ABI_CAPTURES_EXIT_MAX : ABI_CAPTURES_MAX;
 	struct abi_captures found = { 0 };
 
-	for (size_t i = 0;
-	     call && i < sizeof captures / sizeof *captures && found.n < ABI_CAPTURES_MAX; i++)
+	for (size_t i = 0; call && i < sizeof captures / sizeof *captures; i++)
 		if (captures[i].is_at_exit == is_at_exit && (extra || !captures[i].is_extra) &&
-		    !strcmp(captures[i].call, call))
+		    !strcmp(captures[i].call, call)) {
+			assert((uint32_t)found.n <
+			       most); /* of the table: the program has no more */
 			found.at[found.n++] = &captures[i];
+		}
+	(void)most;
 	return found;
 }
 

@@ -401,8 +401,11 @@ static void stage_capture(struct bpf_code *c, const struct bpf_plan *p, int stag
 void bpf_stage_captures(struct bpf_code *c, const struct bpf_plan *p, int stage)
 {
 	int all_done = bpf_label(c);
+	int most = !p->has_extra	     ? ABI_CAPTURES_PLAIN
+		   : stage == BPF_EXIT_STAGE ? ABI_CAPTURES_EXIT_MAX
+					     : ABI_CAPTURES_MAX;
 
-	for (int i = 0; i < (p->has_extra ? ABI_CAPTURES_MAX : ABI_CAPTURES_PLAIN); i++)
+	for (int i = 0; i < most; i++)
 		stage_capture(c, p, stage, i, all_done);
 	bpf_put_label(c, all_done);
 }
