@@ -76,8 +76,9 @@ static void report_failure(struct recorder_child_ready *ready, const struct diag
 		io_write(ready->pipe, d->text, strlen(d->text));
 }
 
+/* @mask: of signals, as it was before hold_signals(). */
 static _Noreturn void run_recorder(const struct recorder_child *c, recorder_child_run *run,
-				   void *arg, int pipe, pid_t parent)
+				   void *arg, int pipe, pid_t parent, const sigset_t *mask)
 {
 	static const int signals[] = { SIGINT, SIGHUP, SIGPIPE };
 	struct recorder_child_ready ready = { .program = -1, .pipe = pipe };
@@ -89,6 +90,7 @@ static _Noreturn void run_recorder(const struct recorder_child *c, recorder_chil
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		sigaction(signals[i], &(struct sigaction){ .sa_handler = ignore_signal }, NULL);
 	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = recorder_end_early }, NULL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (getppid() == parent)
 		status = run(arg, c->path, &ready, &d);
 	report_failure(&ready, &d);
@@ -169,38 +171,62 @@ static void forget_n_read(struct recorder_child *c)
 	c->n_read = NULL;
 }
 
-int recorder_child_start(struct recorder_child *c, recorder_child_run *run, void *arg,
-			 struct diag *d)
+/* From the directory's begin until the recorder has its handlers no signal ends us: nobody would remove
+ * the directory.  A signal that arrives meanwhile ends us afterwards, and the recorder removes it. */
+static void hold_signals(sigset_t *before)
 {
-	pid_t parent = getpid();
-	int pipe[2];
-	int err = c->is_passing ? share_n_read(c, d) : 0;
+	sigset_t held;
 
-	assert(!c->recorder && c->verb && !(c->is_passing && c->keep));
-	if (!err)
-		err = make_directory(c, d);
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGHUP);
+	sigaddset(&held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &held, before);
+}
+
+/* Makes the directory, and the recorder's process, which reports on @pipe. */
+static int fork_recorder(struct recorder_child *c, recorder_child_run *run, void *arg,
+			 const sigset_t *mask, int *pipe, struct diag *d)
+{
+	int err = make_directory(c, d), ends[2];
+	pid_t parent = getpid();
+
 	if (err)
 		return err;
-	if (pipe2(pipe, O_CLOEXEC)) {
-		err = diag_errno(d, "cannot make a pipe");
-		remove_recording(c);
-		return err;
-	}
+	if (pipe2(ends, O_CLOEXEC))
+		return diag_errno(d, "cannot make a pipe");
 	fflush(NULL);
 	c->recorder = fork();
 	if (!c->recorder) {
-		close(pipe[0]);
-		run_recorder(c, run, arg, pipe[1], parent);
+		close(ends[0]);
+		run_recorder(c, run, arg, ends[1], parent, mask);
 	}
 	err = c->recorder < 0 ? diag_errno(d, "cannot fork") : 0;
-	close(pipe[1]);
+	close(ends[1]);
+	*pipe = ends[0];
+	return err;
+}
+
+int recorder_child_start(struct recorder_child *c, recorder_child_run *run, void *arg,
+			 struct diag *d)
+{
+	int err = c->is_passing ? share_n_read(c, d) : 0, pipe = -1;
+	sigset_t before;
+
+	assert(!c->recorder && c->verb && !(c->is_passing && c->keep));
+	if (err)
+		return err;
+	hold_signals(&before);
+	err = fork_recorder(c, run, arg, &before, &pipe, d);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (!err)
-		err = wait_ready(c, pipe[0], d);
-	close(pipe[0]);
-	if (err)
+		err = wait_ready(c, pipe, d);
+	if (pipe >= 0)
+		close(pipe);
+	if (err) {
 		remove_recording(c);
-	if (err)
 		forget_n_read(c);
+	}
 	return err;
 }
 

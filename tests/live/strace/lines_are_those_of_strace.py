@@ -116,7 +116,7 @@ def numbered(path):
 
 
 def ctrl_c_at_once_gives_what_there_is():
-    for delay in (0, 0.2, 0.5, 1):
+    for delay in (*(k / 500 for k in range(12)), 0.2, 0.5, 1):
         s = start(duet, "strace", "-e", "clock_nanosleep,execve", "--", "sh", "-c", "while :; do sleep 0.02; done", start_new_session=True)
         time.sleep(delay)
         os.killpg(s.pid, signal.SIGINT)  # as a terminal does
