@@ -81,6 +81,43 @@ function rememberViolations()
 		window.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`));
 }
 
+/*
+ * Timers of at most a second that run, in window.shortTimers.  The page asks for much a moment after the last key or
+ * click (soon() of its panels); on a busy machine that moment is longer than any time to wait for.
+ */
+function rememberTimers()
+{
+	const { setTimeout: set, clearTimeout: clear } = window;
+
+	window.shortTimers = new Set();
+	window.setTimeout = (fn, ms, ...rest) => {
+		const timer = set.call(window, () => {
+			window.shortTimers.delete(timer);
+			fn(...rest);
+		}, ms);
+		if (!(ms > 1000))
+			window.shortTimers.add(timer);
+		return timer;
+	};
+	window.clearTimeout = (timer) => {
+		window.shortTimers.delete(timer);
+		clear.call(window, timer);
+	};
+}
+
+/* Two pictures, and the timers that run then: until they ran.  Not those that they set: some page polls. */
+async function timersRan()
+{
+	const picture = () => new Promise((done) => requestAnimationFrame(done));
+
+	await picture();
+	await picture();
+	const running = [...window.shortTimers || []];
+	while (running.some((timer) => window.shortTimers.has(timer)))
+		await picture();
+	return true;
+}
+
 /* blank - a page of a context of its own; @options: for playwright's newContext(), and `origin`. */
 export async function blank({ origin, ...options } = {})
 {
@@ -91,6 +128,7 @@ export async function blank({ origin, ...options } = {})
 	const page = await context.newPage();
 	page.setDefaultTimeout(patience);
 	await page.addInitScript(rememberViolations);
+	await page.addInitScript(rememberTimers);
 	watch(page, origin);
 	return page;
 }
@@ -99,6 +137,7 @@ export async function blank({ origin, ...options } = {})
 export async function settled(page, ms = 150)
 {
 	await wait(page, "the page shows rows", () => document.querySelector("[role=treeitem], #sessions, [data-sessions]"));
+	await wait(page, "what was put off was done", timersRan);
 	let quietSince = 0;
 	await until(() => {
 		if (page.inFlight.size)
@@ -107,6 +146,7 @@ export async function settled(page, ms = 150)
 			quietSince ||= Date.now();
 		return quietSince && Date.now() - quietSince >= ms;
 	}, "the page has all answers");
+	await wait(page, "what the answers put off was done", timersRan);
 }
 
 /*
