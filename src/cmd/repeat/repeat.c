@@ -15,22 +15,17 @@
 #include "cmd/repeat/repeat.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cmd/print/print.h"
 #include "cmd/record/recording.h"
+#include "cmd/repeat/series.h"
 
 enum { REPEATS_MOST = 1000 };
-
-static volatile sig_atomic_t stopped_by; /* a signal */
-static volatile sig_atomic_t child;	 /* 0: none */
-static volatile sig_atomic_t is_cut;	 /* the signal came while a recording was made */
 
 int repeat_take(const struct option_value *v)
 {
@@ -42,61 +37,6 @@ int repeat_take(const struct option_value *v)
 		return cmd_error(v->verb, "--repeat %s: 2 to %d recordings", v->text, REPEATS_MOST);
 	a->n_repeats = (uint32_t)n;
 	return 0;
-}
-
-static void on_signal(int signal, siginfo_t *info, void *context)
-{
-	(void)context;
-	stopped_by = signal;
-	is_cut = is_cut || child;
-	if (info->si_code <= 0 && child > 0)
-		kill((pid_t)child, signal);
-}
-
-static void catch_signals(bool is_caught)
-{
-	static const int signals[] = { SIGINT, SIGTERM };
-	struct sigaction action = { .sa_flags = is_caught ? SA_SIGINFO : 0 }, before;
-
-	if (is_caught)
-		action.sa_sigaction = on_signal;
-	else
-		action.sa_handler = SIG_DFL;
-	for (int i = 0; i < 2; i++)
-		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
-}
-
-/* (1) */
-static void block_signals(int how)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(how, &set, NULL);
-}
-
-/* The process of the next recording: 0 in itself; -1: a signal came, or it failed, @err. */
-static pid_t fork_next(int *err)
-{
-	pid_t pid = -1;
-
-	*err = 0;
-	fflush(NULL);
-	block_signals(SIG_BLOCK);
-	if (!stopped_by) {
-		pid = fork();
-		if (pid > 0)
-			child = pid;
-		else if (pid < 0)
-			*err = errno;
-		else
-			catch_signals(false);
-	}
-	block_signals(SIG_UNBLOCK);
-	return pid;
 }
 
 static int path_of(const char *base, uint32_t i, char path[PATH_MAX])
@@ -121,16 +61,6 @@ static int check_names(const char *base, uint32_t n)
 				path);
 	}
 	return 0;
-}
-
-static int wait_for(pid_t pid)
-{
-	int status;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return CMD_FAILED;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* @n recordings are there; @is_stopped: a signal cut the last of them. */
@@ -186,24 +116,23 @@ int repeat_record(struct recording *a)
 		return cmd_error("record", "-o '%.40s': no name of a directory", a->o.path);
 	if (check_names(base_of(a, base), a->n_repeats))
 		return CMD_FAILED;
-	catch_signals(true);
-	while (n < a->n_repeats && !stopped_by) {
+	series_begin();
+	while (n < a->n_repeats && !series_stopped_by()) {
 		if (path_of(base, n + 1, path))
 			return CMD_FAILED;
-		pid = fork_next(&err);
+		pid = series_fork(&err);
 		if (!pid) {
 			a->o.path = path;
 			return OPTIONS_GO_ON;
 		}
 		if (pid < 0)
 			break;
-		last = wait_for(pid);
-		child = 0;
+		last = series_wait(pid);
 		status = status ? status : last;
 		if (access(path, F_OK))
 			break;
 		n++;
-		is_last_cut = is_cut;
+		is_last_cut = series_is_cut();
 	}
 	print_end(a, base, n, is_last_cut);
 	return err ? cmd_error("record", "cannot fork: %s", strerror(err)) : status;
