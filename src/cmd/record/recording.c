@@ -240,6 +240,13 @@ int recording_resolve(struct recording *a)
 	return resolve(a);
 }
 
+/* Quiet is not silent: whoever asked for the kernel, or is used to have it, must learn that it is missing. */
+static bool is_half_missing(const struct recording *a, const struct recorder_result *result)
+{
+	return a->o.wants_kernel && !result->kernel_recorded &&
+	       (recording_names_kernel(a) || !geteuid());
+}
+
 static void print_summary(const struct recording *a, const struct recorder_result *result)
 {
 	struct recording_summary r = { .verb = a->verb,
@@ -256,6 +263,9 @@ static void print_summary(const struct recording *a, const struct recorder_resul
 		r.channels[i] = a->channels.at[i].channel.name;
 	if (!a->quiet)
 		summary_print(&r);
+	else if (is_half_missing(a, result))
+		cmd_error(a->verb, "the kernel is not in %s: %s", a->o.path,
+			  result->kernel_reason.text);
 	findings_print(&r, a->quiet && !a->is_strict);
 }
 
