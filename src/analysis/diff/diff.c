@@ -216,6 +216,8 @@ static bool is_clearer(const struct diff_series *quarter, const struct diff_seri
 static void judge(struct diff *d, struct diff_row *row)
 {
 	const struct diff_side *a = &row->side[0], *b = &row->side[1];
+	double of_quarter = row->tests[DIFF_QUARTER].shown_from,
+	       of_median = row->tests[DIFF_TIME].shown_from;
 
 	row->is_changed[DIFF_TIME] = is_changed(&row->tests[DIFF_TIME], a->median_ns, b->median_ns);
 	if (is_clearer(&row->tests[DIFF_QUARTER], &row->tests[DIFF_TIME], a, b)) {
@@ -223,9 +225,27 @@ static void judge(struct diff *d, struct diff_row *row)
 		row->is_changed[DIFF_TIME] =
 			is_changed(&row->tests[DIFF_TIME], a->quarter_ns, b->quarter_ns);
 	}
+	row->tests[DIFF_TIME].shown_from =
+		of_quarter > 0 && of_quarter < of_median ? of_quarter : of_median;
 	row->is_changed[DIFF_AMOUNT] = is_changed(&row->tests[DIFF_AMOUNT], a->amount, b->amount);
 	d->n_tested += row->tests[DIFF_TIME].is_tested || row->tests[DIFF_AMOUNT].is_tested;
 	d->n_changed += row->is_changed[DIFF_TIME] || row->is_changed[DIFF_AMOUNT];
+}
+
+enum diff_order diff_order_of(const struct diff *d)
+{
+	const struct diff_recording *r = d->recordings;
+	int64_t first[2] = { INT64_MAX, INT64_MAX }, last[2] = { INT64_MIN, INT64_MIN };
+
+	for (uint32_t i = 0; i < n_of(d); i++) {
+		int side = i >= d->o.sides.n_a;
+
+		if (!r[i].n_events)
+			return DIFF_IN_TURN; /* it is not known when */
+		first[side] = r[i].first_ns < first[side] ? r[i].first_ns : first[side];
+		last[side] = r[i].first_ns > last[side] ? r[i].first_ns : last[side];
+	}
+	return last[0] < first[1] ? DIFF_A_FIRST : last[1] < first[0] ? DIFF_B_FIRST : DIFF_IN_TURN;
 }
 
 /* ---------------------------------------------------------------- all */

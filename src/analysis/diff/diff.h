@@ -68,6 +68,9 @@ struct diff_recording { /* totals */
 	bool is_of_command;
 };
 
+/* When the recordings of the sides began: all of one before all of the other, or mixed. */
+enum diff_order { DIFF_IN_TURN, DIFF_A_FIRST, DIFF_B_FIRST };
+
 enum diff_amounts { DIFF_AS_RECORDED, DIFF_TOTALS, DIFF_RATES };
 
 struct diff_options {
@@ -93,6 +96,9 @@ int diff_begin(struct diff *d, const struct diff_options *o);
 int diff_read(struct diff *d, struct trace *t, struct diag *diag);
 int diff_end(struct diff *d);
 void diff_fini(struct diff *d);
+
+/* diff_order_of - after all were read. */
+enum diff_order diff_order_of(const struct diff *d);
 
 /* diff_row_of - find or make a row.  NULL: no memory. */
 struct diff_row *diff_row_of(struct diff *d, enum diff_kind kind, const char *name, size_t size);

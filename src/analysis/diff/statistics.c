@@ -41,9 +41,9 @@ struct work {
 		*s; /* those that are tested; the greatest |t| first once sorted; lent */
 	uint32_t n;
 	struct diff_sides sides;
-	double *differences, *t; /* by series */
-	uint64_t *beyond;	 /* by series: permutations with an equal or greater maximum */
-	double weight;		 /* the share of the level that these series have */
+	double *differences, *t, *errors; /* by series */
+	uint64_t *beyond; /* by series: permutations with an equal or greater maximum */
+	double weight;	  /* the share of the level that these series have */
 };
 
 /* ---------------------------------------------------------------- the statistic */
@@ -69,7 +69,8 @@ static void measure(struct work *w, uint32_t row, const bool *is_b)
 	}
 	variance = variance > least * least ? variance : least * least;
 	w->differences[row] = b - a;
-	w->t[row] = (b - a) / sqrt(variance * (1 / n_a + 1 / n_b));
+	w->errors[row] = sqrt(variance * (1 / n_a + 1 / n_b));
+	w->t[row] = (b - a) / w->errors[row];
 }
 
 static void measure_all(struct work *w, const bool *is_b)
@@ -152,8 +153,8 @@ static void weigh(const struct work *w, struct diff_series *s)
 	s->p = s->p < w->weight ? s->p / w->weight : 1;
 }
 
-/* The greatest |t| of a row and of all that follow it, against the row's own. */
-static void count_beyond(struct work *w)
+/* The greatest |t| of a row and of all that follow it, against the row's own.  Returns that of all. */
+static double count_beyond(struct work *w)
 {
 	double greatest = 0;
 
@@ -161,19 +162,37 @@ static void count_beyond(struct work *w)
 		greatest = fabs(w->t[i]) > greatest ? fabs(w->t[i]) : greatest;
 		w->beyond[i] += greatest >= fabs(w->s[i]->t) * (1 - 1e-9);
 	}
+	return greatest;
+}
+
+/*
+ * The t that a change needs is the one that a share of the permutations below the level exceeds; of a change
+ * whose expected t is NORMAL_80 greater, four of five sets show it (of a normal distribution).  It is that of
+ * the first step of maxT, so on the safe side.
+ */
+static void find_shown_from(struct work *w, double *greatest, uint64_t n)
+{
+	const double normal_80 = 0.8416;
+	uint64_t beyond = (uint64_t)ceil(DIFF_LEVEL * w->weight * (double)n) - 1;
+
+	qsort(greatest, n, sizeof *greatest, diff_ascending);
+	for (uint32_t i = 0; i < w->n && beyond; i++)
+		w->s[i]->shown_from = (greatest[n - 1 - beyond] + normal_80) * w->s[i]->error;
 }
 
 static void permute(struct work *w, bool *is_b)
 {
+	static double greatest[DIFF_PERMUTATIONS_MOST];
 	uint32_t n = w->sides.n_a + w->sides.n_b;
 	uint64_t state = 88172645463325252u, n_done = 0, n_all;
 	double before = 0;
 	bool is_all;
 
 	n_all = diff_permutations(w->sides, &is_all);
+	assert(n_all <= DIFF_PERMUTATIONS_MOST);
 	for (;;) { /* the observed one is the first */
 		measure_all(w, is_b);
-		count_beyond(w);
+		greatest[n_done] = count_beyond(w);
 		if (++n_done == n_all)
 			break;
 		if (!is_all)
@@ -188,6 +207,7 @@ static void permute(struct work *w, bool *is_b)
 		before = p > before ? p : before;
 		w->s[i]->p = before;
 	}
+	find_shown_from(w, greatest, n_done);
 	for (uint32_t i = 0; i < w->n; i++)
 		weigh(w, w->s[i]);
 }
@@ -273,8 +293,9 @@ static int work_init(struct work *w, uint32_t n, struct diff_sides sides)
 	w->s = calloc(rooms, sizeof(struct diff_series *));
 	w->differences = calloc(rooms, sizeof *w->differences);
 	w->t = calloc(rooms, sizeof *w->t);
+	w->errors = calloc(rooms, sizeof *w->errors);
 	w->beyond = calloc(rooms, sizeof *w->beyond);
-	return w->s && w->differences && w->t && w->beyond ? 0 : -ENOMEM;
+	return w->s && w->differences && w->t && w->errors && w->beyond ? 0 : -ENOMEM;
 }
 
 static void work_fini(struct work *w)
@@ -282,6 +303,7 @@ static void work_fini(struct work *w)
 	free(w->s);
 	free(w->differences);
 	free(w->t);
+	free(w->errors);
 	free(w->beyond);
 }
 
@@ -332,6 +354,7 @@ static void test_work(struct work *w, bool *is_b)
 	for (uint32_t i = 0; i < w->n; i++) {
 		w->s[i]->t = w->t[i];
 		w->s[i]->difference = w->differences[i];
+		w->s[i]->error = w->errors[i];
 	}
 	if (diff_method_of(w->sides) == DIFF_SEPARATION) {
 		test_separation(w);
@@ -351,7 +374,7 @@ int diff_test(struct diff_series *s, uint32_t n, struct diff_sides sides)
 
 	for (uint32_t i = 0; i < n; i++) {
 		s[i].is_tested = s[i].is_equal = false;
-		s[i].t = s[i].difference = 0;
+		s[i].t = s[i].difference = s[i].shown_from = 0;
 		s[i].p = 1;
 	}
 	if (diff_method_of(sides) == DIFF_ONE_A_SIDE)

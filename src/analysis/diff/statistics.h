@@ -43,12 +43,16 @@ struct diff_series {
 	enum diff_pool pool;
 	const double *at; /* logarithms: of each recording of A, then of B; lent */
 	bool is_small;	  /* a change of it would matter little */
-	double error; /* DIFF_ONE_A_SIDE: the standard error of the difference; < 0: not known */
+	/* The standard error of the difference.  DIFF_ONE_A_SIDE: from outside, < 0 if not known; else a result. */
+	double error;
 	/* The result. */
 	bool is_tested;	   /* false: equal in all recordings, or the method cannot tell */
 	bool is_equal;	   /* in all recordings */
 	double difference; /* of the means, B - A */
 	double t, p;	   /* p: corrected for the number of series */
+	/* DIFF_PERMUTATIONS: the least |difference| that is called changed in four of five such sets of
+	 * recordings, about; 0: not known. */
+	double shown_from;
 };
 
 struct diff_sides {

@@ -15,22 +15,31 @@
 #include "cmd/pager.h"
 #include "cmd/print/print.h"
 #include "cmd/progress.h"
+#include "cmd/repeat/turns.h"
 #include "cmd/report/diff.h"
 #include "cmd/report/internal.h"
 
 struct arguments {
 	struct diff_view view;
 	struct diff_options o;
+	struct turns turns; /* .n: 0 without --repeat */
 };
 
 static const char usage[] =
 	"usage: duet diff [OPTIONS] A B\n"
-	"       duet diff [OPTIONS] A1 A2 ... -- B1 B2 ...\n\n"
+	"       duet diff [OPTIONS] A1 A2 ... -- B1 B2 ...\n"
+	"       duet diff [OPTIONS] --repeat N COMMAND... -- COMMAND...\n\n"
 	"Shows the changes from recordings A to recordings B: system calls, functions, CPU time, "
 	"events;\n"
 	"changes that are more than the difference between two runs first.  That takes several "
 	"recordings\n"
-	"a side, of four or more the most is found; see duet record.\n\n"
+	"a side, of four or more the most is found; --repeat makes them, in turn, of two "
+	"commands.\n\n"
+	"  --repeat N  record two commands N times each, in turn, and compare them; 20 find more\n"
+	"              than 5.  Their standard output is dropped\n"
+	"  -o BASE     with --repeat: keep the recordings, as BASE-a-1, BASE-b-1, ...\n"
+	"  -k SET, -e PATTERN, --no-kernel\n"
+	"              with --repeat: which events, as in duet record\n"
 	"  --pair X Y  also the time from an event like X to the next like Y of a thread\n"
 	"  --totals    compare numbers and CPU time of whole recordings (default if each is of a "
 	"command)\n"
@@ -42,7 +51,17 @@ static const char usage[] =
 
 /* ---------------------------------------------------------------- the verb */
 
-enum { OPT_JSON = 256, OPT_NO_PAGER, OPT_PAIR, OPT_ALL, OPT_LIMIT, OPT_TOTALS, OPT_RATES };
+enum {
+	OPT_JSON = 256,
+	OPT_NO_PAGER,
+	OPT_PAIR,
+	OPT_ALL,
+	OPT_LIMIT,
+	OPT_TOTALS,
+	OPT_RATES,
+	OPT_REPEAT,
+	OPT_NO_KERNEL
+};
 
 static int take_option(struct arguments *a, int c, char **argv)
 {
@@ -72,6 +91,19 @@ static int take_option(struct arguments *a, int c, char **argv)
 			return cmd_usage("diff", "two patterns of events are needed");
 		a->o.from = optarg;
 		a->o.to = argv[optind++];
+		return 0;
+	case OPT_REPEAT:
+		return turns_take(&a->turns, optarg);
+	case 'o':
+		a->turns.base = optarg;
+		return 0;
+	case 'k':
+	case 'e':
+		cmd_add_string(&a->turns.options, c == 'k' ? "-k" : "-e");
+		cmd_add_string(&a->turns.options, optarg);
+		return 0;
+	case OPT_NO_KERNEL:
+		cmd_add_string(&a->turns.options, "--no-kernel");
 		return 0;
 	case 'h':
 		print_own(usage);
@@ -135,7 +167,7 @@ static int take_paths(struct arguments *a, int n, int n_behind, char **words)
 	return 0;
 }
 
-int cmd_diff(int argc, char **argv)
+static int parse(struct arguments *a, const char *letters, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },
@@ -145,35 +177,74 @@ int cmd_diff(int argc, char **argv)
 		{ "rates", no_argument, NULL, OPT_RATES },
 		{ "all", no_argument, NULL, OPT_ALL },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "repeat", required_argument, NULL, OPT_REPEAT },
+		{ "no-kernel", no_argument, NULL, OPT_NO_KERNEL },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
+	int c, status = 0;
+
+	optind = 0;
+	opterr = 0;
+	while (!status && (c = getopt_long(argc, argv, letters, options, NULL)) >= 0)
+		status = c == ':' || c == '?' ? options_refuse("diff", c, options, argv)
+					      : take_option(a, c, argv);
+	return status;
+}
+
+static int compare_all(const struct arguments *a)
+{
+	uint32_t n = a->o.sides.n_a + a->o.sides.n_b;
+	struct trace **traces = calloc(n, sizeof(struct trace *));
+	int status;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (!traces)
+		return cmd_error("diff", "no memory for the comparison");
+	status = compare(a, traces);
+	for (uint32_t i = 0; i < n; i++)
+		trace_close(traces[i]);
+	free(traces);
+	return status;
+}
+
+static int compare_commands(struct arguments *a, char **words)
+{
+	int status = turns_take_commands(&a->turns, words);
+
+	if (!status)
+		status = turns_record(&a->turns);
+	if (!status) {
+		a->o.sides = (struct diff_sides){ a->turns.n, a->turns.n };
+		a->view.paths = a->turns.paths;
+		if (!a->turns.base)
+			reader_trusts();
+		status = compare_all(a);
+	}
+	turns_end(&a->turns);
+	return status;
+}
+
+int cmd_diff(int argc, char **argv)
+{
 	struct arguments a = { .view.limit = 30 };
-	int c, status, n_behind = -1;
-	struct trace **traces;
+	int status, n_behind = -1;
 
 	for (int i = 1; i < argc && n_behind < 0; i++)
 		if (!strcmp(argv[i], "--"))
 			n_behind = argc - i - 1;
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-		if (c == ':' || c == '?')
-			return options_refuse("diff", c, options, argv);
-		status = take_option(&a, c, argv);
-		if (status)
-			return status;
-	}
-	status = take_paths(&a, argc - optind, n_behind, argv + optind);
-	if (status)
-		return status;
-	signal(SIGPIPE, SIG_IGN);
-	traces = calloc((size_t)(argc - optind), sizeof(struct trace *));
-	if (!traces)
-		return cmd_error("diff", "no memory for the comparison");
-	status = compare(&a, traces);
-	for (int i = 0; i < argc - optind; i++)
-		trace_close(traces[i]);
-	free(traces);
-	return status;
+	/* Options stand before commands, whose own follow; but anywhere between recordings. */
+	status = parse(&a, "+:ho:k:e:", argc, argv);
+	if (!status && a.turns.n)
+		return compare_commands(&a, argv + optind);
+	if (!status)
+		status = parse(&a, ":ho:k:e:", argc, argv);
+	if (!status && a.turns.n)
+		status = cmd_usage("diff", "--repeat stands before the commands");
+	else if (!status && (a.turns.base || a.turns.options.n))
+		status = cmd_usage("diff", "-o, -k, -e and --no-kernel are for --repeat");
+	if (!status)
+		status = take_paths(&a, argc - optind, n_behind, argv + optind);
+	turns_end(&a.turns);
+	return status ? status : compare_all(&a);
 }

@@ -7,6 +7,7 @@
  */
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,13 +49,24 @@ static void put_p(struct table *t, const struct diff_series *s)
 		table_nothing(t);
 }
 
+static void put_shown_from(struct table *t, const struct diff_series *s)
+{
+	if (s->shown_from > 0)
+		table_real(t, (exp(s->shown_from) - 1) * 100);
+	else
+		table_nothing(t);
+}
+
 static void end_row(struct table *t, const struct diff_row *row)
 {
 	char text[32];
 
-	if (row->kind != DIFF_EVENT && row->kind != DIFF_CPU)
+	if (row->kind != DIFF_EVENT && row->kind != DIFF_CPU) {
 		put_p(t, &row->tests[DIFF_TIME]);
+		put_shown_from(t, &row->tests[DIFF_TIME]);
+	}
 	put_p(t, &row->tests[DIFF_AMOUNT]);
+	put_shown_from(t, &row->tests[DIFF_AMOUNT]);
 	table_text(t, verdict(row, text));
 }
 
@@ -142,7 +154,8 @@ static void add_cpu(struct table *t, const struct diff *d, struct diff_row *row)
 
 /* ---------------------------------------------------------------- tables */
 
-/* A title that begins with '/' is shown if amounts are per second, with '=' if they are totals. */
+/* A title that begins with '/' is shown if amounts are per second, with '=' if they are totals; with '+' if
+ * all rows are shown and permuted. */
 #define AMOUNT_COLUMNS(title)                                                                      \
 	{ "n_a", "=" title " A", CELL_COUNT }, { "n_b", "=B", CELL_COUNT },                        \
 		{ "amount_a", "/per second A", CELL_REAL },                                        \
@@ -161,7 +174,9 @@ static void add_cpu(struct table *t, const struct diff *d, struct diff_row *row)
 	}
 #define END_COLUMNS(amount)                                                                        \
 	{ "amount_percent", amount, CELL_CHANGE }, { "p50_percent", "p50", CELL_CHANGE },          \
-		{ "p_p50", NULL, CELL_REAL }, { "p_amount", NULL, CELL_REAL },                     \
+		{ "p_p50", NULL, CELL_REAL },                                                      \
+		{ "p50_shown_from_percent", "+p50 shown from", CELL_CHANGE },                      \
+		{ "p_amount", NULL, CELL_REAL }, { "amount_shown_from_percent", NULL, CELL_REAL }, \
 	{                                                                                          \
 		"verdict", "", CELL_TEXT                                                           \
 	}
@@ -170,6 +185,7 @@ static void add_cpu(struct table *t, const struct diff *d, struct diff_row *row)
 		{ "p99_b_ns", "B", CELL_NS }, END_COLUMNS("times")
 #define CHANGE_COLUMNS                                                                             \
 	{ "change_percent", "change", CELL_CHANGE }, { "p_amount", NULL, CELL_REAL },              \
+		{ "amount_shown_from_percent", "+shown from", CELL_CHANGE },                       \
 	{                                                                                          \
 		"verdict", "", CELL_TEXT                                                           \
 	}
@@ -196,7 +212,7 @@ static const struct column event_columns[] = {
 	CHANGE_COLUMNS,
 };
 
-enum { COLUMNS_MAX = 20 };
+enum { COLUMNS_MAX = 24 };
 
 #define COLUMNS(c) c, sizeof c / sizeof *c
 static const struct {
@@ -213,20 +229,21 @@ static const struct {
 };
 
 /* The columns of @kind, with the titles of totals or of rates. */
-static void choose_columns(const struct diff *d, enum diff_kind kind,
+static void choose_columns(const struct diff *d, enum diff_kind kind, bool shows_all,
 			   struct column columns[COLUMNS_MAX])
 {
-	const char shown = d->o.amounts == DIFF_RATES ? '/' : '=',
-		   hidden = d->o.amounts == DIFF_RATES ? '=' : '/';
+	bool is_rates = d->o.amounts == DIFF_RATES,
+	     is_told = shows_all && d->method == DIFF_PERMUTATIONS;
+	const char hidden[] = { is_rates ? '=' : '/', is_told ? 0 : '+', 0 };
 
 	assert(tables[kind].n_columns <= COLUMNS_MAX);
 	for (int i = 0; i < tables[kind].n_columns; i++) {
 		struct column *c = &columns[i];
 
 		*c = tables[kind].columns[i];
-		if (c->title && *c->title == hidden)
+		if (c->title && *c->title && strchr(hidden, *c->title))
 			c->title = NULL;
-		else if (c->title && *c->title == shown)
+		else if (c->title && *c->title && strchr("/=+", *c->title))
 			c->title++;
 	}
 }
@@ -239,7 +256,7 @@ static void print_kind(struct page *p, struct diff *d, enum diff_kind kind,
 	uint32_t n_same = 0;
 	bool is_empty;
 
-	choose_columns(d, kind, columns);
+	choose_columns(d, kind, v->shows_all, columns);
 	for (uint32_t i = 0; i < d->n_rows; i++) {
 		struct diff_row *row = &d->rows[i];
 
@@ -331,6 +348,25 @@ static void print_method(struct page *p, const struct diff *d)
 	}
 }
 
+/* What else may have changed with the sides. */
+static void print_order(struct page *p, const struct diff *d)
+{
+	static const char *const names[] = {
+		[DIFF_IN_TURN] = "in turn", [DIFF_A_FIRST] = "a first", [DIFF_B_FIRST] = "b first"
+	};
+	enum diff_order order = diff_order_of(d);
+
+	page_text(p, "order", names[order]);
+	if (order == DIFF_IN_TURN || d->method == DIFF_ONE_A_SIDE)
+		return;
+	page_line(p,
+		  "%c was recorded after %c: where the load of the machine changed meanwhile, that "
+		  "counts as a change;",
+		  order == DIFF_A_FIRST ? 'B' : 'A', order == DIFF_A_FIRST ? 'A' : 'B');
+	page_line(p, "duet diff --repeat %u COMMAND-A -- COMMAND-B records in turn",
+		  d->o.sides.n_a);
+}
+
 int diff_print(struct diff *d, const struct diff_view *v)
 {
 	struct page p;
@@ -342,6 +378,7 @@ int diff_print(struct diff *d, const struct diff_view *v)
 	print_side(&p, d, false);
 	print_side(&p, d, true);
 	print_method(&p, d);
+	print_order(&p, d);
 	page_number(&p, "n_tested", d->n_tested);
 	page_number(&p, "n_changed", d->n_changed);
 	page_line(&p, "%u of %u compared rows changed%s", d->n_changed, d->n_tested,

@@ -227,6 +227,45 @@ static void small_rows_are_not_tested_with_few_permutations(void)
 	ok(s[1].is_tested && is_near(s[1].p, 2.0 / 70, 1e-9));
 }
 
+/* A change of that size is found in four of five sets, or more: the first step of maxT is on the safe side. */
+static void changes_show_from_where_is_told(void)
+{
+	enum { TRIED = 300, SIX = 6 };
+	const struct diff_sides sides = { SIX, SIX };
+	int n_found = 0, n_half = 0;
+
+	for (int set = 0; set < 2 * TRIED; set++) {
+		double at[4][2 * SIX], planted = 0;
+		struct diff_series s[4];
+
+		for (int round = 0; round < 2; round++) {
+			if (!round)
+				for (int i = 0; i < 4 * 2 * SIX; i++)
+					at[i / (2 * SIX)][i % (2 * SIX)] = 5 + 0.05 * normal();
+			for (int i = SIX; i < 2 * SIX; i++)
+				at[0][i] += planted;
+			for (int row = 0; row < 4; row++)
+				s[row] = (struct diff_series){ .at = at[row] };
+			is(diff_test(s, 4, sides), 0);
+			ok(s[0].shown_from > 0);
+			planted = s[0].shown_from * (set < TRIED ? 1 : 0.5);
+		}
+		*(set < TRIED ? &n_found : &n_half) += s[0].p < DIFF_LEVEL;
+		ok(s[0].shown_from < 0.4);
+	}
+	printf("# found %d, of half the size %d, of %d\n", n_found, n_half, TRIED);
+	ok(n_found > TRIED * 3 / 4 && n_half < TRIED / 2);
+}
+
+static void few_recordings_do_not_tell_from_where(void)
+{
+	const double at[6] = { 1, 1.1, 1.2, 1.3, 1.4, 1.6 };
+	struct diff_series s = { .at = at };
+
+	is(diff_test(&s, 1, (struct diff_sides){ 3, 3 }), 0);
+	ok(s.is_tested && s.shown_from == 0);
+}
+
 /* ---------------------------------------------------------------- the rest */
 
 static void equal_and_missing_values_are_not_tested(void)
@@ -292,6 +331,8 @@ int main(void)
 	run(a_change_of_many_times_the_spread_is_found);
 	run(small_rows_hide_fewer_changes_of_others);
 	run(small_rows_are_not_tested_with_few_permutations);
+	run(changes_show_from_where_is_told);
+	run(few_recordings_do_not_tell_from_where);
 	run(equal_and_missing_values_are_not_tested);
 	run(rows_that_overlap_are_no_change_with_few_recordings);
 	run(few_rows_cannot_tell_with_one_recording_a_side);
