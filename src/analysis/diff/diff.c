@@ -126,13 +126,14 @@ static void take_logarithms(const struct diff *d, struct diff_row *row)
 	double *times = row->logarithms, *amounts = times + n, *quarters = amounts + n;
 
 	for (uint32_t i = 0; i < n; i++) {
-		bool has_median = has_times(row) && row->runs[i].n;
+		uint32_t of = d->by_time[i];
+		bool has_median = has_times(row) && row->runs[of].n;
 
-		times[i] = has_median ? log((double)row->runs[i].median_ns + 1) : NAN;
+		times[i] = has_median ? log((double)row->runs[of].median_ns + 1) : NAN;
 		quarters[i] = has_median && d->method == DIFF_PERMUTATIONS
-				      ? log((double)row->runs[i].quarter_ns + 1)
+				      ? log((double)row->runs[of].quarter_ns + 1)
 				      : NAN;
-		amounts[i] = logarithm_of(d, row, i);
+		amounts[i] = logarithm_of(d, row, of);
 	}
 	row->tests[DIFF_TIME] = (struct diff_series){ .pool = DIFF_POOL_TIME, .at = times };
 	row->tests[DIFF_QUARTER] =
@@ -248,6 +249,20 @@ enum diff_order diff_order_of(const struct diff *d)
 	return last[0] < first[1] ? DIFF_A_FIRST : last[1] < first[0] ? DIFF_B_FIRST : DIFF_IN_TURN;
 }
 
+static void order_by_time(struct diff *d)
+{
+	uint32_t *at = d->by_time, n_a = d->o.sides.n_a;
+
+	for (uint32_t i = 0; i < n_of(d); i++) {
+		uint32_t k = i, first = i < n_a ? 0 : n_a;
+
+		for (; k > first && d->recordings[at[k - 1]].first_ns > d->recordings[i].first_ns;
+		     k--)
+			at[k] = at[k - 1];
+		at[k] = i;
+	}
+}
+
 /* ---------------------------------------------------------------- all */
 
 /* The sum of both sides, so that it does not depend on the sides. */
@@ -331,7 +346,8 @@ int diff_begin(struct diff *d, const struct diff_options *o)
 {
 	*d = (struct diff){ .o = *o, .method = diff_method_of(o->sides) };
 	d->recordings = calloc(n_of(d), sizeof *d->recordings);
-	return d->recordings ? 0 : -ENOMEM;
+	d->by_time = calloc(n_of(d), sizeof *d->by_time);
+	return d->recordings && d->by_time ? 0 : -ENOMEM;
 }
 
 int diff_end(struct diff *d)
@@ -345,6 +361,8 @@ int diff_end(struct diff *d)
 	if (d->o.amounts == DIFF_AS_RECORDED)
 		d->o.amounts = is_of_commands ? DIFF_TOTALS : DIFF_RATES;
 	hide_events_of_calls(d);
+	order_by_time(d);
+	d->o.sides.is_in_sequence = diff_order_of(d) != DIFF_IN_TURN;
 	for (uint32_t i = 0; i < d->n_rows; i++)
 		take_logarithms(d, &d->rows[i]);
 	find_small(d);
@@ -377,6 +395,7 @@ void diff_fini(struct diff *d)
 		free_row(&d->rows[i]);
 	free(d->rows);
 	free(d->recordings);
+	free(d->by_time);
 	index_fini(&d->row_keys);
 	*d = (struct diff){ 0 };
 }

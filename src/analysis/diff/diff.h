@@ -82,6 +82,7 @@ struct diff_options {
 struct diff {
 	struct diff_options o;
 	struct diff_recording *recordings; /* A's, then B's */
+	uint32_t *by_time;		   /* numbers of A's in the order of time, then of B's */
 	uint32_t n_recordings;		   /* read so far */
 	struct diff_row *rows; /* after diff_end by kind; within a kind the most important first */
 	uint32_t n_rows;

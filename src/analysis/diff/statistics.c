@@ -275,6 +275,48 @@ static void test_separation(struct work *w)
 	}
 }
 
+/* ---------------------------------------------------------------- sides in sequence */
+
+/* How much successive recordings of a side resemble each other: 1 less the mean square of their differences,
+ * halved, over the variance (von Neumann, "Distribution of the ratio of the mean square successive difference
+ * to the variance", Annals of Mathematical Statistics 12, 1941).  0 on average if they are independent. */
+static double serial_correlation(const double *at, struct diff_sides sides)
+{
+	const uint32_t n = sides.n_a + sides.n_b;
+	double mean[2] = { 0, 0 }, squares = 0, steps = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		mean[i >= sides.n_a] += at[i] / (i < sides.n_a ? sides.n_a : sides.n_b);
+	for (uint32_t i = 0; i < n; i++) {
+		double away = at[i] - mean[i >= sides.n_a];
+
+		squares += away * away;
+		if (i && i != sides.n_a)
+			steps += (at[i] - at[i - 1]) * (at[i] - at[i - 1]);
+	}
+	return squares > 0 ? 1 - steps / 2 / squares : 0;
+}
+
+/* Divides the observed t.  @r: room for a number of each row. */
+static void allow_for_sequence(struct work *w, double *r)
+{
+	const double most = 0.9, error = 1 / sqrt(w->sides.n_a + w->sides.n_b - 2);
+	double median;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		r[i] = serial_correlation(w->s[i]->at, w->sides);
+	median = diff_median(r, w->n);
+	for (uint32_t i = 0; i < w->n; i++) {
+		double of_row = serial_correlation(w->s[i]->at, w->sides),
+		       at = error + (of_row > median ? of_row : median), times;
+
+		at = at < 0 ? 0 : at > most ? most : at;
+		times = sqrt((1 + at) / (1 - at));
+		w->s[i]->t /= times;
+		w->s[i]->error *= times;
+	}
+}
+
 /* ---------------------------------------------------------------- all */
 
 static int greatest_first(const void *a, const void *b)
@@ -360,6 +402,8 @@ static void test_work(struct work *w, bool *is_b)
 		test_separation(w);
 		return;
 	}
+	if (w->sides.is_in_sequence)
+		allow_for_sequence(w, w->differences);
 	qsort(w->s, w->n, sizeof *w->s, greatest_first);
 	permute(w, is_b);
 }

@@ -16,6 +16,14 @@
  *                 lies beyond each of the other.
  *   one a side    the spread of changes over all rows takes the place of the spread between runs.
  *
+ * Recordings of sides that follow each other are not exchangeable: what the machine does besides lasts longer
+ * than one of them, and the next resembles the last.  Within a side that shows as a serial correlation r, and
+ * the variance of a mean is (1 + r) / (1 - r) times that of independent values (Bartlett, "Some aspects of
+ * the time-correlation problem", Journal of the Royal Statistical Society 98, 1935).  So the observed t, not
+ * those of the permutations, is divided by its root.  r is the row's own or the median of all rows', whichever
+ * is greater, and one standard error is added: few recordings tell it badly, and a correlation that is not
+ * believed is a false alarm.
+ *
  * The more rows are tested, the greater a change must be.  So those that matter little are tested apart
  * (`is_small`), with 0.3 of the level; the others have 0.7 of it.  With so few permutations that none
  * would be rare enough, small rows are not tested and the others have all of it.  Which rows are small
@@ -41,8 +49,9 @@ enum diff_method { DIFF_PERMUTATIONS, DIFF_SEPARATION, DIFF_ONE_A_SIDE };
 
 struct diff_series {
 	enum diff_pool pool;
-	const double *at; /* logarithms: of each recording of A, then of B; lent */
-	bool is_small;	  /* a change of it would matter little */
+	const double
+		*at;   /* logarithms: of A's recordings in the order of time, then of B's; lent */
+	bool is_small; /* a change of it would matter little */
 	/* The standard error of the difference.  DIFF_ONE_A_SIDE: from outside, < 0 if not known; else a result. */
 	double error;
 	/* The result. */
@@ -56,11 +65,11 @@ struct diff_series {
 };
 
 struct diff_sides {
-	uint32_t n_a, n_b; /* recordings, at least one each */
+	uint32_t n_a, n_b;   /* recordings, at least one each */
+	bool is_in_sequence; /* all of one side were made before all of the other */
 };
 
-/* A row whose p is below it changed.  Of recordings made one after the other on a busy machine 5 in 100 sets
- * then have a false alarm: these are not quite exchangeable (docs/design/figures/diff.md). */
+/* A row whose p is below it changed. */
 #define DIFF_LEVEL 0.03
 
 /* At most so many permutations are tried; of more, a random choice that is the same each time. */

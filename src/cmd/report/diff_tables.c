@@ -360,10 +360,11 @@ static void print_order(struct page *p, const struct diff *d)
 	if (order == DIFF_IN_TURN || d->method == DIFF_ONE_A_SIDE)
 		return;
 	page_line(p,
-		  "%c was recorded after %c: where the load of the machine changed meanwhile, that "
-		  "counts as a change;",
+		  "%c was recorded after %c, and the load of the machine may have changed: only "
+		  "clearer changes are shown;",
 		  order == DIFF_A_FIRST ? 'B' : 'A', order == DIFF_A_FIRST ? 'A' : 'B');
-	page_line(p, "duet diff --repeat %u COMMAND-A -- COMMAND-B records in turn",
+	page_line(p,
+		  "duet diff --repeat %u COMMAND-A -- COMMAND-B records in turn, which shows more",
 		  d->o.sides.n_a);
 }
 

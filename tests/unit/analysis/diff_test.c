@@ -257,6 +257,46 @@ static void changes_show_from_where_is_told(void)
 	ok(n_found > TRIED * 3 / 4 && n_half < TRIED / 2);
 }
 
+/* Each recording is much as the one before, in all rows: the machine's load.  Returns sets with an alarm. */
+static int alarms_of_sequence(struct diff_sides sides, double correlation)
+{
+	enum { TRIED = 300, ROWS_THERE = 20 };
+	static double at[ROWS_THERE][RECORDINGS_MAX];
+	uint32_t n = sides.n_a + sides.n_b;
+	int n_alarms = 0;
+
+	for (int set = 0; set < TRIED; set++) {
+		struct diff_series s[ROWS_THERE] = { { 0 } };
+		bool is_alarm = false;
+
+		for (int row = 0; row < ROWS_THERE; row++) {
+			double load = normal(), fresh = sqrt(1 - correlation * correlation);
+
+			for (uint32_t i = 0; i < n; i++) {
+				at[row][i] = 5 + 0.05 * load;
+				load = correlation * load + fresh * normal();
+			}
+			s[row] = (struct diff_series){ .at = at[row] };
+		}
+		is(diff_test(s, ROWS_THERE, sides), 0);
+		for (int row = 0; row < ROWS_THERE; row++)
+			is_alarm = is_alarm || (s[row].is_tested && s[row].p < DIFF_LEVEL);
+		n_alarms += is_alarm;
+	}
+	printf("# correlation %.1f, %s: %d of %d sets with an alarm\n", correlation,
+	       sides.is_in_sequence ? "in sequence" : "as in turn", n_alarms, TRIED);
+	return n_alarms;
+}
+
+static void sides_in_sequence_raise_few_alarms(void)
+{
+	const struct diff_sides turns = { 6, 6, false }, sequence = { 6, 6, true };
+
+	ok(alarms_of_sequence(turns, 0.6) > 40);
+	ok(alarms_of_sequence(sequence, 0.6) <= 15);
+	ok(alarms_of_sequence(sequence, 0) <= 9);
+}
+
 static void few_recordings_do_not_tell_from_where(void)
 {
 	const double at[6] = { 1, 1.1, 1.2, 1.3, 1.4, 1.6 };
@@ -332,6 +372,7 @@ int main(void)
 	run(small_rows_hide_fewer_changes_of_others);
 	run(small_rows_are_not_tested_with_few_permutations);
 	run(changes_show_from_where_is_told);
+	run(sides_in_sequence_raise_few_alarms);
 	run(few_recordings_do_not_tell_from_where);
 	run(equal_and_missing_values_are_not_tested);
 	run(rows_that_overlap_are_no_change_with_few_recordings);
