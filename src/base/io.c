@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -172,6 +173,18 @@ int io_make_dirs(const char *path)
 		*s = '/';
 	}
 	return mkdir(p, 0777) && errno != EEXIST ? -errno : 0;
+}
+
+bool io_cache_directory(char *path, size_t size)
+{
+	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	int n = 0;
+
+	if (cache && *cache == '/')
+		n = snprintf(path, size, "%s/duet", cache);
+	else if (home && *home == '/')
+		n = snprintf(path, size, "%s/.cache/duet", home);
+	return n > 0 && (size_t)n + 64 < size && !io_make_dirs(path);
 }
 
 enum { TREE_DEEP_MAX = 64 };

@@ -4,19 +4,11 @@
 #include "trace/aliases.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const uint32_t ALIASES_MAX = 1u << 20; /* further threads keep the ids of their namespace */
-
-/*
- * vtid > 0: a thread; `pid` is its process on the host, `tid` its id there. vtid == 0: `pid` is the
- * process that attached last with this vpid. vtid < 0: process -vtid has attached with this vpid.
- */
-struct alias {
-	uint32_t source;
-	int32_t vpid, vtid; /* vpid 0: an empty slot */
-	int32_t pid, tid;
-};
 
 struct aliases {
 	struct alias *at; /* open addressing, at most half full */
@@ -140,4 +132,48 @@ int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vt
 	if (!one->tid)
 		one->tid = a->next_unknown < INT32_MAX ? a->next_unknown++ : INT32_MAX;
 	return one->tid;
+}
+
+uint32_t aliases_save(const struct aliases *a, struct text *bytes, int32_t *next_unknown)
+{
+	*next_unknown = a->next_unknown;
+	for (uint32_t i = 0; i < a->capacity; i++)
+		if (a->at[i].vpid)
+			text_add(bytes, (const char *)&a->at[i], sizeof a->at[i]);
+	return a->n;
+}
+
+static struct alias saved_at(const char *bytes, uint32_t i)
+{
+	struct alias one;
+
+	memcpy(&one, bytes + (size_t)i * sizeof one, sizeof one);
+	return one;
+}
+
+bool aliases_are_sound(const char *bytes, uint32_t n, int32_t next_unknown, uint32_t n_sources)
+{
+	if (n > ALIASES_MAX + 1 || next_unknown < ALIASES_FIRST_UNKNOWN)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		struct alias one = saved_at(bytes, i);
+
+		if (one.source >= n_sources || one.vpid <= 0 || one.pid < 0 || one.tid < 0)
+			return false;
+	}
+	return true;
+}
+
+int aliases_load(struct aliases *a, const char *bytes, uint32_t n, int32_t next_unknown)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct alias saved = saved_at(bytes, i);
+		struct alias *one = find_or_add(a, saved.source, saved.vpid, saved.vtid);
+
+		if (!one)
+			return -ENOMEM;
+		*one = saved;
+	}
+	a->next_unknown = next_unknown;
+	return 0;
 }

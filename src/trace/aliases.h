@@ -15,7 +15,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 enum { ALIASES_FIRST_UNKNOWN = (1 << 22) + 1 }; /* above PID_MAX_LIMIT of Linux */
+
+/*
+ * vtid > 0: a thread; `pid` is its process on the host, `tid` its id there. vtid == 0: `pid` is the
+ * process that attached last with this vpid. vtid < 0: process -vtid has attached with this vpid.
+ */
+struct alias {
+	uint32_t source;
+	int32_t vpid, vtid; /* vpid 0: an empty slot */
+	int32_t pid, tid;
+};
 
 struct aliases;
 
@@ -41,5 +53,13 @@ int64_t aliases_pid(const struct aliases *a, uint32_t source, int64_t vpid, int6
  * @running: the thread that ran on the event's CPU at that time; 0: unknown. */
 int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid, int64_t pid,
 		    int64_t running);
+
+/* aliases_save - add all of them to @bytes.  Returns their number, and the number that the next unknown
+ * thread gets. */
+uint32_t aliases_save(const struct aliases *a, struct text *bytes, int32_t *next_unknown);
+/* aliases_are_sound - whether the @n at @bytes, which may be anybody's, could have been saved. */
+bool aliases_are_sound(const char *bytes, uint32_t n, int32_t next_unknown, uint32_t n_sources);
+/* aliases_load - take sound ones into @a, which has none.  0 or -ENOMEM. */
+int aliases_load(struct aliases *a, const char *bytes, uint32_t n, int32_t next_unknown);
 
 #endif

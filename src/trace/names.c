@@ -15,10 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/aliases.h"
-
-enum { NAME_MAX_BYTES = 16, CPUS_MAX = 4096 };
-static const uint32_t THREADS_MAX = 1u << 20; /* of all hosts; further threads stay without name */
+#include "trace/names_internal.h"
 
 enum role {
 	ROLE_NONE,
@@ -35,24 +32,6 @@ struct class_plan {
 	enum role role;
 	const struct ctf_op *tid, *pid, *procname; /* contexts */
 	const struct ctf_op *field[5];		   /* in the order of roles[] */
-};
-
-struct thread {
-	uint64_t key; /* host << 32 | tid, plus 1: 0 is an empty slot */
-	int32_t pid;  /* -1: unknown */
-	uint8_t size;
-	char name[NAME_MAX_BYTES];
-};
-
-struct names {
-	struct class_plan *plans; /* by class number */
-	uint32_t *hosts;	  /* by source number */
-	uint32_t n_classes, n_sources, n_hosts;
-	int32_t *running;	/* tid by host and CPU, for kernels traced without a tid context */
-	struct thread *threads; /* open addressing, at most half full */
-	uint32_t n_threads, capacity;
-	uint64_t n_changes; /* of names and processes */
-	struct aliases *aliases;
 };
 
 static const struct {
@@ -242,7 +221,7 @@ static struct thread *find(const struct names *n, uint32_t host, int64_t tid)
 	return t->key ? t : NULL;
 }
 
-static struct thread *find_or_add(struct names *n, uint32_t host, int64_t tid)
+struct thread *names_find_or_add(struct names *n, uint32_t host, int64_t tid)
 {
 	uint64_t key = ((uint64_t)host << 32 | (uint32_t)tid) + 1;
 	struct thread *t = find_slot(n->threads, n->capacity, key);
@@ -262,7 +241,7 @@ static struct thread *find_or_add(struct names *n, uint32_t host, int64_t tid)
 /* Tid 0 is the idle task of every CPU: its names ("swapper/3") would overwrite each other. */
 static void name_thread(struct names *n, uint32_t host, int64_t tid, const char *name, size_t size)
 {
-	struct thread *t = tid > 0 ? find_or_add(n, host, tid) : NULL;
+	struct thread *t = tid > 0 ? names_find_or_add(n, host, tid) : NULL;
 
 	if (!t || !size)
 		return;
@@ -276,7 +255,7 @@ static void name_thread(struct names *n, uint32_t host, int64_t tid, const char 
 
 static void set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid)
 {
-	struct thread *t = tid > 0 && pid > 0 ? find_or_add(n, host, tid) : NULL;
+	struct thread *t = tid > 0 && pid > 0 ? names_find_or_add(n, host, tid) : NULL;
 
 	if (!t || t->pid == (int32_t)pid)
 		return;
@@ -489,12 +468,26 @@ uint64_t names_changes(const struct names *n)
 	return n->n_changes;
 }
 
-void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w)
+/* Whether a thread of an application is the one of the last event, and nothing has changed since. */
+static bool is_as_before(struct names *n, uint32_t host, const struct class_plan *p,
+			 const struct trace_event *e)
 {
-	uint32_t host = n->hosts[e->stream->source->number];
-	const struct class_plan *p = &n->plans[trace_class_number(e)];
+	struct names_last now = { .changes = n->n_changes, .host = host };
+	bool is_same;
 
-	assert(trace_class_number(e) < n->n_classes && host < n->n_hosts);
+	if (p->role || !p->tid || !p->pid || aliases_any(n->aliases))
+		return false;
+	now.tid = number(e, p->tid);
+	now.pid = number(e, p->pid);
+	is_same = now.tid == n->last.tid && now.pid == n->last.pid && host == n->last.host &&
+		  now.changes == n->last.changes;
+	n->last = now;
+	return is_same;
+}
+
+static void learn_event(struct names *n, uint32_t host, const struct class_plan *p,
+			const struct trace_event *e, struct thread_identity *w)
+{
 	identify(n, host, p, e, w);
 	if (w->tid > 0 && w->pid > 0 && e->stream->source->domain == TRACE_UST) {
 		struct thread *t = find(n, host, w->tid);
@@ -503,5 +496,25 @@ void names_on_event(struct names *n, const struct trace_event *e, struct thread_
 			set_pid(n, host, w->tid, w->pid);
 	}
 	learn(n, host, p, e, w);
+}
+
+void names_learn(struct names *n, const struct trace_event *e)
+{
+	uint32_t host = n->hosts[e->stream->source->number];
+	const struct class_plan *p = &n->plans[trace_class_number(e)];
+	struct thread_identity unused;
+
+	if (e->stream->source->domain == TRACE_UST ? !is_as_before(n, host, p, e)
+						   : p->role != ROLE_NONE)
+		learn_event(n, host, p, e, &unused);
+}
+
+void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w)
+{
+	uint32_t host = n->hosts[e->stream->source->number];
+	const struct class_plan *p = &n->plans[trace_class_number(e)];
+
+	assert(trace_class_number(e) < n->n_classes && host < n->n_hosts);
+	learn_event(n, host, p, e, w);
 	look_up_name(n, host, p, e, w);
 }

@@ -10,6 +10,7 @@
 #ifndef TRACE_NAMES_H
 #define TRACE_NAMES_H
 
+#include "base/text.h"
 #include "trace/trace.h"
 
 struct names;
@@ -44,6 +45,23 @@ void names_tell(struct names *n, uint32_t source, int64_t tid, int64_t pid, cons
  */
 bool names_is_plain(const struct names *n, const struct trace_event *e, int64_t *tid, int64_t *pid);
 uint64_t names_changes(const struct names *n);
+
+/* names_save - add to @bytes what was learned so far.  The caller looks at bytes->failed. */
+void names_save(const struct names *n, struct text *bytes);
+/*
+ * names_load - learn at once what names_save() wrote for the same files.
+ *
+ * @n has learned nothing yet.  The bytes may be anybody's.  Returns 0; -EINVAL: they are none, and @n is
+ * as before; -ENOMEM: @n has a part of them.
+ */
+int names_load(struct names *n, const char *bytes, size_t size);
+
+/* names_forget - what was learned is unknown again.  0 or -ENOMEM. */
+int names_forget(struct names *n);
+
+/* names_learn - learn from event @e, whose thread does not matter: for what comes before the part that is
+ * shown. */
+void names_learn(struct names *n, const struct trace_event *e);
 
 /* names_on_event - learn from event @e, and store its thread in @w. */
 void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w);

@@ -57,6 +57,32 @@ void trace_seek(struct trace *t, int64_t time_ns)
 	t->given = NULL;
 }
 
+bool trace_places(const struct trace *t, uint64_t *places)
+{
+	assert(t->mode == TRACE_FORWARD);
+	for (uint32_t i = 0; i < t->n_streams; i++) {
+		const struct stream *s = t->streams[i];
+
+		if (s->n_damages || s->lacks_begin || s->has_failed)
+			return false;
+		places[i] = stream_place(s);
+	}
+	return !t->n_damages;
+}
+
+bool trace_resume(struct trace *t, int64_t time_ns, const uint64_t *places)
+{
+	assert(t->mode == TRACE_START);
+	for (uint32_t i = 0; i < t->n_streams; i++)
+		if (!stream_is_place(t->streams[i], places[i]))
+			return false;
+	for (uint32_t i = 0; i < t->n_streams; i++)
+		stream_resume(t->streams[i], time_ns, places[i]);
+	trace_build_heap(t);
+	t->mode = TRACE_FRESH;
+	return true;
+}
+
 /* Moves all streams to the item before the cursor.  The stream that gave the last item is there
  * already. */
 static int turn_backward(struct trace *t)

@@ -132,6 +132,22 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d);
  * skipped by their headers.  Any time, any direction; damage on the way is reported once. */
 void trace_seek(struct trace *t, int64_t time_ns);
 
+/*
+ * trace_places - where every stream stands, for trace_resume(): the byte of its packet.
+ *
+ * Call it between two trace_next().  @places has room for all streams.  False if reading cannot go on from
+ * there: damage was reported, or a packet has no time of its begin.
+ */
+bool trace_places(const struct trace *t, uint64_t *places);
+/*
+ * trace_resume - move the cursor to the first item at @time_ns or later; each stream is read from its place
+ * on.  Only before the first trace_next().
+ *
+ * If no item before trace_places() was at @time_ns or later, the items are those that came behind it.
+ * False if a place is none; then the cursor is at the beginning.
+ */
+bool trace_resume(struct trace *t, int64_t time_ns, const uint64_t *places);
+
 /* trace_hold - with @holds, texts of all events stay valid, not only those of the newest event:
  * decompressed bytes are kept.  Without, this ends. */
 void trace_hold(struct trace *t, bool holds);

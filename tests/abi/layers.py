@@ -71,6 +71,7 @@ LAYERS = [
      ("trace/symbols", "which function or file an address lies in, as the recording says")],
     [("trace", "recordings read as one stream of events, ordered by time")],
     [("trace/filter", "a filter over the events of recordings"),
+     ("trace/marks", "times from which a recording can be read without what is before"),
      ("trace/repair", "a sound recording out of a damaged one"),
      ("trace/text", "events and values as text; addresses with their functions")],
     [("read", "libduet-read: the same for other programs")],
@@ -138,7 +139,7 @@ NOT_FOR_GUESTS = re.compile(r"filter/compile")
 BOXES = {"abi", "base", "rules", "clock", "ring", "elf", "filter", "bpf", "capture", "symbol", "script/syntax",
          "script/check", "script/code", "script/unit", "script/vm", "script/engine"}
 PUBLIC = {"control": "exchange.h", "inproc": "mark.h", "kernel/convert": "layout.h",
-          "kernel/select": "candidates.h", "kernel/statedump": "kallsyms.h", "kernel/threads": "event_contexts.h", "net/follow": "replica.h", "net/lttng_live": "server.h", "trace/filter": "match.h"}
+          "kernel/select": "candidates.h", "kernel/statedump": "kallsyms.h", "kernel/threads": "event_contexts.h", "net/follow": "replica.h", "net/lttng_live": "server.h", "trace/filter": "match.h", "trace/marks": "marks.h"}
 
 SPEAKS = re.compile(r"(?<![.>\w])(?:v?printf|puts|putchar|perror|vwarnx?|warnx?|verrx?|errx?|exit|_exit|_Exit"
                     r"|abort|quick_exit)\s*\(|\b(?:stderr|stdout)\b")

@@ -4,6 +4,7 @@
  *
  * The file appears when it is complete.
  */
+#include "base/io.h"
 #include "cmd/ui/html.h"
 
 #include <errno.h>
@@ -199,7 +200,7 @@ static int confine(const struct html_command *c)
 	snprintf(beside, sizeof beside, "%s/.duet", c->paths[0]);
 	if (!c->no_cache && !access(beside, W_OK))
 		r.writes[n++] = beside;
-	if (!c->no_cache && ui_index_cache_directory(cache, sizeof cache))
+	if (!c->no_cache && io_cache_directory(cache, sizeof cache))
 		r.writes[n++] = cache;
 	return reader_confine(&r);
 }

@@ -12,6 +12,7 @@
 #include "trace/text/public.h"
 #include "cmd/view/print.h"
 #include "cmd/view/view.h"
+#include "trace/marks/marks.h"
 
 struct match;
 struct names;
@@ -36,6 +37,8 @@ struct view {
 	struct match *match;
 	struct trace *trace;
 	struct names *names;
+	struct marks_file marks_file;
+	struct marks marks;
 	struct out out;
 	struct view_texts texts;
 	struct csv csv;
@@ -53,6 +56,7 @@ struct view {
 #define VIEW_NEW(name)                                                                             \
 	((struct view){ .verb = (name),                                                            \
 			.limit = UINT64_MAX,                                                       \
+			.marks_file = MARKS_NO_FILE,                                               \
 			.texts.style = VIEW_STYLE_DEFAULT,                                         \
 			.color = "auto" })
 

@@ -141,7 +141,12 @@ static void count_hidden(struct view *v, const struct trace_event *e)
 		v->n_hidden++;
 }
 
-/* Events before --from are read one by one: they may name threads of later events. */
+/* Whether the item of this time is before --from; a few of these name threads of later events. */
+static bool is_before(const struct view *v, const struct trace_event *e)
+{
+	return v->from.is_given && e->time_ns < v->from.ns;
+}
+
 static int print_events(struct view *v, struct diag *d)
 {
 	struct trace_event e;
@@ -158,10 +163,14 @@ static int print_events(struct view *v, struct diag *d)
 			v->limit = 0; /* ends the loop of follow(), too */
 			break;
 		}
+		marks_on_item(&v->marks, e.time_ns);
+		if (is_before(v, &e)) {
+			if (item == TRACE_EVENT)
+				names_learn(v->names, &e);
+			continue;
+		}
 		if (item == TRACE_EVENT)
 			names_on_event(v->names, &e, &who);
-		if (v->from.is_given && e.time_ns < v->from.ns)
-			continue;
 		if (item == TRACE_LOST) {
 			show_lost(v, &e);
 		} else if (item == VIEW_CALL) {
@@ -319,6 +328,27 @@ static int open_calls(struct view *v, struct diag *d)
 			       are_shown && !v->follows ? v->calls_form : VIEW_CALLS_NONE, d);
 }
 
+/* Begins at the last mark before --from, if there is one.  Calls need all that was before. */
+static int use_marks(struct view *v, struct diag *d)
+{
+	struct marks_file none = MARKS_NO_FILE;
+	struct diag note = { "" };
+	int err;
+
+	if (v->follows || v->calls.walk)
+		return 0;
+	err = marks_open(&v->marks, &v->marks_file, v->trace, v->names, &note);
+	v->marks_file = none;
+	if (*note.text)
+		cmd_error(v->verb, "%s\n  the recording is read from its begin", note.text);
+	if (err || !v->from.is_given)
+		return err ? diag_fail(d, err, "no memory") : 0;
+	err = marks_go(&v->marks, v->from.ns, &note, d);
+	if (*note.text)
+		cmd_error(v->verb, "%s\n  the recording is read from its begin", note.text);
+	return err;
+}
+
 /* Nothing was printed: a typing error in a time or a filter looks like a quiet program. */
 static void report_none(const struct view *v)
 {
@@ -352,6 +382,8 @@ static int view(struct view *v)
 	if (!v->follows) {
 		moments_resolve(&v->from, &v->to, v->trace);
 	}
+	if (use_marks(v, &d))
+		return view_fail(v, d.text);
 	select_host(v);
 	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted, v->calls.walk))
 		return view_fail(v, d.text);
@@ -386,6 +418,8 @@ static int run(struct view *v, const char *const *paths, int n)
 		return CMD_FAILED;
 	if (!v->has_no_pager && !v->follows)
 		pager_prepare();
+	if (!v->follows)
+		marks_find(&v->marks_file, paths, n);
 	if (reader_confine(v->hook && v->hook->reader ? v->hook->reader : &usual))
 		return CMD_FAILED;
 	progress_hook(&o);
@@ -397,6 +431,7 @@ static int run(struct view *v, const char *const *paths, int n)
 	cmd_report_hosts(v->verb, trace_hosts(v->trace));
 	signal(SIGPIPE, SIG_IGN);
 	status = view(v);
+	marks_close(&v->marks);
 	csv_close(&v->csv);
 	view_calls_close(&v->calls);
 	out_fini(&v->out);

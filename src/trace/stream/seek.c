@@ -36,6 +36,27 @@ void stream_seek(struct stream *s, int64_t time_ns)
 	while (s->item != TRACE_END && s->time_ns < time_ns);
 }
 
+uint64_t stream_place(const struct stream *s)
+{
+	assert(s->item == TRACE_END || (s->packet && s->packet <= s->n_packets));
+	return s->item == TRACE_END ? UINT64_MAX : s->packets[s->packet - 1].offset;
+}
+
+bool stream_is_place(const struct stream *s, uint64_t place)
+{
+	uint32_t packet = stream_packet_from(s, place);
+
+	return place == UINT64_MAX || (packet < s->n_packets && s->packets[packet].offset == place);
+}
+
+void stream_resume(struct stream *s, int64_t time_ns, uint64_t place)
+{
+	rewind_to(s, stream_packet_from(s, place));
+	do
+		stream_next(s);
+	while (s->item != TRACE_END && s->time_ns < time_ns);
+}
+
 void stream_forward(struct stream *s)
 {
 	if (s->is_at_begin)

@@ -159,8 +159,10 @@ bool stream_open_packet(struct stream *s)
 		return false;
 	order_check_begin(s, &info);
 	is_next = s->packet > 1 && s->reader.packet == s->bytes + p[-1].offset;
-	if (!info.has_begin)
+	if (!info.has_begin) {
+		s->lacks_begin = true;
 		info.begin = s->reader.clock;
+	}
 	ctf_reader_init(&s->reader, s->bytes + p->offset, &info, s->slots);
 	if (!info.has_begin && is_next)
 		s->reader.first = UINT64_MAX; /* the last event of the packet before is before it */

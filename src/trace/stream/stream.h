@@ -111,7 +111,8 @@ struct stream {
 	bool is_part;	  /* map and path belong to another stream */
 	uint32_t n_warnings;
 	uint64_t n_damages;
-	bool has_failed; /* damaged and is_strict, or `progress` asked to stop */
+	bool lacks_begin; /* a packet has no time of its begin */
+	bool has_failed;  /* damaged and is_strict, or `progress` asked to stop */
 	struct diag damage;
 };
 
@@ -158,6 +159,13 @@ static inline void stream_trim_sometimes(struct stream *s)
 }
 
 void stream_skip_to(struct stream *s, int64_t time_ns);
+
+/* stream_place - the byte where the open packet begins; UINT64_MAX: it is at the end.
+ * stream_is_place, stream_resume - whether a packet begins there; move to the first item at @time_ns or
+ * later, as stream_seek, but read from @place on. */
+uint64_t stream_place(const struct stream *s);
+bool stream_is_place(const struct stream *s, uint64_t place);
+void stream_resume(struct stream *s, int64_t time_ns, uint64_t place);
 
 /* stream_seek, stream_previous, stream_forward - move to the first item at @time_ns or later; to
  * the item before; to the item after, also from the beginning.  The cursor is then on an item or on

@@ -73,18 +73,6 @@ static void beside(const struct ui_index *x, char *path)
 		snprintf(path, PATH_BYTES, "%s/.duet/ui-index", x->paths[0]);
 }
 
-bool ui_index_cache_directory(char *path, size_t size)
-{
-	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	int n = 0;
-
-	if (cache && *cache == '/')
-		n = snprintf(path, size, "%s/duet", cache);
-	else if (home && *home == '/')
-		n = snprintf(path, size, "%s/.cache/duet", home);
-	return n > 0 && (size_t)n + 64 < size && !io_make_dirs(path);
-}
-
 /* "" if the user has no cache directory. */
 static void in_home(const struct ui_index *x, char *path)
 {
@@ -98,7 +86,7 @@ static void in_home(const struct ui_index *x, char *path)
 				strlen(whole ? whole : x->paths[i]));
 		free(whole);
 	}
-	if (!ui_index_cache_directory(path, PATH_BYTES)) {
+	if (!io_cache_directory(path, PATH_BYTES)) {
 		*path = 0;
 		return;
 	}

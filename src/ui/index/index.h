@@ -121,10 +121,6 @@ struct ui_index_options {
 
 struct ui_index;
 
-/* ui_index_cache_directory - where indexes of recordings that cannot be written to are kept; made if
- * it was missing.  False: the user has none. */
-bool ui_index_cache_directory(char *path, size_t size);
-
 /* ui_index_open - begin to index.  Returns 0 or -errno, reason in @d: no recording there. */
 int ui_index_open(struct ui_index **x, const struct ui_index_options *o, struct diag *d);
 void ui_index_close(struct ui_index *x); /* ends the thread; accepts NULL */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/monotonic.h"
 #include "sandbox/sandbox.h"
 #include "ui/child/launcher.h"
@@ -100,7 +101,7 @@ static int confine(struct ui_server *s, struct diag *d)
 		snprintf(hidden[i], PATH_MAX, "%s/.duet", s->o.paths[i]);
 		n += add_directory(writes, n, hidden[i]);
 	}
-	if (!err && !s->o.no_cache && ui_index_cache_directory(cache, sizeof cache))
+	if (!err && !s->o.no_cache && io_cache_directory(cache, sizeof cache))
 		n += add_directory(writes, n, cache);
 	if (!err)
 		writes[n] = launcher_directory();

@@ -115,7 +115,7 @@ def links_lead_nowhere():
     os.symlink("/etc/passwd", r + "/other/metadata")
     os.symlink("/etc/passwd", r + "/ust/cpu_1")
     os.symlink("/dev/zero", r + "/ust/cpu_2")
-    for name in "clock", "clock-relay", "maps", "kallsyms", "relay", "stream", "finished", "ui-index":
+    for name in "clock", "clock-relay", "maps", "kallsyms", "relay", "stream", "finished", "ui-index", "names-index":
         os.symlink("/dev/zero", r + "/.duet/" + name)
     still_there(r, message="a link, which is not followed")
     for arguments in ALL:
@@ -142,7 +142,7 @@ def special(r, place):
 
 
 SIDE = [".duet/" + n for n in ("clock", "clock-relay", "maps", "maps-1000", "kallsyms", "relay", "stream", "finished", "ui-index",
-                               "log", "calls/1-2", "calls/3-4", "calls/5-6", "plans/aa", "plans/bb", "plans/cc")]
+                               "names-index", "log", "calls/1-2", "calls/3-4", "calls/5-6", "plans/aa", "plans/bb", "plans/cc")]
 
 
 def fifos_devices_and_sockets_are_no_files():

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/marks/file.c - the file of marks: reads its table, one mark of it, and writes all.
+ *
+ * The file is open from before the sandbox, so it is not replaced but written over.  Two locks keep
+ * apart who reads and who writes: without a lock the file is left alone.  A header of zeroes stands
+ * while the rest is written, so a file that is not whole has none.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "trace/marks/internal.h"
+
+static const char magic[8] = "duetnam";
+
+/* ---------------------------------------------------------------- which recording */
+
+static void add(uint64_t hash[2], const void *bytes, size_t size)
+{
+	for (int i = 0; i < 2; i++)
+		hash[i] =
+			(hash[i] ^ hash_bytes(bytes, size)) * 0x9E3779B97F4A7C15u + (uint64_t)i + 1;
+}
+
+static void add_file(uint64_t hash[2], const char *path)
+{
+	struct stat st = { 0 };
+	int64_t about[5];
+
+	if (stat(path, &st))
+		return;
+	about[0] = (int64_t)st.st_dev;
+	about[1] = (int64_t)st.st_ino;
+	about[2] = st.st_size;
+	about[3] = st.st_mtim.tv_sec;
+	about[4] = st.st_mtim.tv_nsec;
+	add(hash, about, sizeof about);
+}
+
+/* In the order in which they are read: numbers of hosts and streams follow it. */
+static void identify(const struct trace *t, uint64_t hash[2])
+{
+	const uint32_t n[] = { trace_n_sources(t), trace_n_streams(t) };
+	char path[4096];
+
+	hash[0] = hash[1] = 0;
+	add(hash, n, sizeof n);
+	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
+		const struct trace_source *s = trace_source(t, i);
+
+		if ((size_t)snprintf(path, sizeof path, "%s/metadata", s->path) < sizeof path)
+			add_file(hash, path);
+		add(hash, &s->shift_ns, sizeof s->shift_ns);
+	}
+	for (uint32_t i = 0; i < trace_n_streams(t); i++) {
+		uint32_t source = trace_stream(t, i)->source->number;
+
+		add(hash, &source, sizeof source);
+		add_file(hash, trace_stream(t, i)->path);
+	}
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static bool read_at(int fd, void *bytes, uint64_t size, uint64_t at)
+{
+	char *to = bytes;
+
+	while (size) {
+		ssize_t n = pread(fd, to, size, (off_t)at);
+
+		if (n <= 0 && (n == 0 || errno != EINTR))
+			return false;
+		if (n < 0)
+			continue;
+		to += n;
+		at += (uint64_t)n;
+		size -= (uint64_t)n;
+	}
+	return true;
+}
+
+static uint64_t checksum_of(const struct marks_header *h, const struct marks_entry *table)
+{
+	struct marks_header clean = *h;
+	uint64_t hash[2] = { 0, 0 };
+
+	clean.checksum = 0;
+	add(hash, &clean, sizeof clean);
+	add(hash, table, h->n * sizeof *table);
+	return hash[0];
+}
+
+static bool is_whole(const struct marks_header *h, uint64_t size)
+{
+	return h->n <= MARKS_MOST && h->every && h->every <= UINT64_MAX / 4 &&
+	       h->file_bytes == size && h->table_at >= sizeof *h && h->table_at <= size &&
+	       h->n * sizeof(struct marks_entry) == size - h->table_at;
+}
+
+/* The bytes of marks fill the file from the header to the table, in their order. */
+static bool are_in_order(const struct marks_header *h, const struct marks_entry *table)
+{
+	uint64_t at = sizeof *h;
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (table[i].at != at || table[i].size > h->table_at - at ||
+		    (i && table[i].time_ns <= table[i - 1].time_ns))
+			return false;
+		at += table[i].size;
+	}
+	return at == h->table_at;
+}
+
+static void take(struct marks_made *m, const struct marks_header *h, const struct marks_entry *e)
+{
+	m->at = calloc(h->n + (size_t)1, sizeof *m->at);
+	if (!m->at)
+		return;
+	m->n_rooms = h->n + 1;
+	m->every = h->every > m->every ? h->every : m->every;
+	for (m->n = 0; m->n < h->n; m->n++) {
+		m->at[m->n] = (struct mark){ .time_ns = e[m->n].time_ns,
+					     .at = e[m->n].at,
+					     .size = e[m->n].size,
+					     .checksum = e[m->n].checksum };
+		m->bytes += e[m->n].size;
+	}
+}
+
+static const char *read_table(struct marks_made *m, uint64_t size)
+{
+	struct marks_entry *table;
+	struct marks_header h;
+	uint64_t now[2];
+	bool is_sound;
+
+	if (size < sizeof h || !read_at(m->file.fd, &h, sizeof h, 0))
+		return "it is damaged";
+	/* A file of something else is not written over. */
+	if (memcmp(h.magic, magic, sizeof magic) && memcmp(h.magic, "\0\0\0\0\0\0\0", 8)) {
+		m->is_over = true;
+		return "it is something else";
+	}
+	if (h.version != MARKS_VERSION)
+		return *h.magic ? "it was made by another version"
+				: "it was not written to its end";
+	identify(m->trace, now);
+	if (memcmp(now, h.fingerprint, sizeof now) != 0)
+		return "the recording has changed";
+	table = is_whole(&h, size) ? malloc(h.n * sizeof *table + 1) : NULL;
+	is_sound = table && read_at(m->file.fd, table, h.n * sizeof *table, h.table_at) &&
+		   checksum_of(&h, table) == h.checksum && are_in_order(&h, table);
+	if (is_sound)
+		take(m, &h, table);
+	free(table);
+	return is_sound ? NULL : "it is damaged";
+}
+
+const char *marks_read_table(struct marks_made *m)
+{
+	struct stat st;
+	const char *wrong = NULL;
+
+	if (fstat(m->file.fd, &st) || flock(m->file.fd, LOCK_SH | LOCK_NB)) {
+		m->is_over = true; /* another reader writes it now */
+		return NULL;
+	}
+	if (st.st_size)
+		wrong = read_table(m, (uint64_t)st.st_size);
+	flock(m->file.fd, LOCK_UN);
+	return wrong;
+}
+
+char *marks_read_mark(const struct marks_made *m, const struct mark *k)
+{
+	char *bytes = malloc(k->size + 1);
+
+	if (!bytes || flock(m->file.fd, LOCK_SH | LOCK_NB)) {
+		free(bytes);
+		return NULL;
+	}
+	if (!read_at(m->file.fd, bytes, k->size, k->at) ||
+	    hash_bytes(bytes, k->size) != k->checksum) {
+		free(bytes);
+		bytes = NULL;
+	}
+	flock(m->file.fd, LOCK_UN);
+	return bytes;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+/* Those that are in the file alone are read: it is written anew. */
+static bool read_all(struct marks_made *m)
+{
+	for (uint32_t i = 0; i < m->n; i++)
+		if (!m->at[i].bytes && !(m->at[i].bytes = marks_read_mark(m, &m->at[i])))
+			return false;
+	return true;
+}
+
+static int put(int fd, const void *bytes, uint64_t size, uint64_t at)
+{
+	return lseek(fd, (off_t)at, SEEK_SET) < 0 ? -errno : io_write(fd, bytes, size);
+}
+
+static int write_marks(struct marks_made *m, struct marks_entry *table, struct marks_header *h)
+{
+	static const struct marks_header zeroes;
+	int fd = m->file.fd, err = put(fd, &zeroes, sizeof zeroes, 0);
+
+	h->table_at = sizeof *h;
+	for (uint32_t i = 0; i < m->n && !err; i++) {
+		const struct mark *k = &m->at[i];
+
+		table[i] = (struct marks_entry){ k->time_ns, h->table_at, k->size, k->checksum };
+		err = put(fd, k->bytes, k->size, h->table_at);
+		h->table_at += k->size;
+	}
+	h->file_bytes = h->table_at + m->n * sizeof *table;
+	if (!err)
+		err = put(fd, table, m->n * sizeof *table, h->table_at);
+	if (!err && ftruncate(fd, (off_t)h->file_bytes))
+		err = -errno;
+	h->checksum = checksum_of(h, table);
+	return err ? err : put(fd, h, sizeof *h, 0);
+}
+
+void marks_write(struct marks_made *m)
+{
+	struct marks_header h = { .version = MARKS_VERSION, .n = m->n, .every = m->every };
+	struct marks_entry *table = malloc(m->n * sizeof *table + 1);
+
+	memcpy(h.magic, magic, sizeof magic);
+	identify(m->trace, h.fingerprint);
+	if (table && read_all(m) && !flock(m->file.fd, LOCK_EX | LOCK_NB)) {
+		if (write_marks(m, table, &h)) /* a full disk: what is there takes no room */
+			(void)!ftruncate(m->file.fd, 0);
+		flock(m->file.fd, LOCK_UN);
+	}
+	free(table);
+}
