@@ -2,9 +2,10 @@
 /*
  * cmd/view/template.h - the constant parts of the lines of an event class, built once.
  *
- * An event of numbers and texts alone is printed as fragments: constant text, then one field.
- * Classes with anything else (struct, array, variant), with very long names, or with addresses to
- * resolve have no template: their fields are walked.
+ * An event of numbers and texts alone is printed as fragments: constant text, then one field.  One that
+ * has arrays too is walked, with a fragment for each operation of its program: its fields come in one
+ * order always.  Classes with anything else (struct, variant), with very long names, or with addresses
+ * to resolve have no template.
  */
 #ifndef CMD_VIEW_TEMPLATE_H
 #define CMD_VIEW_TEMPLATE_H
@@ -12,16 +13,17 @@
 #include "trace/text/public.h"
 #include "trace/public.h"
 
-enum view_format { VIEW_SIGNED, VIEW_UNSIGNED, VIEW_TEXT, VIEW_OTHER, VIEW_END };
+enum view_format { VIEW_SIGNED, VIEW_UNSIGNED, VIEW_TEXT, VIEW_OTHER, VIEW_SKIPPED, VIEW_END };
 
 struct view_fragment {
 	const char *before; /* OUT_PAD more bytes may be read */
 	uint16_t size;	    /* of `before`, at most 512 */
 	uint8_t format;	    /* enum view_format */
-	uint8_t cell;	    /* index in the result of ctf_event_columns() */
+	uint8_t cell;	    /* index in the result of ctf_event_columns(); walked: not used */
 };
 
 struct view_template {
+	bool is_walked;	      /* fragment i belongs to operation i */
 	uint32_t n_fragments; /* the last is VIEW_END; their text is stored behind them */
 	struct view_fragment fragments[];
 };

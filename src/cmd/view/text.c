@@ -134,10 +134,53 @@ static bool add_by_template(struct out *o, const struct view_template *t, const 
 		case VIEW_OTHER:
 			column_add(o, e->class->program->columns[p->cell], c);
 			break;
+		case VIEW_SKIPPED: /* of walked ones only */
+			break;
 		case VIEW_END:
 			return true;
 		}
 	}
+}
+
+/* Numbers that are left out do not move, so they need not be read. */
+static inline void pass_numbers(struct ctf_walk *w, const struct view_template *t)
+{
+	while (!w->is_in_array && w->ops[w->op].code == OP_NUMBER &&
+	       t->fragments[w->op].format == VIEW_SKIPPED)
+		w->op++;
+}
+
+static void add_by_walk(struct out *o, const struct view_template *t, const struct ctf_event *e)
+{
+	const struct view_fragment *p;
+	struct ctf_value v;
+	struct ctf_walk w;
+	enum ctf_found found;
+
+	ctf_walk_event(&w, e, CTF_CONTEXT);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END) {
+		p = &t->fragments[w.op - 1];
+		if (p->format == VIEW_SKIPPED) {
+			field_skip_one(&w, found);
+		} else {
+			out_room(o);
+			out_padded(o, p->before, p->size);
+			fields_add_one(o, &w, found, &v);
+		}
+		pass_numbers(&w, t);
+	}
+	p = &t->fragments[t->n_fragments - 1];
+	out_room(o);
+	out_padded(o, p->before, p->size);
+}
+
+/* False: the template does not fit this event. */
+static bool add_fields(struct out *o, const struct view_template *t, const struct ctf_event *e)
+{
+	if (likely(!t->is_walked))
+		return add_by_template(o, t, e);
+	add_by_walk(o, t, e);
+	return true;
 }
 
 /* For short texts: a colour. */
@@ -188,7 +231,7 @@ void view_text(struct out *o, struct view_texts *t, const struct trace_event *e,
 	out_room(o);
 	add_columns(o, t, e, w);
 	if (likely(template && t->style.columns & VIEW_COLUMN_FIELDS &&
-		   add_by_template(o, template, e->ctf)))
+		   add_fields(o, template, e->ctf)))
 		return;
 	add_text(o, t->style.name);
 	out_text(o, name, strlen(name));

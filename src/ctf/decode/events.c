@@ -98,6 +98,17 @@ static bool skip_body(struct ctf_reader *r, const struct ctf_program *p)
 			at = after;
 			op++;
 			continue;
+		case OP_SEQUENCE:
+			from = vm_align(at, op->align_bits);
+			after = r->slots[op->slot];
+			/* longer ones, and those that do not fit, as all others */
+			if (unlikely(from > end || after > UINT16_MAX ||
+				     after * op->stride_bits > end - from))
+				break;
+			base = from;
+			at = after ? from + (after - 1) * op->stride_bits + op->size_bits : from;
+			op++;
+			continue;
 		case OP_END:
 			r->at = at;
 			return true;

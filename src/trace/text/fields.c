@@ -123,6 +123,33 @@ static void add_value(struct out *o, enum ctf_found found, const struct ctf_valu
 enum { NUMBERS = 28, NUMBER_TEXT = 72 };
 _Static_assert(NUMBERS *NUMBER_TEXT <= OUT_SLACK / 2, "out_room() once for all of them");
 
+static inline char *put_decimal(char *at, uint64_t v, bool is_signed)
+{
+	if (is_signed && (int64_t)v < 0) {
+		*at++ = '-';
+		v = -v;
+	}
+	return out_put_u64(at, v);
+}
+
+/* The first of an array has no comma before it. */
+static void add_decimals(struct out *o, const uint64_t *numbers, uint32_t n, bool is_signed,
+			 bool is_first)
+{
+	char *at = o->at;
+	uint32_t i = 0;
+
+	if (is_first) {
+		*at++ = ' ';
+		at = put_decimal(at, numbers[i++], is_signed);
+	}
+	for (; i < n; i++) {
+		memcpy(at, ", ", 2);
+		at = put_decimal(at + 2, numbers[i], is_signed);
+	}
+	o->at = at;
+}
+
 /* Adds the elements of an array that has just been opened, if they are integers.  Returns whether
  * there were any. */
 static bool add_numbers(struct out *o, struct ctf_walk *w)
@@ -134,16 +161,15 @@ static bool add_numbers(struct out *o, struct ctf_walk *w)
 
 	while ((n = ctf_walk_numbers(w, &v, numbers, NUMBERS))) {
 		out_room(o);
+		if (likely(v.base == 10)) {
+			add_decimals(o, numbers, n, v.is_signed, is_first);
+			is_first = false;
+			continue;
+		}
 		for (uint32_t i = 0; i < n; i++, is_first = false) {
 			out_bytes(o, is_first ? " " : ", ", is_first ? 1 : 2);
-			if (likely(v.base == 10 && v.is_signed)) {
-				out_i64(o, (int64_t)numbers[i]);
-			} else if (likely(v.base == 10)) {
-				out_u64(o, numbers[i]);
-			} else {
-				v.u = numbers[i];
-				add_integer(o, &v);
-			}
+			v.u = numbers[i];
+			add_integer(o, &v);
 		}
 	}
 	return !is_first;
@@ -157,6 +183,34 @@ static bool is_opening(enum ctf_found f)
 static bool is_closing(enum ctf_found f)
 {
 	return f == CTF_CLOSE || f == CTF_CLOSE_ARRAY;
+}
+
+void fields_add_one(struct out *o, struct ctf_walk *w, enum ctf_found found,
+		    const struct ctf_value *v)
+{
+	struct ctf_value element;
+	bool is_first;
+
+	add_value(o, found, v);
+	if (found != CTF_OPEN_ARRAY)
+		return;
+	is_first = !add_numbers(o, w);
+	while ((found = ctf_walk_next(w, &element)) != CTF_CLOSE_ARRAY && found != CTF_WALK_END) {
+		out_room(o);
+		out_bytes(o, is_first ? " " : ", ", is_first ? 1 : 2);
+		is_first = false;
+		add_value(o, found, &element);
+	}
+	out_room(o);
+	out_literal(o, " ]");
+}
+
+void field_skip_one(struct ctf_walk *w, enum ctf_found found)
+{
+	struct ctf_value v;
+
+	while (found != CTF_WALK_END && w->is_in_array)
+		found = ctf_walk_next(w, &v);
 }
 
 bool field_is_left_out(int scope, const char *name)

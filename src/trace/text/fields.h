@@ -19,6 +19,12 @@ enum { FIELD_LABELS_MAX = 64 };
 void fields_add(struct out *o, struct addresses *addresses, const struct trace_event *e,
 		int64_t pid);
 
+/* fields_add_one - append what ctf_walk_next() has just found: a value, or an array up to its end. Not
+ * for structs.  field_skip_one - go on behind it without appending it. */
+void fields_add_one(struct out *o, struct ctf_walk *w, enum ctf_found found,
+		    const struct ctf_value *v);
+void field_skip_one(struct ctf_walk *w, enum ctf_found found);
+
 /* column_add - append the number of a class's column @op that is no plain decimal integer. */
 void column_add(struct out *o, const struct ctf_op *op, const struct ctf_column *cell);
 

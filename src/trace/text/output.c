@@ -8,7 +8,6 @@
 #include "trace/text/output.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -59,48 +58,9 @@ void out_fini(struct out *o)
 	o->bytes = o->at = NULL;
 }
 
-/* Eight decimal digits of @v < 10^8 as values 0 to 9, the first in the lowest byte.  Splits into
- * halves, quarters, then digits, in lanes of one word (P. Khuong, "How to print integers really
- * fast", 2017). */
-static inline uint64_t eight_digits(uint32_t v)
-{
-	uint64_t fours = v / 10000 | (uint64_t)(v % 10000) << 32;
-	uint64_t hundreds = ((fours * 10486) >> 20) & 0x0000007f0000007f;
-	uint64_t pairs = hundreds | (fours - hundreds * 100) << 16;
-	uint64_t tens = ((pairs * 103) >> 10) & 0x000f000f000f000f;
-
-	return tens | (pairs - tens * 10) << 8;
-}
-
-static const uint64_t eight_zeros = 0x3030303030303030;
-
-static inline void put_word(char *at, uint64_t word)
-{
-	word = htole64(word);
-	memcpy(at, &word, sizeof word);
-}
-
 void out_u64(struct out *o, uint64_t v)
 {
-	uint64_t digits;
-	int skip;
-
-	if (v >= 10000000000000000u) {
-		out_u64(o, v / 10000000000000000u);
-		v %= 10000000000000000u;
-		put_word(o->at, eight_digits((uint32_t)(v / 100000000)) + eight_zeros);
-		put_word(o->at + 8, eight_digits((uint32_t)(v % 100000000)) + eight_zeros);
-		o->at += 16;
-		return;
-	}
-	digits = eight_digits((uint32_t)(v < 100000000 ? v : v / 100000000));
-	skip = __builtin_ctzll(digits | 1ull << 56) / 8; /* leading zeros, but not the last digit */
-	put_word(o->at, (digits + eight_zeros) >> (skip * 8));
-	o->at += 8 - skip;
-	if (v < 100000000)
-		return;
-	put_word(o->at, eight_digits((uint32_t)(v % 100000000)) + eight_zeros);
-	o->at += 8;
+	o->at = out_put_u64(o->at, v);
 }
 
 void out_i64(struct out *o, int64_t v)
@@ -129,7 +89,7 @@ void out_digits9(struct out *o, uint32_t v)
 {
 	assert(v < 1000000000);
 	*o->at = (char)('0' + v / 100000000);
-	put_word(o->at + 1, eight_digits(v % 100000000) + eight_zeros);
+	out_put_word(o->at + 1, out_eight_digits(v % 100000000) + OUT_EIGHT_ZEROS);
 	o->at += 9;
 }
 

@@ -12,7 +12,7 @@
  *       |N * 2^s - f * 5^k| < 5^k / 2, with s = -(e + k); the neighbour below a power of two is at
  *       half the distance.  5^k is odd, so a tie is impossible
  *
- * Two decimals of 15 digits never read back as the same double, so one of 15 that does is the right
+ * Singles of usual size need no more than doubles for that (`add_single`).  Two decimals of 15 digits never read back as the same double, so one of 15 that does is the right
  * one, however it was found (`first_try`).  Numbers too small or too large for this go by printf().
  */
 #include <math.h>
@@ -199,14 +199,32 @@ static int guess_weight(const struct real *r, double v)
 	return weight;
 }
 
+/* The most digits are 17: blocks of fixed size need no call. */
+enum { TEXT_BLOCK = 24 };
+
+static inline void put_digits(struct out *o, const char *text, int n)
+{
+	memcpy(o->at, text, TEXT_BLOCK);
+	o->at += n;
+}
+
+/* 2^@e of a normal double. */
+static double ldexp_of(int e)
+{
+	uint64_t bits = (uint64_t)(e + 1023) << 52;
+	double v;
+
+	memcpy(&v, &bits, sizeof v);
+	return v;
+}
+
 /* Writes as %.@digitsg does; @weight is that of the first digit. */
 static void put_real(struct out *o, uint64_t n, int digits, int weight)
 {
-	char text[24], *at = text;
-	struct out number = { .at = text };
+	char text[2 * TEXT_BLOCK] = "", *at = text;
 	int last;
 
-	out_u64(&number, n);
+	out_put_u64(text, n);
 	for (last = digits; last > 1 && text[last - 1] == '0';)
 		last--;
 	if (weight < -4 || weight >= digits) {
@@ -222,13 +240,47 @@ static void put_real(struct out *o, uint64_t n, int digits, int weight)
 	}
 	if (weight < 0) {
 		out_bytes(o, "0.000", (size_t)(1 - weight));
-		return out_bytes(o, text, (size_t)last);
+		return put_digits(o, text, last);
 	}
-	out_bytes(o, text, (size_t)weight + 1);
+	put_digits(o, text, weight + 1);
 	if (last <= weight + 1)
 		return out_literal(o, ".0");
 	out_byte(o, '.');
-	out_bytes(o, text + weight + 1, (size_t)(last - weight - 1));
+	put_digits(o, text + weight + 1, last - weight - 1);
+}
+
+/*
+ * Single precision, by doubles.  For 0 <= k <= 12 all of this is exact: v has 24 bits and 5^12 has 28, so
+ * v * 10^k has 52; the nearest integer n to it, their difference, and half the distance of v to its
+ * neighbour times 10^k, a power of two times 5^k.  So (1) and (2) hold.  False: k is another.
+ */
+static bool add_single(struct out *o, double v, const struct real *r, int weight)
+{
+	enum { DIGITS = 6, MOST = 9, EXACT = 12 };
+	const double to_integer = 0x1p52;
+	int digits = weight < DIGITS ? DIGITS : weight + 1;
+
+	for (; digits <= MOST; digits++) {
+		int k = digits - 1 - weight;
+		double is, n, distance, most;
+
+		if (k < 0 || k > EXACT)
+			return false;
+		is = v * tens[k];
+		n = (is + to_integer) - to_integer; /* to even */
+		distance = fabs(n - is);
+		most = ldexp_of(r->e - 1) * tens[k];
+		if (n < tens[digits - 1])
+			return false; /* the weight is another */
+		if (distance >= (n < is && r->is_power ? most / 2 : most))
+			continue;
+		if (n >= tens[digits]) /* rounded up to a larger weight */
+			put_real(o, (uint64_t)n / 10, digits, weight + 1);
+		else
+			put_real(o, (uint64_t)n, digits, weight);
+		return true;
+	}
+	return false;
 }
 
 /* False: the number is too small or too large. */
@@ -240,6 +292,8 @@ static bool add_exactly(struct out *o, double v, bool is_single)
 	if (v < 1e-25 || v >= 1e18)
 		return false;
 	weight = guess_weight(&r, v);
+	if (is_single && add_single(o, v, &r, weight))
+		return true;
 	if (!is_single && first_try(&r, v, weight)) {
 		put_real(o, r.n, digits, weight);
 		return true;

@@ -120,6 +120,22 @@ def a_line_has_time_cpu_thread_event_and_fields(d):
                "larger or more buffers keep more\n")
 
 
+def arrays_of_all_kinds_are_printed(d):
+    """Their classes have templates, too (src/cmd/view/template.h); contexts and lengths are left out."""
+    fields = ("uint8_t _small[3]; integer { size = 8; align = 8; base = 16; } _hex[2]; uint8_t __reals_length; "
+              "floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _reals[ __reals_length ]; "
+              "enum : uint8_t { idle, busy } _states[2]; string _text; uint8_t _m; int64_t _large[ _m ]; int32_t _none[0]; "
+              "int32_t _last;")
+    make(os.path.join(d.where, "arrays"), HEAD.replace("DOMAIN", "ust").replace(
+        "CONTEXT", "int32_t _vpid; int32_t _vtid; int32_t _user[2];") + event(0, "shop:arrays", fields), [packet([
+            (1000 + i, 0, struct.pack("<4i", 10, 11, i, -i) + bytes([i, 0, 255]) + b"\x0a\xff" + struct.pack("<B%df" % i, i, *[0.1] * i) +
+             b"\0\7" + b"a\nb\0" + struct.pack("<B%dq" % i, i, *[-2**63, 10**17, 10**8][:i]) + struct.pack("<i", -7)) for i in (0, 1, 3)])])
+    check([line.split(" ", 4)[4] for line in d.view("arrays")[0].splitlines()],
+          ["shop:arrays { user = [ %d, %d ] }, { small = [ %d, 0, 255 ], hex = [ 0xa, 0xff ], reals = [%s ], "
+           "states = [ idle: 0, ?: 7 ], text = \"a\\nb\", m = %d, large = [%s ], none = [ ], last = -7 }" % (
+               i, -i, i, ",".join([" 0.1"] * i), i, ",".join([" %d" % n for n in (-2**63, 10**17, 10**8)][:i])) for i in (0, 1, 3)])
+
+
 def json_is_exact_and_valid(d):
     lines = [json.loads(s) for s in d.view("--json", "ust")[0].splitlines()]
     check(lines[1], {"time": 1700000000000001500, "cpu": 3, "host": 'h"ost', "domain": "ust",
@@ -297,7 +313,7 @@ def main():
             irq(900, 7), switch(1200, b"swapper/3", 0, b"worker", 77, 0), irq(1300, 77)], 800)])
         os.makedirs(os.path.join(where, "empty"))
         d, bad = Duet(os.path.abspath(sys.argv[1]), where), 0
-        for t in (a_line_has_time_cpu_thread_event_and_fields, json_is_exact_and_valid,
+        for t in (a_line_has_time_cpu_thread_event_and_fields, arrays_of_all_kinds_are_printed, json_is_exact_and_valid,
                   names_come_from_switches, kernel_and_application_merge_by_time,
                   patterns_and_limits_choose, from_and_to_choose_by_time, times_may_count_from_the_beginning,
                   a_name_that_does_not_exist_is_answered_with_the_nearest,

@@ -95,6 +95,7 @@ static void numbers_of_usual_size_are_written_as_printf_does(void)
 		check(fraction * pow(10, (int)(dice() % 45) - 22));
 		check((double)(dice() % 1000000000) / pow(10, (double)(dice() % 12)));
 		check((double)(dice() % (1ull << 56)) / 8); /* halves: rounded to even */
+		check((double)(dice() % (1u << 24)) / (1u << dice() % 24)); /* ties of singles */
 	}
 }
 
