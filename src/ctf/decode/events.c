@@ -21,6 +21,7 @@ bool next_generic(struct ctf_reader *r, uint32_t *id)
 	uint32_t bits;
 
 	vm_begin(&w, r->stream->header_program, r->packet, r->at, r->end, r->slots);
+	w.idle = r->idle;
 	*id = 0;
 	for (op = w.ops; op->code != OP_END; op = next) {
 		next = vm_move(&w, op);
@@ -37,6 +38,7 @@ bool next_generic(struct ctf_reader *r, uint32_t *id)
 			*id = (uint32_t)v;
 	}
 	r->at = w.at;
+	r->idle = w.idle;
 	next_time(r, from, clock);
 	return true;
 }
@@ -55,6 +57,11 @@ static bool skip_slowly(struct ctf_reader *r, struct ctf_walk *w, const struct c
 		}
 		if (op->code == OP_RUN)
 			next = w->ops + op->to;
+	}
+	/* Walks over the event have a limit of their own, vm_begin(): beyond it they would end early. */
+	if (unlikely(r->idle - w->idle > w->at - r->at + CTF_IDLE_MIN)) {
+		next_fail(r, r->at, "an endless array of elements without bits");
+		return false;
 	}
 	r->at = w->at;
 	r->idle = w->idle;

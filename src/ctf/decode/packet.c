@@ -124,15 +124,19 @@ static int read_packet_context(struct ctf_walk *w, struct ctf_packet_info *info,
 	return 0;
 }
 
+/* Headers have some dozen bytes.  Files with many that claim all of the file would be read again for each. */
+enum { HEADER_BYTES_MAX = 1 << 16 };
+
 int ctf_packet_read(const struct ctf_meta *m, const uint8_t *bytes, uint64_t size,
 		    struct ctf_packet_info *info, uint64_t *slots, struct ctf_fault *f)
 {
 	const uint64_t none = UINT64_MAX;
 	uint64_t stream_id = none, bits = size * 8;
+	uint64_t end = size < HEADER_BYTES_MAX ? bits : HEADER_BYTES_MAX * 8;
 	struct ctf_walk w;
 
 	*info = (struct ctf_packet_info){ .cpu = UINT32_MAX };
-	vm_begin(&w, m->packet_header_program, bytes, 0, bits, slots);
+	vm_begin(&w, m->packet_header_program, bytes, 0, end, slots);
 	if (read_packet_header(m, &w, info, &stream_id, f))
 		return -EINVAL;
 	info->stream = ctf_meta_stream(m, stream_id == none ? 0 : stream_id);
@@ -140,7 +144,7 @@ int ctf_packet_read(const struct ctf_meta *m, const uint8_t *bytes, uint64_t siz
 		info->stream = m->streams; /* with any number */
 	if (!info->stream)
 		return packet_fault(f, 0, "a packet of a stream that the metadata do not describe");
-	vm_begin(&w, info->stream->packet_program, bytes, w.at, bits, slots);
+	vm_begin(&w, info->stream->packet_program, bytes, w.at, end, slots);
 	if (read_packet_context(&w, info, bits, f))
 		return -EINVAL;
 	info->body_bits = w.at;
