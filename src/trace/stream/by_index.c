@@ -6,7 +6,8 @@
  * memory.  The index has the same numbers in one small file.  It may be stale or wrong, so:
  *
  *   (1) it is used only if its packets fill the file without gap, in ascending order
- *   (2) the first and the last packet are compared with their headers when the stream is opened
+ *   (2) the first and the last packet are compared with their headers when the stream is opened; their
+ *       numbers give the number of packets
  *   (3) a packet is compared with its header, and that of the packet before it, before it is opened
  *   (4) if one differs, all packets are listed from their headers, and the cursor stays where it is
  *
@@ -186,7 +187,8 @@ bool stream_list_by_index(struct stream *s)
 	if (fd < 0)
 		return false;
 	s->is_by_index = add_entries(s, fd, n) && is_as_listed(s, 0, &first) &&
-			 is_as_listed(s, s->n_packets - 1, &last) && first.has_begin;
+			 is_as_listed(s, s->n_packets - 1, &last) && first.has_begin &&
+			 last.sequence - first.sequence == s->n_packets - 1;
 	close(fd);
 	if (!s->is_by_index) {
 		forget_list(s);
@@ -220,8 +222,11 @@ static void keep_reported(struct stream *s, const struct stream_packet *old, uin
 	for (uint32_t i = 0, k = 0; i < n; i++) {
 		while (k < s->n_packets && s->packets[k].offset < old[i].offset)
 			k++;
-		if (k < s->n_packets && s->packets[k].offset == old[i].offset)
-			s->packets[k].reported |= old[i].reported;
+		if (k == s->n_packets || s->packets[k].offset != old[i].offset)
+			continue;
+		s->packets[k].reported |= old[i].reported;
+		s->packets[k].is_disordered |= old[i].is_disordered;
+		s->packets[k].is_misplaced |= old[i].is_misplaced;
 	}
 }
 

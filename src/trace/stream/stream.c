@@ -194,14 +194,14 @@ static void report_disorder(struct stream *s)
 {
 	struct stream_packet *p = s->packet ? &s->packets[s->packet - 1] : NULL;
 
-	if (!p || !s->reader.back_at || p->reported)
+	if (!p || !s->reader.back_at || p->is_disordered)
 		return;
 	stream_report_damage(s,
 			     "packet %u at byte %" PRIu64
 			     ": an event is earlier than the one before it\n"
 			     "  they are shown in the order of the file",
 			     s->packet - 1, p->offset + s->reader.back_at / 8);
-	p->reported = true;
+	p->is_disordered = true;
 }
 
 void stream_next_packet(struct stream *s, int got)

@@ -27,9 +27,10 @@ struct stream_packet {
 	uint64_t end;			    /* clock */
 	uint64_t lost_events, lost_packets; /* before or during this packet */
 	bool has_end;
-	bool reported;	   /* its damage */
-	bool is_checked;   /* its header agrees: by_index.c */
-	bool is_misplaced; /* it begins before an event of the packet before; reported */
+	bool reported;	    /* its damage */
+	bool is_disordered; /* an event of it is earlier than the one before; reported */
+	bool is_checked;    /* its header agrees: by_index.c */
+	bool is_misplaced;  /* it begins before an event of the packet before; reported */
 };
 
 /* Where an event begins, and the state its decoder needs there. */

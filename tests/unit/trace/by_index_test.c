@@ -189,10 +189,19 @@ static void every_flipped_bit_of_an_entry_is_found_or_has_no_effect(void)
 	ok(n_found > 20 && n_refused > 20);
 }
 
-static void two_packets_named_as_one_are_found(void)
+static uint32_t n_packets(void)
+{
+	struct trace *t = open_it(false);
+	uint32_t n = trace_stream(t, 0)->n_packets;
+
+	trace_close(t);
+	return n;
+}
+
+static void two_packets_named_as_one_are_refused(void)
 {
 	struct abi_ctf_index_entry bad[PACKETS];
-	uint32_t before = n_found;
+	uint32_t before = n_refused;
 
 	memcpy(bad, entries, sizeof bad);
 	bad[3].packet_bits = htobe64(be64toh(bad[3].packet_bits) + be64toh(bad[4].packet_bits));
@@ -202,7 +211,8 @@ static void two_packets_named_as_one_are_found(void)
 	for (uint32_t i = 4; i < PACKETS - 1; i++)
 		bad[i].sequence = htobe64(i);
 	try(bad, PACKETS - 1);
-	ok(n_found > before);
+	ok(n_refused > before);
+	is(n_packets(), PACKETS); /* before any of them is opened */
 }
 
 static void an_index_of_another_size_is_not_used(void)
@@ -252,7 +262,7 @@ int main(void)
 	write_file(directory, "s0", file.at, file.n);
 	run(a_right_index_is_used);
 	run(every_flipped_bit_of_an_entry_is_found_or_has_no_effect);
-	run(two_packets_named_as_one_are_found);
+	run(two_packets_named_as_one_are_refused);
 	run(an_index_of_another_size_is_not_used);
 	run(a_file_that_was_cut_is_read_by_its_headers);
 	run(a_damaged_header_is_reported_as_without_an_index);
