@@ -242,6 +242,8 @@ static int describe_class(struct class *c, const struct duet_read_class *info)
 	for (uint32_t i = 0; i < c->n_fields; i++) {
 		const char *name = info->fields[i].name ? info->fields[i].name : "";
 
+		c->has_compounds |= info->fields[i].kind == DUET_READ_STRUCT ||
+				    info->fields[i].kind == DUET_READ_ARRAY;
 		c->keys[i] = duetread_text(name, strlen(name));
 		if (!c->keys[i])
 			return -1;

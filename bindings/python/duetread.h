@@ -29,6 +29,7 @@ struct class
 	PyObject *pattern;
 	struct last_value *last; /* one for each field */
 	uint32_t n_fields;
+	int has_compounds; /* a field is a struct or an array: all are walked */
 };
 
 enum { ROWS = 256 };

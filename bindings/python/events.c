@@ -97,24 +97,54 @@ static PyObject *scalar(const struct duet_read_value *v)
 	}
 }
 
-/* Makes a dict (struct) or list (array) of the values up to its end; @is_complete: up to the end of
- * the event. */
-static PyObject *compound(struct duet_read *r, int is_struct, int is_complete)
+static PyObject *compound(struct duet_read *r, const struct duet_read_value *v);
+
+/* An object for any value of a walk. */
+static PyObject *value_of(struct duet_read *r, const struct duet_read_value *v)
 {
-	PyObject *result = is_struct ? PyDict_New() : PyList_New(0);
+	return v->kind == DUET_READ_STRUCT || v->kind == DUET_READ_ARRAY ? compound(r, v)
+									  : scalar(v);
+}
+
+static int is_end(const struct duet_read_value *v)
+{
+	return v->kind == DUET_READ_STRUCT_END || v->kind == DUET_READ_ARRAY_END;
+}
+
+/* Makes a list of an array's @size elements if they are integers, else an empty one. */
+static PyObject *list_of_numbers(struct duet_read *r, uint64_t size)
+{
+	enum { NUMBERS = 64 };
+	struct duet_read_value form;
+	uint64_t numbers[NUMBERS];
+	uint32_t n = duet_read_numbers(r, &form, numbers, NUMBERS);
+	PyObject *list = PyList_New(n ? (Py_ssize_t)size : 0);
+
+	for (uint64_t at = 0; list && n; n = duet_read_numbers(r, &form, numbers, NUMBERS))
+		for (uint32_t i = 0; list && i < n && at < size; i++) {
+			PyObject *item = form.is_signed
+						 ? PyLong_FromLongLong((long long)numbers[i])
+						 : PyLong_FromUnsignedLongLong(numbers[i]);
+
+			if (item)
+				PyList_SET_ITEM(list, (Py_ssize_t)at++, item);
+			else
+				Py_CLEAR(list);
+		}
+	return list;
+}
+
+/* Makes a dict (struct) or list (array) of the values up to the end of @of. */
+static PyObject *compound(struct duet_read *r, const struct duet_read_value *of)
+{
+	int is_struct = of->kind == DUET_READ_STRUCT;
+	PyObject *result = is_struct ? PyDict_New() : list_of_numbers(r, of->as.u);
 	struct duet_read_value v;
 
-	while (result && duet_read_walk(r, &v)) {
-		PyObject *item;
+	while (result && duet_read_walk(r, &v) && !is_end(&v)) {
+		PyObject *item = value_of(r, &v);
 		int err;
 
-		if (!is_complete &&
-		    (v.kind == DUET_READ_STRUCT_END || v.kind == DUET_READ_ARRAY_END))
-			return result;
-		if (v.kind == DUET_READ_STRUCT || v.kind == DUET_READ_ARRAY)
-			item = compound(r, v.kind == DUET_READ_STRUCT, 0);
-		else
-			item = scalar(&v);
 		if (!item)
 			err = -1;
 		else
@@ -127,16 +157,53 @@ static PyObject *compound(struct duet_read *r, int is_struct, int is_complete)
 	return result;
 }
 
+/* The names of values are those of fields, in their order, but for fields that are not there. */
+static PyObject *key_of(const struct class *class, const struct duet_read_class *info,
+			const char *name, uint32_t *field)
+{
+	for (uint32_t i = *field; i < class->n_fields; i++)
+		if (info->fields[i].name == name) {
+			*field = i + 1;
+			return Py_NewRef(class->keys[i]);
+		}
+	return duetread_text(name ? name : "", name ? strlen(name) : 0);
+}
+
+/* After an exception the walk goes on to its end, or the next one would begin there. */
+static PyObject *walk_compounds(struct reader *self, uint32_t number)
+{
+	const struct duet_read_class *info = duet_read_class_info(self->read, number);
+	PyObject *d = PyDict_New();
+	struct duet_read_value v;
+	uint32_t field = 0;
+
+	while (duet_read_walk(self->read, &v)) {
+		PyObject *key, *item;
+
+		if (!d)
+			continue;
+		key = key_of(&self->classes[number], info, v.name, &field);
+		item = key ? value_of(self->read, &v) : NULL;
+		if (!item || PyDict_SetItem(d, key, item))
+			Py_CLEAR(d);
+		Py_XDECREF(key);
+		Py_XDECREF(item);
+	}
+	return d;
+}
+
 static PyObject *walk_fields(struct reader *self, uint32_t number)
 {
 	const struct duet_read_class *c = duet_read_class_info(self->read, number);
 	struct duet_read_value *v = self->values;
 	PyObject *d;
 
+	if (self->classes[number].has_compounds)
+		return walk_compounds(self, number);
 	duet_read_values(self->read, v);
 	for (uint32_t i = 0; i < c->n_fields; i++)
 		if (v[i].kind == DUET_READ_STRUCT || v[i].kind == DUET_READ_ARRAY)
-			return compound(self->read, 1, 1);
+			return walk_compounds(self, number);
 	d = PyDict_New();
 	for (uint32_t i = 0; d && i < c->n_fields; i++) {
 		PyObject *item;

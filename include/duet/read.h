@@ -251,6 +251,17 @@ int duet_read_values(struct duet_read *r, struct duet_read_value *values);
  */
 int duet_read_walk(struct duet_read *r, struct duet_read_value *value);
 
+/*
+ * duet_read_numbers - after a DUET_READ_ARRAY of duet_read_walk(): read its next elements at once, if they
+ * are integers.
+ *
+ * @value: receives kind and base of all of them.  @numbers: room for @most; signed ones are extended.
+ *
+ * Returns their number.  0: they are no integers, or none is left; duet_read_walk() goes on.
+ */
+uint32_t duet_read_numbers(struct duet_read *r, struct duet_read_value *value, uint64_t *numbers,
+			   uint32_t most);
+
 /* One field of a row of duet_read_batch().  The description of the class gives its kind. */
 struct duet_read_cell {
 	union {

@@ -165,6 +165,21 @@ int duet_read_walk(struct duet_read *r, struct duet_read_value *v)
 	return r->is_walking;
 }
 
+uint32_t duet_read_numbers(struct duet_read *r, struct duet_read_value *v, uint64_t *numbers,
+			   uint32_t most)
+{
+	struct ctf_value c;
+	uint32_t n = r->has_event && r->is_walking
+			     ? ctf_walk_numbers(&r->walk, &c, numbers, most)
+			     : 0;
+
+	if (n)
+		*v = (struct duet_read_value){ .kind = c.is_signed ? DUET_READ_INT : DUET_READ_UINT,
+					       .base = c.base,
+					       .is_signed = c.is_signed };
+	return n;
+}
+
 static bool is_column(const struct read_class *c, const struct duet_read_column *column)
 {
 	uint32_t kind;

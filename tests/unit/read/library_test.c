@@ -343,6 +343,35 @@ static void parts_of_the_time_make_up_the_whole(void)
 		duet_read_close(parts[i]);
 }
 
+static size_t n_at_once;
+
+/* Two walks over the event, one with arrays of integers at once, in parts of three. */
+static bool numbers_are_those_of_a_walk(void)
+{
+	static struct duet_read_value slow[4096];
+	struct duet_read_value v;
+	uint64_t numbers[3];
+	uint32_t n = 0, at = 0, got;
+	bool good = !duet_read_numbers(r, &v, numbers, 3);
+
+	while (duet_read_walk(r, &v))
+		if (n < 4096)
+			slow[n++] = v;
+	while (duet_read_walk(r, &v)) {
+		good &= at >= n || same_value(&v, &slow[at]);
+		at++;
+		while (v.kind == DUET_READ_ARRAY &&
+		       (got = duet_read_numbers(r, &slow[4095], numbers, 3))) {
+			for (uint32_t i = 0; i < got; i++, at++)
+				good &= at >= n || (slow[at].kind == slow[4095].kind &&
+						    slow[at].base == slow[4095].base &&
+						    slow[at].as.u == numbers[i]);
+			n_at_once += got;
+		}
+	}
+	return good && (at == n || n >= 4095);
+}
+
 static void fields_are_the_same_in_all_ways(void)
 {
 	struct duet_read_value values[256], v, w;
@@ -374,9 +403,11 @@ static void fields_are_the_same_in_all_ways(void)
 			}
 			depth += w.kind == DUET_READ_STRUCT || w.kind == DUET_READ_ARRAY;
 		}
+		bad += !numbers_are_those_of_a_walk();
 	}
 	is(bad, 0);
 	ok(n > 50);
+	ok(n_at_once > 50);
 }
 
 static void columns_hold_what_events_do(void)
