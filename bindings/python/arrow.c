@@ -26,16 +26,30 @@ struct arrow_array {
 	void *private_data;
 };
 
+static int is_finalizing(void)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+	return Py_IsFinalizing();
+#else
+	return _Py_IsFinalizing();
+#endif
+}
+
 /* The memory of all parts of one schema or array. A consumer may move a part elsewhere. */
 struct shared {
 	PyObject *table;
 	size_t n_users; /* parts that are not released */
 };
 
+/* Some consumers release what they have when the process ends, after the interpreter.  Its objects are
+ * gone then, or cannot be reached: the memory goes with the process. */
 static void leave(struct shared *s)
 {
-	PyGILState_STATE state = PyGILState_Ensure();
+	PyGILState_STATE state;
 
+	if (!Py_IsInitialized() || is_finalizing())
+		return;
+	state = PyGILState_Ensure();
 	if (!--s->n_users) {
 		Py_DECREF(s->table);
 		PyMem_RawFree(s);

@@ -90,14 +90,29 @@ def release_in_any_order(table):
     return sys.getrefcount(table) == before
 
 
-def as_in_events(name, events):
-    """The columns that the events called @name should make."""
+def as_in_events(name, events, fields):
+    """The columns that the events called @name should make, which have @fields.  Of fields of one name an event has the
+    last value; None stands for the others."""
     mine = [e for e in events if e.name == name]
     columns = {"time": [e.time for e in mine], "cpu": [e.cpu for e in mine], "stream": [e.stream for e in mine]}
-    for key, value in (mine[0].fields if mine else {}).items():
-        if not isinstance(value, (list, dict)):
-            columns[key] = [e.fields.get(key) for e in mine]
+    for i, key in enumerate(fields):
+        if mine and isinstance(mine[0].fields.get(key), (list, dict)):
+            continue
+        unique, n = key, 0
+        while unique in columns:
+            n += 1
+            unique = "%s.%d" % (key, n)
+        columns[unique] = None if key in fields[i + 1:] else [e.fields.get(key) for e in mine]
     return columns
+
+
+def is_as_in_events(columns, wanted):
+    """No column is missing, none is too much, and all have the values."""
+    if list(columns) != list(wanted):
+        return False
+    # A label without a text is a number in events.
+    return all(values is None or columns[key] == [str(x) if columns[key] and isinstance(columns[key][0], str) else x for x in values]
+               for key, values in wanted.items())
 
 
 def frame_agrees(table, columns):
@@ -114,17 +129,21 @@ def check_tables(trace, events, check, refused):
     wrong = []
     for name in {e.name for e in events if e.name is not None}:
         table = duetread.Reader(trace).table(name)
-        wanted = as_in_events(name, events)
+        wanted = as_in_events(name, events, next(fields for n, fields in duetread.Reader(trace).classes if n == name))
         columns = plain_columns(table)
-        # A label without a text is a number in events.
-        same = {k: [str(x) if isinstance(columns[k][0], str) else x for x in v] for k, v in wanted.items() if k in columns}
-        if not columns.items() >= same.items() or len(table) != len(wanted["time"]) or arrow_columns(table) != columns:
+        if len(columns) != len(table.columns) or not is_as_in_events(columns, wanted) or len(table) != len(wanted["time"]) or \
+           arrow_columns(table) != columns:
             wrong.append(name)
+        missing = dict(columns)
+        missing.popitem()
+        check(not is_as_in_events(missing, wanted), "a missing column of %s would be found" % name)
     check(not wrong, "tables hold what events do, and so does Arrow%s" % wrong)
     name = next(e.name for e in events if e.name is not None)
     r = duetread.Reader(trace)
     table = r.table(name, fields=())
     check([c[0] for c in table.columns] == ["time", "cpu", "stream"], "fields are chosen by name")
+    check(refused(TypeError, r.table, name, "time") and refused(TypeError, r.table, name, b"time") and
+          refused(TypeError, r.to_pandas, name, "cpu"), "one text is no list of names")
     check(len(r.table(name)) == 0, "a table reads to the end")
     r.seek(-2**63)
     check(len(r.table([n for n, _ in r.classes].index(name))) > 0, "a class is chosen by its number")

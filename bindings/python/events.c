@@ -103,7 +103,7 @@ static PyObject *compound(struct duet_read *r, const struct duet_read_value *v);
 static PyObject *value_of(struct duet_read *r, const struct duet_read_value *v)
 {
 	return v->kind == DUET_READ_STRUCT || v->kind == DUET_READ_ARRAY ? compound(r, v)
-									  : scalar(v);
+									 : scalar(v);
 }
 
 static int is_end(const struct duet_read_value *v)
@@ -122,9 +122,8 @@ static PyObject *list_of_numbers(struct duet_read *r, uint64_t size)
 
 	for (uint64_t at = 0; list && n; n = duet_read_numbers(r, &form, numbers, NUMBERS))
 		for (uint32_t i = 0; list && i < n && at < size; i++) {
-			PyObject *item = form.is_signed
-						 ? PyLong_FromLongLong((long long)numbers[i])
-						 : PyLong_FromUnsignedLongLong(numbers[i]);
+			PyObject *item = form.is_signed ? PyLong_FromLongLong((long long)numbers[i])
+							: PyLong_FromUnsignedLongLong(numbers[i]);
 
 			if (item)
 				PyList_SET_ITEM(list, (Py_ssize_t)at++, item);

@@ -8,6 +8,8 @@
  */
 #include "duetread.h"
 
+#include <unistd.h>
+
 enum { NAME_ROWS = 512, FIXED = 3, FIRST_ROWS = 4096, FIRST_TEXTS = 64 };
 
 /* Different texts, found by their hash: open addressing, at most half full. */
@@ -21,12 +23,13 @@ struct texts {
 };
 
 struct column {
-	PyObject *name; /* str */
-	PyObject *rows; /* bytearray */
-	Py_buffer pin;	/* of `rows`: it cannot be resized while arrays point into it */
-	uint32_t kind;	/* enum duet_read_kind */
-	uint8_t width;	/* bytes of a row */
-	char format;	/* as in Python's struct: q, Q, d, i */
+	PyObject *name;	 /* str, of this column alone */
+	PyObject *field; /* str, the name in the recording; NULL: time, cpu, stream */
+	PyObject *rows;	 /* bytearray */
+	Py_buffer pin;	 /* of `rows`: it cannot be resized while arrays point into it */
+	uint32_t kind;	 /* enum duet_read_kind */
+	uint8_t width;	 /* bytes of a row */
+	char format;	 /* as in Python's struct: q, Q, d, i */
 	struct texts texts;
 };
 
@@ -45,13 +48,49 @@ static int64_t *offsets_of(const struct texts *t)
 	return (int64_t *)(void *)PyByteArray_AS_STRING(t->offsets);
 }
 
+/* SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein, 2012) with a key of this process: whoever writes a
+ * recording cannot choose texts that collide, which would take the square of their number. */
+static uint64_t key[2];
+
+static uint64_t turn(uint64_t v, int bits)
+{
+	return v << bits | v >> (64 - bits);
+}
+
+static void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = turn(v[1], 13) ^ v[0];
+	v[3] = turn(v[3], 16) ^ v[2];
+	v[0] = turn(v[0], 32) + v[3];
+	v[2] += v[1];
+	v[1] = turn(v[1], 17) ^ v[2];
+	v[3] = turn(v[3], 21) ^ v[0];
+	v[2] = turn(v[2], 32);
+}
+
 static uint64_t hash(const char *s, size_t size)
 {
-	uint64_t h = 0xcbf29ce484222325; /* Fowler, Noll, Vo: FNV-1a */
+	uint64_t v[4] = { key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
+			  key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573 };
+	uint64_t word = 0, last = (uint64_t)size << 56;
 
-	for (size_t i = 0; i < size; i++)
-		h = (h ^ (unsigned char)s[i]) * 0x100000001b3;
-	return h ^ h >> 32;
+	for (; size >= 8; s += 8, size -= 8) {
+		memcpy(&word, s, sizeof word);
+		v[3] ^= word;
+		sip_round(v);
+		v[0] ^= word;
+	}
+	word = 0;
+	memcpy(&word, s, size);
+	v[3] ^= last | word;
+	sip_round(v);
+	v[0] ^= last | word;
+	v[2] ^= 0xff;
+	for (int i = 0; i < 3; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 static int is_text(const struct texts *t, uint32_t number, const char *s, size_t size)
@@ -157,6 +196,7 @@ static void table_free(struct table *t)
 
 		PyBuffer_Release(&c->pin);
 		Py_XDECREF(c->name);
+		Py_XDECREF(c->field);
 		Py_XDECREF(c->rows);
 		Py_XDECREF(c->texts.bytes);
 		Py_XDECREF(c->texts.offsets);
@@ -166,12 +206,43 @@ static void table_free(struct table *t)
 	PyObject_Free(t);
 }
 
-static int add_column(struct table *t, PyObject *name, uint32_t kind, char format)
+/* Notes that @name is taken, and the number to try next for another of that name. */
+static int take_name(PyObject *used, PyObject *name, unsigned long number)
+{
+	PyObject *next = PyLong_FromUnsignedLong(number);
+	int err = next ? PyDict_SetItem(used, name, next) : -1;
+
+	Py_XDECREF(next);
+	return err;
+}
+
+/* @used: the names that columns have.  Returns @name, or the first free one of NAME.1, NAME.2, ... as
+ * pandas numbers them; a new reference, or NULL. */
+static PyObject *free_name(PyObject *used, PyObject *name)
+{
+	PyObject *next = PyDict_GetItemWithError(used, name), *result = NULL;
+	unsigned long i = next ? PyLong_AsUnsignedLong(next) : 0;
+	int is_used = !!next;
+
+	if (PyErr_Occurred())
+		return NULL;
+	for (result = Py_NewRef(name); result && is_used > 0; i++) {
+		Py_SETREF(result, PyUnicode_FromFormat("%U.%lu", name, i));
+		is_used = result ? PyDict_Contains(used, result) : -1;
+	}
+	if (is_used < 0 || (next && take_name(used, name, i)) || take_name(used, result, 1))
+		Py_CLEAR(result);
+	return result;
+}
+
+static int add_column(struct table *t, PyObject *name, PyObject *field, uint32_t kind, char format)
 {
 	struct column *c = &t->columns[t->n_columns++];
 	int has_texts = kind == DUET_READ_TEXT || kind == DUET_READ_LABEL;
 
-	*c = (struct column){ .name = Py_XNewRef(name), .kind = kind, .format = format };
+	*c = (struct column){
+		.name = Py_XNewRef(name), .field = Py_XNewRef(field), .kind = kind, .format = format
+	};
 	c->width = format == 'i' ? 4 : 8;
 	c->rows = PyByteArray_FromStringAndSize(NULL, 0);
 	if (has_texts) {
@@ -348,35 +419,59 @@ static int is_wanted(PyObject *names, PyObject *name)
 	return names == Py_None ? 1 : PySequence_Contains(names, name);
 }
 
-static int add_columns(struct reader *self, struct table *t, uint32_t class_number, PyObject *names)
+static int add_fixed(struct table *t, PyObject *used)
 {
 	static const char *const fixed[FIXED] = { "time", "cpu", "stream" };
-	const struct duet_read_class *info = duet_read_class_info(self->read, class_number);
 
-	t->columns = PyMem_Calloc(info->n_fields + (size_t)FIXED, sizeof *t->columns);
-	if (!t->columns)
-		return PyErr_NoMemory(), -1;
 	for (int i = 0; i < FIXED; i++) {
 		PyObject *name = PyUnicode_FromString(fixed[i]);
-		int err = add_column(t, name, DUET_READ_INT, i ? 'i' : 'q');
+		int err = !name || take_name(used, name, 1) ||
+			  add_column(t, name, NULL, DUET_READ_INT, i ? 'i' : 'q');
 
 		Py_XDECREF(name);
 		if (err)
 			return -1;
 	}
-	for (uint32_t i = 0; i < info->n_fields; i++) {
-		PyObject *name = self->classes[class_number].keys[i];
-		uint32_t kind = info->fields[i].kind;
-		int wanted = is_column(&info->fields[i]) ? is_wanted(names, name) : 0;
-
-		if (wanted < 0 || (wanted && add_column(t, name, kind,
-							kind == DUET_READ_REAL	 ? 'd'
-							: kind == DUET_READ_UINT ? 'Q'
-							: kind == DUET_READ_INT	 ? 'q'
-										 : 'i')))
-			return -1;
-	}
 	return 0;
+}
+
+static char format_of(uint32_t kind)
+{
+	return kind == DUET_READ_REAL	? 'd'
+	       : kind == DUET_READ_UINT ? 'Q'
+	       : kind == DUET_READ_INT	? 'q'
+					: 'i';
+}
+
+static int add_field(struct table *t, PyObject *used, PyObject *field, uint32_t kind)
+{
+	PyObject *name = free_name(used, field);
+	int err = name ? add_column(t, name, field, kind, format_of(kind)) : -1;
+
+	Py_XDECREF(name);
+	return err;
+}
+
+static int add_columns(struct reader *self, struct table *t, uint32_t class_number, PyObject *names)
+{
+	const struct duet_read_class *info = duet_read_class_info(self->read, class_number);
+	PyObject *used = PyDict_New();
+	int err;
+
+	t->columns = PyMem_Calloc(info->n_fields + (size_t)FIXED, sizeof *t->columns);
+	if (!t->columns || !used) {
+		Py_XDECREF(used);
+		return PyErr_NoMemory(), -1;
+	}
+	err = add_fixed(t, used);
+	for (uint32_t i = 0; !err && i < info->n_fields; i++) {
+		PyObject *field = self->classes[class_number].keys[i];
+		int wanted = is_column(&info->fields[i]) ? is_wanted(names, field) : 0;
+
+		err = wanted < 0 || (wanted && add_field(t, used, field, info->fields[i].kind));
+	}
+	Py_DECREF(used);
+	return err ? -1 : 0;
 }
 
 /* The fields that the columns have in class @number. */
@@ -388,7 +483,7 @@ static int plan_class(struct reader *self, const struct table *t, uint32_t numbe
 	for (uint32_t i = 0; i < info->n_fields && column < t->n_columns; i++)
 		if (is_column(&info->fields[i]) &&
 		    info->fields[i].kind == t->columns[column].kind &&
-		    PyUnicode_Compare(self->classes[number].keys[i], t->columns[column].name) == 0)
+		    PyUnicode_Compare(self->classes[number].keys[i], t->columns[column].field) == 0)
 			fields[column++] = (int32_t)i;
 	if (column == t->n_columns)
 		return 0;
@@ -471,6 +566,10 @@ PyObject *reader_table(struct reader *self, PyObject *arguments, PyObject *optio
 		return NULL;
 	if (!PyUnicode_Check(event) && !PyLong_Check(event))
 		return PyErr_Format(PyExc_TypeError, "event: a name, or the number of a class");
+	/* "abc" contains "b", but names no field b */
+	if (PyUnicode_Check(names) || PyBytes_Check(names))
+		return PyErr_Format(PyExc_TypeError,
+				    "fields: a tuple, list or set of names, not one text");
 	if (self->follows)
 		return PyErr_Format(PyExc_ValueError, "a reader that follows makes no tables");
 	if (!reader_begin(self))
@@ -640,6 +739,10 @@ static PyTypeObject table_type = {
 
 int duetread_add_table(PyObject *module)
 {
+	if (getentropy(key, sizeof key)) {
+		PyErr_SetFromErrno(PyExc_OSError);
+		return -1;
+	}
 	return PyType_Ready(&table_type) ||
 	       PyModule_AddObjectRef(module, "Table", (PyObject *)&table_type);
 }

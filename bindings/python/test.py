@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, sys.argv[1])
 import duetread
-from check_table import check_tables
+from check_table import check_tables, plain_columns
 
 DUET, LIBRARY = os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
 THREAD_CONTEXTS = {"vpid", "vtid", "pid", "tid", "procname"}
@@ -118,6 +118,94 @@ def all_kinds(directory):
     return events
 
 
+SAME_NAMES = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; } := u8;
+trace { major = 1; minor = 8; byte_order = le; };
+stream { };
+event { name = "all"; fields := struct { u8 cpu; u8 n; string time; u8 n; u8 n; u8 last; }; };
+"""
+
+
+def check_same_names(directory):
+    """Columns of one name do not hide each other, nor time, cpu and stream."""
+    os.mkdir(directory)
+    with open(directory + "/metadata", "w") as f:
+        f.write(SAME_NAMES)
+    with open(directory + "/stream", "wb") as f:
+        f.write(b"".join(bytes((k, k + 1)) + b"t%d\0" % k + bytes((k + 2, k + 3, 9)) for k in range(5)))
+    columns = plain_columns(duetread.Reader(directory).table("all"))
+    check(list(columns) == ["time", "cpu", "stream", "cpu.1", "n", "time.1", "n.1", "n.2", "last"], "columns have names of their own")
+    check([columns[c][2] for c in list(columns)[3:]] == [2, 3, "t2", 4, 5, 9], "and the values of their fields")
+    columns = plain_columns(duetread.Reader(directory).table("all", fields=["n"]))
+    check(list(columns) == ["time", "cpu", "stream", "n", "n.1", "n.2"], "a name stands for all fields that have it")
+    check_tables(directory, list(duetread.Reader(directory)), check, refused)
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return
+    frame = duetread.Reader(directory).to_pandas("all")
+    check(len(frame.columns) == 9 and frame["n.2"].tolist() == [3, 4, 5, 6, 7] and frame["n"].tolist() == [1, 2, 3, 4, 5], "pandas has them all")
+
+
+def fnv(text):
+    h = 0xcbf29ce484222325
+    for c in text:
+        h = (h ^ c) * 0x100000001b3 & 0xffffffffffffffff
+    return h ^ h >> 32
+
+
+def check_chosen_texts(directory):
+    """Texts that a known hash function would put into one place take no longer than others."""
+    many, plain, chosen, k = 3000, [], [], 0
+    while len(chosen) < many:
+        text = b"%x" % k
+        k += 1
+        if not fnv(text) & 0xff00:
+            chosen.append(text)
+        elif len(plain) < many:
+            plain.append(text)
+    seconds = []
+    for which, texts in enumerate((plain, chosen)):
+        where = "%s-%d" % (directory, which)
+        os.mkdir(where)
+        with open(where + "/metadata", "w") as f:
+            f.write(SAME_NAMES.replace("u8 cpu; u8 n; string time; u8 n; u8 n; u8 last;", "string text;"))
+        with open(where + "/stream", "wb") as f:
+            f.write(b"".join(t + b"\0" for t in texts))
+        taken = []
+        for _ in range(3):
+            begin = time.process_time()
+            table = duetread.Reader(where).table("all")
+            taken.append(time.process_time() - begin)
+        seconds.append(min(taken))
+        check([table.columns[3][3], len(table)] == [[t.decode() for t in texts], many], "all texts are there")
+    check(seconds[1] < 5 * seconds[0] + 0.005, "chosen texts do not collide: %.4f and %.4f s" % tuple(seconds))
+
+
+AT_EXIT = """
+import ctypes, sys
+sys.path[:0] = sys.argv[2:]
+import duetread, check_table as c
+capsules = c.open_capsules(duetread.Reader(sys.argv[1]).table("all"))
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+getattr(libc, "__cxa_atexit").argtypes = [ctypes.c_void_p] * 3
+for kind, found in ((c.Schema, capsules[2]), (c.Array, capsules[3])):
+    moved = libc.malloc(ctypes.sizeof(kind))
+    ctypes.memmove(moved, ctypes.byref(found), ctypes.sizeof(kind))
+    getattr(libc, "__cxa_atexit")(found.release, moved, None)  # called after the interpreter has ended
+    found.release = None
+print("moved", flush=True)
+"""
+
+
+def check_the_end_of_python(trace):
+    """A consumer of Arrow may release an array when the process ends, after the interpreter."""
+    r = subprocess.run([sys.executable, "-c", AT_EXIT, trace, sys.argv[1], os.path.dirname(os.path.abspath(__file__))],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(r.stdout == "moved\n" and r.returncode == 0 and not r.stderr, "an array may outlive the interpreter: %d %s" % (r.returncode, r.stderr))
+
+
 def same(a, b):
     return (a.time, a.cpu, a.name, a.stream, a.class_number, a.fields, a.lost_events) == \
            (b.time, b.cpu, b.name, b.stream, b.class_number, b.fields, b.lost_events)
@@ -185,6 +273,9 @@ def main():
         check_following(directory)
         check_use_by_two(directory)
         check_batches(directory)
+        check_same_names(directory + "/names")
+        check_chosen_texts(directory + "/texts")
+        check_the_end_of_python(directory + "/names")
         with duetread.Reader(trace) as r:
             events = list(r)
             n = len(events)
