@@ -485,19 +485,6 @@ static bool is_as_before(struct names *n, uint32_t host, const struct class_plan
 	return is_same;
 }
 
-static void learn_event(struct names *n, uint32_t host, const struct class_plan *p,
-			const struct trace_event *e, struct thread_identity *w)
-{
-	identify(n, host, p, e, w);
-	if (w->tid > 0 && w->pid > 0 && e->stream->source->domain == TRACE_UST) {
-		struct thread *t = find(n, host, w->tid);
-
-		if (!t || t->pid != w->pid)
-			set_pid(n, host, w->tid, w->pid);
-	}
-	learn(n, host, p, e, w);
-}
-
 void names_learn(struct names *n, const struct trace_event *e)
 {
 	uint32_t host = n->hosts[e->stream->source->number];
@@ -506,7 +493,7 @@ void names_learn(struct names *n, const struct trace_event *e)
 
 	if (e->stream->source->domain == TRACE_UST ? !is_as_before(n, host, p, e)
 						   : p->role != ROLE_NONE)
-		learn_event(n, host, p, e, &unused);
+		names_on_event(n, e, &unused);
 }
 
 void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w)
@@ -515,6 +502,13 @@ void names_on_event(struct names *n, const struct trace_event *e, struct thread_
 	const struct class_plan *p = &n->plans[trace_class_number(e)];
 
 	assert(trace_class_number(e) < n->n_classes && host < n->n_hosts);
-	learn_event(n, host, p, e, w);
+	identify(n, host, p, e, w);
+	if (w->tid > 0 && w->pid > 0 && e->stream->source->domain == TRACE_UST) {
+		struct thread *t = find(n, host, w->tid);
+
+		if (!t || t->pid != w->pid)
+			set_pid(n, host, w->tid, w->pid);
+	}
+	learn(n, host, p, e, w);
 	look_up_name(n, host, p, e, w);
 }

@@ -62,6 +62,8 @@ void marks_make(struct marks *m, int64_t time_ns);
 /* marks_on_item - the item of @time_ns was read from the trace, and is not learned from yet. */
 static inline void marks_on_item(struct marks *m, int64_t time_ns)
 {
+	if (likely(!m->made))
+		return;
 	if (unlikely(!m->left))
 		marks_make(m, time_ns);
 	m->left--;
