@@ -15,8 +15,8 @@ def ask(option):
 
 
 libraries = ask("--libs-only-L")
-setup(ext_modules=[Extension("duetread", ["duetread.c", "events.c", "columns.c", "table.c", "arrow.c"],
-                             depends=["duetread.h"], extra_compile_args=["-std=gnu11"] + ask("--cflags"),
+setup(ext_modules=[Extension("duetread", ["duetread.c", "events.c", "columns.c", "table.c", "texts.c", "arrow.c"],
+                             depends=["duetread.h", "texts.h"], extra_compile_args=["-std=gnu11"] + ask("--cflags"),
                              # a library outside of the system's directories is found where it was at the build
                              extra_link_args=libraries + ["-Wl,-rpath," + d[2:] for d in libraries if not d.startswith("-L/usr/lib")] +
                              ask("--libs-only-l"))])

@@ -6,21 +6,9 @@
  * Texts and labels become numbers into a list of the different texts (a pandas Categorical, an Arrow
  * dictionary), as traces repeat them.  A table owns its buffers; arrays made of it keep it alive.
  */
-#include "duetread.h"
+#include "texts.h"
 
-#include <unistd.h>
-
-enum { NAME_ROWS = 512, FIXED = 3, FIRST_ROWS = 4096, FIRST_TEXTS = 64 };
-
-/* Different texts, found by their hash: open addressing, at most half full. */
-struct texts {
-	PyObject *bytes;   /* bytearray: all of them, one behind the other */
-	PyObject *offsets; /* bytearray of int64: where each begins, and the end */
-	int32_t *slots;	   /* number + 1; 0: empty */
-	uint64_t size;
-	uint32_t n, n_slots, n_offsets;
-	uint32_t last; /* the number given out last */
-};
+enum { NAME_ROWS = 512, FIXED = 3, FIRST_ROWS = 4096 };
 
 struct column {
 	PyObject *name;	 /* str, of this column alone */
@@ -40,152 +28,6 @@ struct table {
 };
 
 static PyTypeObject table_type;
-
-/* ---------------------------------------------------------------- texts */
-
-static int64_t *offsets_of(const struct texts *t)
-{
-	return (int64_t *)(void *)PyByteArray_AS_STRING(t->offsets);
-}
-
-/* SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein, 2012) with a key of this process: whoever writes a
- * recording cannot choose texts that collide, which would take the square of their number. */
-static uint64_t key[2];
-
-static uint64_t turn(uint64_t v, int bits)
-{
-	return v << bits | v >> (64 - bits);
-}
-
-static void sip_round(uint64_t v[4])
-{
-	v[0] += v[1];
-	v[2] += v[3];
-	v[1] = turn(v[1], 13) ^ v[0];
-	v[3] = turn(v[3], 16) ^ v[2];
-	v[0] = turn(v[0], 32) + v[3];
-	v[2] += v[1];
-	v[1] = turn(v[1], 17) ^ v[2];
-	v[3] = turn(v[3], 21) ^ v[0];
-	v[2] = turn(v[2], 32);
-}
-
-static uint64_t hash(const char *s, size_t size)
-{
-	uint64_t v[4] = { key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
-			  key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573 };
-	uint64_t word = 0, last = (uint64_t)size << 56;
-
-	for (; size >= 8; s += 8, size -= 8) {
-		memcpy(&word, s, sizeof word);
-		v[3] ^= word;
-		sip_round(v);
-		v[0] ^= word;
-	}
-	word = 0;
-	memcpy(&word, s, size);
-	v[3] ^= last | word;
-	sip_round(v);
-	v[0] ^= last | word;
-	v[2] ^= 0xff;
-	for (int i = 0; i < 3; i++)
-		sip_round(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
-
-static int is_text(const struct texts *t, uint32_t number, const char *s, size_t size)
-{
-	const int64_t *at = offsets_of(t) + number;
-
-	return (size_t)(at[1] - at[0]) == size &&
-	       !memcmp(PyByteArray_AS_STRING(t->bytes) + at[0], s, size);
-}
-
-static int32_t *find_slot(const struct texts *t, const char *s, size_t size)
-{
-	uint32_t i = (uint32_t)hash(s, size) & (t->n_slots - 1);
-
-	while (t->slots[i] && !is_text(t, (uint32_t)t->slots[i] - 1, s, size))
-		i = (i + 1) & (t->n_slots - 1);
-	return &t->slots[i];
-}
-
-/* Makes room for one more text of @size bytes. */
-static int grow_texts(struct texts *t, size_t size)
-{
-	uint64_t room = (uint64_t)PyByteArray_GET_SIZE(t->bytes);
-	uint32_t n = t->n_slots ? t->n_slots * 2 : FIRST_TEXTS;
-	int32_t *slots;
-
-	if (t->size + size > room &&
-	    PyByteArray_Resize(t->bytes, (Py_ssize_t)((t->size + size) * 2)))
-		return -1;
-	if (t->n + 1 < t->n_offsets && t->n < t->n_slots / 2)
-		return 0;
-	if (t->n >= INT32_MAX / 4) {
-		PyErr_SetString(PyExc_OverflowError, "too many different texts in a column");
-		return -1;
-	}
-	slots = PyMem_Calloc(n, sizeof *slots);
-	if (!slots || PyByteArray_Resize(t->offsets, (Py_ssize_t)((n + 1) * sizeof(int64_t)))) {
-		PyMem_Free(slots);
-		return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
-	}
-	PyMem_Free(t->slots);
-	t->slots = slots;
-	t->n_slots = n;
-	t->n_offsets = n + 1;
-	if (!t->n)
-		offsets_of(t)[0] = 0;
-	for (uint32_t i = 0; i < t->n; i++) {
-		const int64_t *at = offsets_of(t) + i;
-
-		*find_slot(t, PyByteArray_AS_STRING(t->bytes) + at[0], (size_t)(at[1] - at[0])) =
-			(int32_t)i + 1;
-	}
-	return 0;
-}
-
-/* Returns the number of the text, which is added if it is new; -1: an exception. */
-static int32_t number_of(struct texts *t, const char *s, size_t size)
-{
-	int32_t *slot;
-
-	if (t->n && is_text(t, t->last, s, size))
-		return (int32_t)t->last;
-	slot = t->n_slots ? find_slot(t, s, size) : NULL;
-	if (!slot || !*slot) {
-		if (grow_texts(t, size))
-			return -1;
-		slot = find_slot(t, s, size);
-		memcpy(PyByteArray_AS_STRING(t->bytes) + t->size, s, size);
-		t->size += size;
-		offsets_of(t)[++t->n] = (int64_t)t->size;
-		*slot = (int32_t)t->n;
-	}
-	t->last = (uint32_t)*slot - 1;
-	return (int32_t)t->last;
-}
-
-/* Arrow's texts are UTF-8: others are replaced, as in events. */
-static int add_text(struct texts *t, const char *s, size_t size, int32_t *number)
-{
-	PyObject *text;
-	Py_ssize_t n;
-	const char *valid;
-
-	for (size_t i = 0; i < size; i++) {
-		if (!((unsigned char)s[i] & 0x80))
-			continue;
-		text = duetread_text(s, size);
-		valid = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
-		*number = valid ? number_of(t, valid, (size_t)n) : -1;
-		Py_XDECREF(text);
-		return *number < 0 ? -1 : 0;
-	}
-	*number = number_of(t, s, size);
-	return *number < 0 ? -1 : 0;
-}
 
 /* ---------------------------------------------------------------- rows */
 
@@ -302,16 +144,16 @@ static int put_value(struct column *c, int64_t row, const struct duet_read_value
 	int n;
 
 	if (c->kind == DUET_READ_TEXT) {
-		if (add_text(&c->texts, v->as.text, v->size, &number))
+		if (texts_add(&c->texts, v->as.text, v->size, &number))
 			return -1;
 	} else if (c->kind == DUET_READ_LABEL && v->label) {
-		if (add_text(&c->texts, v->label, strlen(v->label), &number))
+		if (texts_add(&c->texts, v->label, strlen(v->label), &number))
 			return -1;
 	} else if (c->kind == DUET_READ_LABEL) {
 		n = v->is_signed
 			    ? snprintf(digits, sizeof digits, "%lld", (long long)v->as.i)
 			    : snprintf(digits, sizeof digits, "%llu", (unsigned long long)v->as.u);
-		if (add_text(&c->texts, digits, (size_t)n, &number))
+		if (texts_add(&c->texts, digits, (size_t)n, &number))
 			return -1;
 	} else {
 		put(c, row, v->as.u);
@@ -586,7 +428,7 @@ static PyObject *list_of_texts(const struct texts *t)
 	PyObject *list = PyList_New((Py_ssize_t)t->n);
 
 	for (uint32_t i = 0; list && i < t->n; i++) {
-		const int64_t *at = offsets_of(t) + i;
+		const int64_t *at = texts_offsets(t) + i;
 		PyObject *s = duetread_text(PyByteArray_AS_STRING(t->bytes) + at[0],
 					    (size_t)(at[1] - at[0]));
 
@@ -739,10 +581,6 @@ static PyTypeObject table_type = {
 
 int duetread_add_table(PyObject *module)
 {
-	if (getentropy(key, sizeof key)) {
-		PyErr_SetFromErrno(PyExc_OSError);
-		return -1;
-	}
-	return PyType_Ready(&table_type) ||
+	return texts_begin() || PyType_Ready(&table_type) ||
 	       PyModule_AddObjectRef(module, "Table", (PyObject *)&table_type);
 }

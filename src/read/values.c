@@ -169,9 +169,8 @@ uint32_t duet_read_numbers(struct duet_read *r, struct duet_read_value *v, uint6
 			   uint32_t most)
 {
 	struct ctf_value c;
-	uint32_t n = r->has_event && r->is_walking
-			     ? ctf_walk_numbers(&r->walk, &c, numbers, most)
-			     : 0;
+	uint32_t n =
+		r->has_event && r->is_walking ? ctf_walk_numbers(&r->walk, &c, numbers, most) : 0;
 
 	if (n)
 		*v = (struct duet_read_value){ .kind = c.is_signed ? DUET_READ_INT : DUET_READ_UINT,

@@ -81,7 +81,7 @@ static void an_event_is_whole_or_damaged(void)
 static void a_header_has_at_most_64_kib(void)
 {
 	const char *metadata = "/* CTF 1.8 */\n" TYPES "trace { major = 1; minor = 8; byte_order = "
-						       "le; packet.header := struct { u32 magic; "
+			       "le; packet.header := struct { u32 magic; "
 			       "u32 n; struct { u8 x; } e[n]; }; };\n"
 			       "stream { event.header := struct { u8 id; }; };\n"
 			       "event { name = \"a\"; id = 0; fields := struct { u8 x; }; };\n";
