@@ -6,6 +6,9 @@
 #include "capture/table.h"
 
 #include <assert.h>
+#include <linux/bpf.h>
+#include <linux/mount.h>
+#include <linux/reboot.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -285,7 +288,27 @@ static const struct abi_capture captures[] = {
 	{ IN("openat2", 3, TYPED), TYPED("open_how", 64), SIZED(4) },
 	{ IN("landlock_create_ruleset", 1, TYPED), TYPED("ruleset", 8), SIZED(2) },
 	{ IN("landlock_add_rule", 3, TYPED), TYPED("landlock_path", 12) },
-	{ IN("mount_setattr", 4, TYPED), TYPED("mount_attr", 32) },
+	{ IN("mount_setattr", 4, TYPED), TYPED("mount_attr", 4096), SIZED(5) },
+	{ IN("bpf", 2, TYPED), TYPED("bpf_attr", 4096), SIZED(3), .is_int = true },
+	{ IN("bpf", 2, TYPED), TYPED("text", 0), BEHIND(16), FIELD(2), WHEN(1, BPF_PROG_LOAD) },
+	{ IN("bpf", 2, TYPED), TYPED("text", 0), BEHIND(32), COUNTED(28, 4, 1), FIELD(3),
+	  WHEN(1, BPF_PROG_LOAD) },
+	{ IN("bpf", 2, TYPED), TYPED("data", 0), BEHIND(0), COUNTED(16, 4, 1), FIELD(2),
+	  WHEN(1, BPF_BTF_LOAD) },
+	/* of BPF_OBJ_PIN, BPF_OBJ_GET, and BPF_RAW_TRACEPOINT_OPEN; others have no pointer there */
+	{ IN("bpf", 2, TYPED), TYPED("path", 4096), BEHIND(0), FIELD(4) },
+	{ OUT("bpf", 2, TYPED), TYPED("bpf_after", 16), WHEN(1, BPF_OBJ_GET_INFO_BY_FD) },
+	{ OUT("bpf", 2, TYPED), TYPED("data", 512), BEHIND(8), COUNTED(4, 4, 1), FIELD(2),
+	  WHEN(1, BPF_OBJ_GET_INFO_BY_FD) },
+	{ IN("mount", 5, TYPED), TYPED("text", 0) },
+	{ IN("fsconfig", 4, TYPED), TYPED("text", 0), WHEN(2, FSCONFIG_SET_STRING) },
+	{ IN("fsconfig", 4, TYPED), TYPED("path", 4096), WHEN(2, FSCONFIG_SET_PATH) },
+	{ IN("fsconfig", 4, TYPED), TYPED("path", 4096), WHEN(2, FSCONFIG_SET_PATH_EMPTY) },
+	{ IN("fsconfig", 4, TYPED), TYPED("hex_data", 0), SIZED(5), .is_int = true,
+	  WHEN(2, FSCONFIG_SET_BINARY) },
+	{ IN("reboot", 4, TYPED), TYPED("text", 0), WHEN(3, LINUX_REBOOT_CMD_RESTART2) },
+	{ IN("kexec_file_load", 4, BUFFER), EXTRA, SIZED(3) },
+	{ IN("modify_ldt", 2, TYPED), TYPED("user_desc", 16) },
 	{ OUT("ustat", 2, TYPED), TYPED("ustat", 32) },
 	{ IN("futex_waitv", 4, TIME), EXTRA, TIME },
 	{ IN("futex_waitv", 1, TYPED), TYPED("futex_waitv", 3072), TIMES(2, 24), .is_int = true },
@@ -361,6 +384,40 @@ const char *capture_field(const struct abi_capture *c)
 bool capture_is_made(const struct abi_capture *c, const int64_t *args)
 {
 	return !c->when_argument || (uint32_t)args[c->when_argument - 1] == c->when;
+}
+
+/* Texts that a call ignores if argument `by` has one of some bits, or is above a number. */
+static const struct {
+	const char *call;
+	uint8_t argument, by;
+	uint32_t bits, most;
+} unused_texts[] = {
+	{ "mount", 3, 4,
+	  MS_REMOUNT | MS_BIND | MS_MOVE | MS_SHARED | MS_PRIVATE | MS_SLAVE | MS_UNBINDABLE,
+	  UINT32_MAX },
+	{ "fsconfig", 3, 2, 0, FSCONFIG_SET_FD },
+};
+
+uint8_t capture_text_condition(const char *call, unsigned argument)
+{
+	for (uint8_t i = 0; i < sizeof unused_texts / sizeof *unused_texts; i++)
+		if (unused_texts[i].argument == argument && !strcmp(unused_texts[i].call, call))
+			return (uint8_t)(i + 1);
+	return 0;
+}
+
+bool capture_text_is_used(uint8_t condition, const int64_t *args)
+{
+	uint32_t value;
+
+	if (!condition)
+		return true;
+	assert(condition <= sizeof unused_texts / sizeof *unused_texts);
+	value = (uint32_t)args[unused_texts[condition - 1].by - 1];
+	if ((value & MS_MGC_MSK) == MS_MGC_VAL) /* of mount(), in old programs */
+		value &= ~(uint32_t)MS_MGC_MSK;
+	return !(value & unused_texts[condition - 1].bits) &&
+	       value <= unused_texts[condition - 1].most;
 }
 
 /* The first capture with the field of capture @i. */

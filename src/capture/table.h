@@ -22,6 +22,12 @@ bool capture_is_made(const struct abi_capture *c, const int64_t *args);
  * made together share one. */
 int capture_place(const struct abi_captures *all, int i);
 
+/* capture_text_condition - a call may ignore a text, by the value of another argument: the number of
+ * that condition; 0: it never does. @argument: counted from 1. capture_text_is_used - whether it
+ * looks at the text. A text that is not used is recorded as its address. */
+uint8_t capture_text_condition(const char *call, unsigned argument);
+bool capture_text_is_used(uint8_t condition, const int64_t *args);
+
 /* The name of the field, and the bytes of one of its elements. */
 const char *capture_field(const struct abi_capture *c);
 unsigned capture_element(const struct abi_capture *c);

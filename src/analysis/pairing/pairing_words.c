@@ -146,6 +146,10 @@ void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_
 	for (int i = 0; i < j->n_memory; i++)
 		if (j->memory[i].what->kind == ABI_CAPTURE_MESSAGES)
 			call_messages_befores(&j->memory[i], st->befores, CALL_BEFORES);
+		else if (j->memory[i].what->type && j->memory[i].size >= 8 &&
+			 !strcmp(j->memory[i].what->type, "bpf_attr")) /* of an info */
+			memcpy(&st->lengths[j->memory[i].what->argument - 1],
+			       j->memory[i].bytes + 4, 4);
 		else if (j->memory[i].what->kind == ABI_CAPTURE_MESSAGE && j->memory[i].size >= 12)
 			memcpy(&st->lengths[j->memory[i].what->argument - 1],
 			       j->memory[i].bytes + 8, 4);
@@ -241,6 +245,13 @@ static bool was_read(unsigned were_read, unsigned bit, size_t size, int64_t resu
 	return were_read == CALL_UNKNOWN_READ ? size || result != -EFAULT : were_read & bit;
 }
 
+static bool is_used(const struct pairing *j, const struct pairing_state *st, uint32_t i)
+{
+	const char *name = j->calls.names[st->made.call - 1];
+
+	return capture_text_is_used(capture_text_condition(name, i + 1), st->made.args);
+}
+
 /* Texts that were not in memory at entry: there they are recorded as the text of their address. A
  * text that is empty at exit too is really empty, or the kernel could not read it. */
 static void show_late_texts(struct pairing *j, struct pairing_state *st,
@@ -253,7 +264,7 @@ static void show_late_texts(struct pairing *j, struct pairing_state *st,
 
 	/* Nothing was late: then these are texts. */
 	for (uint32_t i = 0; !p && i < c->n_fields; i++)
-		if (c->field[i]->code == OP_STRING && st->parts.part[i].size &&
+		if (c->field[i]->code == OP_STRING && st->parts.part[i].size && is_used(j, st, i) &&
 		    call_is_address(st->parts.part[i].bytes, st->parts.part[i].size))
 			quote(&st->parts.part[i]);
 	for (uint32_t i = 0; p && i < c->n_fields && p < end; i++) {
@@ -262,7 +273,7 @@ static void show_late_texts(struct pairing *j, struct pairing_state *st,
 
 		if (c->field[i]->code != OP_STRING)
 			continue;
-		if (was_read(were_read, bit, n, result) &&
+		if (was_read(were_read, bit, n, result) && is_used(j, st, i) &&
 		    call_is_address(part->bytes, part->size)) {
 			bool is_string = j->call_plans[st->class].rules[i] &&
 					 j->call_plans[st->class].rules[i]->kind == CALL_STRING;

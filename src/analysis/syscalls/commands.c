@@ -113,7 +113,7 @@ bool call_memory_waits(const struct abi_capture *what, const int64_t *args)
 		return false;
 	}
 	if (what->kind == ABI_CAPTURE_LOCK)
-		return args[1] == F_GETLK || args[1] == F_OFD_GETLK;
+		return args[1] == F_GETLK || args[1] == F_OFD_GETLK || args[1] == F_GETOWN_EX;
 	if (what->kind == ABI_CAPTURE_TEXT && !strcmp(what->call, "prctl"))
 		return args[0] == 16; /* PR_GET_NAME */
 	return !what->is_after && !what->is_of_failures;
@@ -205,6 +205,12 @@ bool call_lock_add(struct text *t, const struct call_memory *m, const struct cal
 	int32_t pid;
 	bool asks = x->args[1] == F_GETLK || x->args[1] == F_OFD_GETLK;
 
+	if ((x->args[1] == F_SETOWN_EX && !x->is_end) || (x->args[1] == F_GETOWN_EX && x->is_end)) {
+		if (m->size < 8)
+			return false;
+		call_description_add(t, "{type=%0E4:owner_type, pid=%4d4}", m->bytes, x);
+		return true;
+	}
 	if (m->size < 32 || asks != x->is_end ||
 	    !(asks || x->args[1] == F_SETLK || x->args[1] == F_SETLKW ||
 	      x->args[1] == F_OFD_SETLK || x->args[1] == F_OFD_SETLKW))

@@ -103,10 +103,6 @@ static const struct description {
 	{ "open_how", 0, false, NULL, NULL, add_open_how },
 	{ "ruleset", 8, false, "{handled_access_fs=%0F8:landlock_fs}", NULL, NULL },
 	{ "landlock_path", 0, false, NULL, NULL, add_landlock_path },
-	{ "mount_attr", 32, false,
-	  "{attr_set=%0F8:mount_attr, attr_clr=%8F8:mount_attr, propagation=%16F8:mount, "
-	  "userns_fd=%24f8}",
-	  NULL, NULL },
 	{ "capheader", 8, false, "{version=%0E4:cap_version, pid=%4d4}", NULL, NULL },
 	{ "ustat", 32, false, "{f_tfree=%0d4, f_tinode=%8u8, f_fname=%16s6, f_fpack=%22s6}", NULL,
 	  NULL },
@@ -424,7 +420,7 @@ static bool add_entries(struct text *t, const struct call_memory *m, const struc
 }
 
 /* What a newer program passes behind the structure: nothing if it is 0. */
-static void add_rest(struct text *t, const struct call_memory *m, uint32_t known, uint64_t size)
+void call_rest_add(struct text *t, const struct call_memory *m, uint32_t known, uint64_t size)
 {
 	uint32_t i = known;
 
@@ -451,7 +447,7 @@ static bool add_open_how(struct text *t, const struct call_memory *m, const stru
 	if (number_at(m->bytes, 0, 8) & CREATES || number_at(m->bytes, 8, 8))
 		add_element(t, ", mode=%8o8", m->bytes, x);
 	add_element(t, ", resolve=%16F8:resolve", m->bytes, x);
-	add_rest(t, m, SIZE, (uint64_t)x->args[3]);
+	call_rest_add(t, m, SIZE, (uint64_t)x->args[3]);
 	add(t, "}");
 	return true;
 }
@@ -514,7 +510,12 @@ static bool add_row(struct text *t, const struct description *d, const struct ca
 bool call_described_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	const struct description *d = m->what->type ? description_of(m->what->type) : NULL;
+	const struct call_decoder *other = call_decoders;
 
+	while (!d && m->what->type && other->type && strcmp(other->type, m->what->type) != 0)
+		other++;
+	if (!d && m->what->type && other->type && x->args[m->what->argument - 1])
+		return other->add(t, m, x);
 	if (!d || !x->args[m->what->argument - 1])
 		return false;
 	if (d->add)

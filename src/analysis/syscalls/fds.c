@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/close_range.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ enum does {
 	DOES_ACCEPT,
 	DOES_OPEN_TWO, /* an array of two descriptors, at its exit */
 	DOES_CHDIR,    /* by a path, or by a descriptor */
+	DOES_BPF,      /* its command decides */
 };
 
 enum { NO_FLAGS = -1, NO_PATH = -1 };
@@ -43,6 +45,8 @@ static const struct fd_call meanings[] = {
 	{ "open", DOES_OPEN, 1, O_CLOEXEC, 0, NO_PATH, NULL },
 	{ "openat", DOES_OPEN, 2, O_CLOEXEC, 1, 0, NULL },
 	{ "openat2", DOES_OPEN, NO_FLAGS, 0, 1, 0, NULL },
+	{ "open_tree", DOES_OPEN, 2, O_CLOEXEC, 1, 0, NULL },
+	{ "bpf", DOES_BPF, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
 	{ "creat", DOES_OPEN, NO_FLAGS, 0, 0, NO_PATH, NULL },
 	{ "open_by_handle_at", DOES_OPEN, 2, O_CLOEXEC, NO_PATH, NO_PATH, NULL },
 	{ "socket", DOES_OPEN, 1, O_CLOEXEC, NO_PATH, NO_PATH, "socket" },
@@ -89,6 +93,28 @@ bool fds_gives(const char *call)
 	const struct fd_call *c = fds_call(call);
 
 	return c && (c->does == DOES_OPEN || c->does == DOES_ACCEPT || c->does == DOES_DUP);
+}
+
+const char *fds_bpf_kind(int64_t command)
+{
+	switch ((uint32_t)command) {
+	case BPF_MAP_CREATE:
+	case BPF_MAP_GET_FD_BY_ID:
+		return "anon_inode:bpf-map";
+	case BPF_PROG_LOAD:
+	case BPF_PROG_GET_FD_BY_ID:
+	case BPF_RAW_TRACEPOINT_OPEN:
+		return "anon_inode:bpf-prog";
+	case BPF_BTF_LOAD:
+	case BPF_BTF_GET_FD_BY_ID:
+		return "anon_inode:btf";
+	case BPF_LINK_CREATE:
+	case BPF_LINK_GET_FD_BY_ID:
+		return "anon_inode:bpf_link";
+	case BPF_OBJ_GET: /* one of these */
+		return "";
+	}
+	return NULL;
 }
 
 const char *fds_kind(const char *call)
@@ -318,20 +344,23 @@ static int moved(struct fds *f, const struct fd_call *c, uint32_t thread, uint32
 	return err;
 }
 
-static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint32_t process,
-		  const struct call_made *m, int64_t fd, bool is_cloexec)
+/* Descriptors of bpf() are always closed by exec. */
+static int made_by_bpf(struct fds *f, uint32_t process, int64_t command, int64_t fd)
 {
-	struct fd_path *path = c->path != NO_PATH && thread < f->n_paths ? &f->paths[thread] : NULL;
-	int64_t dir = c->dir == NO_PATH ? -1 : (int32_t)m->args[c->dir];
+	const char *kind = fds_bpf_kind(command);
 
-	if (!path || !path->size || fd >= FDS_MAX) {
-		int64_t file = set_unnamed(f, process, fd, is_cloexec, c->call);
+	if (!kind)
+		return 0;
+	if (!*kind)
+		return set_unnamed(f, process, fd, true, NULL) < 0 ? -ENOMEM : 0;
+	return set_named(f, process, fd, true, strdup(kind));
+}
 
-		if (file >= 0 && !strcmp(c->call, "pidfd_open"))
-			f->files[file].pid = (int32_t)m->args[0];
-		return file < 0 ? -ENOMEM : 0;
-	}
-	return set_named(f, process, fd, is_cloexec, fds_join(f, process, dir, path));
+/* Whether the directory of open_tree() itself is opened, which an empty path asks for. */
+static bool opens_directory(const struct fd_call *c, const struct call_made *m)
+{
+	return !strcmp(c->call, "open_tree") && m->args[2] & AT_EMPTY_PATH &&
+	       m->class->field[c->path] && m->class->field[c->path]->code == OP_STRING;
 }
 
 static int copied(struct fds *f, uint32_t process, int64_t from, int64_t to, bool is_cloexec)
@@ -340,6 +369,24 @@ static int copied(struct fds *f, uint32_t process, int64_t from, int64_t to, boo
 
 	set(f, process, to, file, is_cloexec);
 	return file < 0 ? -ENOMEM : 0;
+}
+
+static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint32_t process,
+		  const struct call_made *m, int64_t fd, bool is_cloexec)
+{
+	struct fd_path *path = c->path != NO_PATH && thread < f->n_paths ? &f->paths[thread] : NULL;
+	int64_t dir = c->dir == NO_PATH ? -1 : (int32_t)m->args[c->dir];
+
+	if (path && !path->size && opens_directory(c, m))
+		return copied(f, process, dir, fd, is_cloexec);
+	if (!path || !path->size || fd >= FDS_MAX) {
+		int64_t file = set_unnamed(f, process, fd, is_cloexec, c->call);
+
+		if (file >= 0 && !strcmp(c->call, "pidfd_open"))
+			f->files[file].pid = (int32_t)m->args[0];
+		return file < 0 ? -ENOMEM : 0;
+	}
+	return set_named(f, process, fd, is_cloexec, fds_join(f, process, dir, path));
 }
 
 static void closed(struct fds *f, uint32_t process, uint64_t first, uint64_t last, bool at_exec)
@@ -446,6 +493,8 @@ int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct cal
 		return moved(f, c, thread, process, m);
 	case DOES_OPEN_TWO:
 		return opened_two(f, c, process, is_cloexec, exit);
+	case DOES_BPF:
+		return made_by_bpf(f, process, m->args[0], result);
 	case DOES_ADDRESS:
 		return 0;
 	case DOES_DUP:

@@ -71,6 +71,18 @@ void call_interface(struct text *t, uint32_t number);
 /* call_described_add - like call_memory_add(), for memory that has a type (capture/table.h). */
 bool call_described_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 
+/* Types that described.c does not have: analysis/requests/decoders.c, up to one without a type. Each
+ * function returns false if there are too few bytes. */
+struct call_decoder {
+	const char *type;
+	bool (*add)(struct text *t, const struct call_memory *m, const struct call_moment *x);
+};
+extern const struct call_decoder call_decoders[];
+
+/* call_rest_add - the bytes of @m behind a structure of @known bytes, of which the call spoke as
+ * having @size: nothing if they are 0. */
+void call_rest_add(struct text *t, const struct call_memory *m, uint32_t known, uint64_t size);
+
 /* call_description_add - a description's text, with the fields of the structure at @bytes, which the
  * caller knows to be large enough. */
 void call_description_add(struct text *t, const char *description, const uint8_t *bytes,

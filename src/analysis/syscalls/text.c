@@ -70,6 +70,8 @@ static const struct {
 	{ "quotactl", SHAPE_QUOTA, CALL_NUMBER },
 	{ "quotactl_fd", SHAPE_QUOTA_FD, CALL_NUMBER },
 	{ "adjtimex", SHAPE_TIMEX, CALL_NUMBER },
+	{ "bpf", SHAPE_BPF, CALL_NUMBER },
+	{ "modify_ldt", SHAPE_INT, CALL_NUMBER },
 	{ "clock_adjtime", SHAPE_TIMEX, CALL_NUMBER },
 };
 
@@ -83,6 +85,7 @@ void call_plan_make(struct call_plan *p, const char *call, const struct call_cla
 			p->shape = shapes[i].shape;
 			p->result = shapes[i].result;
 		}
+	p->requests = call_requests(call);
 	for (uint32_t i = 0; c && i < c->n_fields; i++)
 		p->rules[i] = c->name[i] ? call_rule_of(call, c->name[i]) : NULL;
 }
@@ -165,7 +168,10 @@ static uint32_t clone_uses(int64_t flags)
 static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, uint32_t n)
 {
 	const uint32_t all = (1u << n) - 1;
+	const struct call_request *r = p->requests ? call_request_of(p->requests, v, n) : NULL;
 
+	if (r)
+		return all & ((1u << strlen(r->arguments)) - 1);
 	switch (p->shape) {
 	case SHAPE_OPEN: /* the mode is last, the flags are before it */
 		return n >= 2 && !(v[n - 2].n & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) ? all >> 1
@@ -211,6 +217,9 @@ static const struct call_rule protocol = { .kind = CALL_ONE, .names = call_names
 			      file_flags = { .kind = CALL_OPEN, .names = call_names_open },
 			      number = { .kind = CALL_NUMBER }, hexadecimal = { .kind = CALL_HEX },
 			      address = { .kind = CALL_ADDRESS },
+			      notify = { .kind = CALL_FLAGS, .names = call_names_notify },
+			      lease = { .kind = CALL_ONE, .names = call_names_lock },
+			      signal_number = { .kind = CALL_SIGNAL },
 			      socket_option = { .kind = CALL_ONE, .names = call_names_so },
 			      tcp_option = { .kind = CALL_ONE, .names = call_names_tcp },
 			      ip_option = { .kind = CALL_ONE, .names = call_names_ip },
@@ -234,7 +243,15 @@ static const struct call_rule *fcntl_rule(int64_t command)
 	case F_OFD_GETLK:
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
+	case F_GETOWN_EX:
+	case F_SETOWN_EX:
 		return &address;
+	case F_NOTIFY:
+		return &notify;
+	case F_SETLEASE:
+		return &lease;
+	case F_SETSIG:
+		return &signal_number;
 	}
 	return &number;
 }
@@ -317,14 +334,19 @@ void call_arguments(struct call_parts *parts, const struct call_plan *p,
 		    const struct call_value *values, uint32_t n, uint32_t which,
 		    const struct call_moment *x)
 {
+	const struct call_request *request =
+		p->requests ? call_request_of(p->requests, values, n) : NULL;
+
 	parts->uses = uses_of(p, values, n < CALL_ARGS ? n : CALL_ARGS);
 	for (uint32_t i = 0; i < CALL_ARGS; i++) {
-		const struct call_rule *r = rule_for(p, values, i);
-		struct call_value v;
+		const struct call_rule *r = rule_for(p, values, i), *own = NULL;
+		struct call_value v = values[i];
 
 		if (!(parts->uses & which & 1u << i))
 			continue;
-		v = values[i];
+		if (request)
+			own = call_request_rule(request, i, &v.size_bits);
+		r = own ? own : r;
 		if (!may_point(p, values, i))
 			v.memory = NULL;
 		parts->part[i].size = 0;
@@ -396,9 +418,16 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 
 	if (!p->has_result)
 		return add(t, "?");
+	if (p->shape == SHAPE_INT && call_is_error((int32_t)result)) { /* an unsigned int */
+		add_base(t, (uint64_t)result, 10, "");
+		return text_addf(t, " %s (%s)", call_errno(-(int32_t)result),
+				 strerrordesc_np(-(int32_t)result));
+	}
 	if (call_is_error(result))
 		return call_error(t, (int)-result);
 	if (p->result == CALL_FD || command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+		return call_fd(t, result, about);
+	if (p->shape == SHAPE_BPF && m->class && fds_bpf_kind(m->args[0]))
 		return call_fd(t, result, about);
 	if (p->result == CALL_HEX)
 		return add_hex(t, (uint64_t)result);
@@ -411,6 +440,22 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 	}
 	if (p->result == CALL_OCTAL)
 		return text_addf(t, "%#03llo", (unsigned long long)result);
+	if (command == F_GETSIG && result > 0) {
+		add_signed(t, result);
+		if (call_style()->constants == CALL_RAW)
+			return;
+		add(t, " (");
+		call_signal(t, result);
+		return add(t, ")");
+	}
+	if (command == F_GETLEASE) {
+		add_hex(t, (uint64_t)result);
+		if (call_style()->constants == CALL_RAW)
+			return;
+		add(t, " (");
+		call_one(t, call_names_lock, result, 32);
+		return add(t, ")");
+	}
 	if (command != F_GETFL && (command != F_GETFD || !result))
 		return add_signed(t, result);
 	add_hex(t, (uint64_t)result);

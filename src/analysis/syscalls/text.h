@@ -47,6 +47,7 @@ enum call_kind {
 	CALL_IOPRIO,	  /* a class of `names`, and a level */
 	CALL_QUOTA,	  /* an operation and a type */
 	CALL_MAP,	  /* flags of mmap(): a type, flags, and the size of huge pages */
+	CALL_MEMORY_FILE, /* flags, and the size of huge pages */
 	CALL_KEXEC,	  /* an architecture, and flags */
 	CALL_ONE_INT,	  /* one of `names`, of 32 bits */
 	CALL_STRING,	  /* a text that is cut to the requested length */
@@ -139,12 +140,32 @@ enum call_shape {
 	SHAPE_QUOTA,
 	SHAPE_QUOTA_FD,
 	SHAPE_TIMEX,
+	SHAPE_BPF,
+	SHAPE_INT, /* the result has 32 bits */
 };
+
+/* A value of the argument that decides, and the rules of all arguments: a letter each, see
+ * analysis/requests/requests.c. Those without a letter are not used. */
+struct call_request {
+	const char *call;
+	uint8_t by; /* counted from 0 */
+	uint64_t value;
+	const char *arguments;
+};
+/* call_requests - the requests of @call, up to one of another call; NULL: it has none.
+ * call_request_of - the one of these arguments; NULL: not known. call_request_rule - the rule for
+ * argument @i of it; NULL: as in all requests. @size_bits: of the number, if the rule decides. */
+const struct call_request *call_requests(const char *call);
+const struct call_request *call_request_of(const struct call_request *all,
+					   const struct call_value *v, uint32_t n);
+const struct call_rule *call_request_rule(const struct call_request *r, uint32_t i,
+					  uint8_t *size_bits);
 
 struct call_plan { /* for an event class, made once */
 	enum call_shape shape;
 	enum call_kind result; /* CALL_FD, CALL_HEX, CALL_OCTAL, or CALL_NUMBER */
 	bool has_result;
+	const struct call_request *requests; /* NULL: there are none */
 	const struct call_rule *rules[CALL_ARGS];
 };
 

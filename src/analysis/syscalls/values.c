@@ -239,12 +239,23 @@ static bool has_no_end(const char *text, size_t size, size_t *at)
 	return space && *at < size && call_is_address(text, *at - 1);
 }
 
+/* The most bytes of a text that a call looks at: it refuses longer ones. */
+static size_t limit_of(const struct call_rule *r)
+{
+	enum { MEMORY_FILE = 250, KEY = 256 };
+
+	return !r || !r->call			  ? SIZE_MAX
+	       : !strcmp(r->call, "memfd_create") ? MEMORY_FILE
+	       : !strcmp(r->call, "fsconfig")	  ? KEY
+						  : SIZE_MAX;
+}
+
 /* A text that was not in memory is recorded as its address, which is shown without quotes. If the
  * exit of the call has the text, it is shown later. */
 static void add_text(struct text *t, const struct call_rule *r, const struct call_value *v,
 		     const struct call_moment *x)
 {
-	size_t size = v->text_size, most = SIZE_MAX, at;
+	size_t size = v->text_size, most = SIZE_MAX, at, limit = limit_of(r);
 
 	if (size == 3 && !memcmp(v->text, "0x0", 3)) /* a file named "0x0" looks the same */
 		return text_addf(t, "NULL");
@@ -253,9 +264,12 @@ static void add_text(struct text *t, const struct call_rule *r, const struct cal
 	if (r && r->kind == CALL_STRING && x && x->string_bytes)
 		most = x->string_bytes;
 	if (!has_no_end(v->text, size, &at))
-		return call_text(t, v->text, size, most);
-	if (size - at > most) /* enough of it is known */
-		call_text(t, v->text + at, size - at, most);
+		at = 0;
+	if (size - at >= limit || (at && size - at > most)) { /* enough of it is known */
+		call_quoted(t, v->text + at, limit < most ? limit : most);
+		add(t, "...");
+	} else if (!at)
+		call_text(t, v->text, size, most);
 	else
 		text_add(t, v->text, at - 1);
 }
@@ -364,6 +378,30 @@ static void add_map_flags(struct text *t, const struct call_rule *r, uint64_t bi
 	call_words_end(t);
 }
 
+/* The size of huge pages is in the high bits. */
+static void add_memory_file_flags(struct text *t, const struct call_rule *r, uint64_t bits)
+{
+	enum { HUGE_AT = 26, HUGE_SIZES = 0x3f };
+	const struct call_style was = *call_style();
+	struct call_style words = was;
+	uint64_t size = bits >> HUGE_AT & HUGE_SIZES,
+		 rest = bits & ~((uint64_t)HUGE_SIZES << HUGE_AT);
+
+	if (!size)
+		return call_flags(t, r->names, bits);
+	if (!call_words_begin(t, bits, CALL_HEXADECIMAL))
+		return;
+	words.constants = CALL_ABBREV;
+	call_style_set(&words);
+	if (rest) {
+		call_flags(t, r->names, rest);
+		add(t, "|");
+	}
+	text_addf(t, "%llu<<MFD_HUGE_SHIFT", (unsigned long long)size);
+	call_style_set(&was);
+	call_words_end(t);
+}
+
 static void add_kexec_flags(struct text *t, uint64_t bits)
 {
 	const uint64_t architectures = 0xffff0000;
@@ -438,6 +476,8 @@ void call_value_add(struct text *t, const struct call_rule *r, const struct call
 		return call_quota_command(t, bits);
 	case CALL_MAP:
 		return add_map_flags(t, r, bits);
+	case CALL_MEMORY_FILE:
+		return add_memory_file_flags(t, r, bits);
 	case CALL_KEXEC:
 		return add_kexec_flags(t, bits);
 	case CALL_ONE_INT:

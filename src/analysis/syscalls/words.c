@@ -349,6 +349,19 @@ const struct call_name call_names_fan_mask[] = {
 	{ NULL, CALL_AS_LISTED, "FAN_???" },
 };
 
+/* open_tree(2): its own flags, then those of all calls with descriptors of directories. */
+const struct call_name call_names_open_tree[] = {
+	{ "OPEN_TREE_CLONE", 1, NULL },
+	{ "OPEN_TREE_CLOEXEC", 0x80000, NULL },
+	{ "AT_SYMLINK_NOFOLLOW", 0x100, NULL },
+	{ "AT_REMOVEDIR", 0x200, NULL },
+	{ "AT_SYMLINK_FOLLOW", 0x400, NULL },
+	{ "AT_NO_AUTOMOUNT", 0x800, NULL },
+	{ "AT_EMPTY_PATH", 0x1000, NULL },
+	{ "AT_RECURSIVE", 0x8000, NULL },
+	{ NULL, CALL_AS_LISTED, "OPEN_TREE_???" },
+};
+
 /* ---------------------------------------------------------------- errors */
 
 /* Errors inside the kernel, which programs never see: the call is restarted. */

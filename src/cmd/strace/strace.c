@@ -275,6 +275,12 @@ static int show_live(struct strace *s)
 	return status;
 }
 
+/* One byte more than is shown tells whether a text goes on. */
+static uint32_t bytes_for(uint64_t shown)
+{
+	return shown < ABI_CAPTURE_BUFFER_MAX ? (uint32_t)shown + 1 : ABI_CAPTURE_BUFFER_MAX;
+}
+
 static int run_live(struct strace *s)
 {
 	const struct sigaction act = { .sa_handler = interrupt };
@@ -283,7 +289,7 @@ static int run_live(struct strace *s)
 	strace_filter_patterns(&s->printer.filter, s->printer.style.names_fds || s->paths.n,
 			       &s->record.patterns);
 	s->record.capture_bytes = strace_style_has_dumps(&s->printer.style) ? ABI_CAPTURE_BUFFER_MAX
-				  : s->printer.prints || s->record.keep ? (uint32_t)s->string_bytes
+				  : s->printer.prints || s->record.keep ? bytes_for(s->string_bytes)
 									: 0;
 	status = strace_record_start(&s->record);
 	if (status)

@@ -244,7 +244,8 @@ static bool is_useful_in_part(const struct abi_capture *c)
 		return c->is_at_exit;
 	if (c->kind == ABI_CAPTURE_BUFFER)
 		return true;
-	return c->kind == ABI_CAPTURE_OPTION || (c->size && c->kind != ABI_CAPTURE_TEXT);
+	return c->kind == ABI_CAPTURE_OPTION || c->kind == ABI_CAPTURE_TYPED ||
+	       (c->size && c->kind != ABI_CAPTURE_TEXT);
 }
 
 static uint64_t word_of(const struct abi_capture *c, uint32_t buffer_bytes)

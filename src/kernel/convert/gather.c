@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/table.h"
+
 struct dynamic {
 	const uint8_t *bytes;
 	size_t size;
@@ -43,15 +45,19 @@ static size_t put_string(uint8_t *to, struct dynamic v)
 
 /* An unreadable text is shown as its address. If readable memory ends before the text, its bytes
  * follow, unless they are as many as a text may have. */
-static size_t put_user_text(uint8_t *to, struct dynamic v, const uint8_t *record, uint16_t pointer)
+static size_t put_user_text(uint8_t *to, struct dynamic v, const uint8_t *record,
+			    const struct kernel_op *op)
 {
+	int64_t args[KERNEL_SYSCALL_N_ARGS];
 	uint64_t at;
-
 	size_t n;
 
+	memcpy(args, record + KERNEL_SYSCALL_ARGS, sizeof args);
+	if (!capture_text_is_used(op->condition, args))
+		v.size = 0;
 	if (v.size >= ABI_CAPTURE_TEXT_CUT || (v.size && memchr(v.bytes, 0, v.size)))
 		return put_string(to, v);
-	memcpy(&at, record + pointer, sizeof at);
+	memcpy(&at, record + op->size, sizeof at);
 	n = (size_t)sprintf((char *)to, v.size ? "0x%llx " : "0x%llx", (unsigned long long)at);
 	return n + put_string(to + n, v);
 }
@@ -115,7 +121,7 @@ static size_t put_op(struct kernel_classes *c, uint8_t *to, const struct kernel_
 	case KERNEL_OP_STRING:
 		return put_string(to, v);
 	case KERNEL_OP_USER_TEXT:
-		return put_user_text(to, v, record, op->size);
+		return put_user_text(to, v, record, op);
 	case KERNEL_OP_SEQUENCE:
 		return put_sequence(to, v, op->element);
 	case KERNEL_OP_REQUEST:

@@ -373,7 +373,8 @@ static bool is_text(const char *event, const struct kernel_field *f)
 	if (!f->is_chars)
 		return false;
 	if (f->is_const)
-		return strcmp(f->name, "buf") != 0 && strcmp(f->name, "u_msg_ptr") != 0;
+		return strcmp(f->name, "buf") != 0 && strcmp(f->name, "u_msg_ptr") != 0 &&
+		       strcmp(f->name, "cmdline_ptr") != 0;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (!strcmp(f->name, others[i]))
 			return true;
@@ -401,12 +402,19 @@ unsigned kernel_layout_texts(const struct kernel_format *f)
 	return texts;
 }
 
+static uint8_t condition_of(const char *event, unsigned argument)
+{
+	const char *call = !strncmp(event, "sys_enter_", 10) ? event + 10 : event;
+
+	return capture_text_condition(call, argument);
+}
+
 static void add_user_text(struct builder *b, const struct kernel_field *f, unsigned word,
-			  unsigned pointer)
+			  unsigned pointer, uint8_t condition)
 {
 	text_addf(&b->layout->fields, "\t\tstring %s;\n", identifier(b, f->name, ""));
 	add_op(b->layout, (struct kernel_op){ KERNEL_OP_USER_TEXT, .offset = (uint16_t)word,
-					      .size = (uint16_t)pointer });
+					      .size = (uint16_t)pointer, .condition = condition });
 }
 
 static void add_captured(struct builder *b, const char *field, unsigned element, unsigned word)
@@ -439,7 +447,7 @@ int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_for
 			continue;
 		if (texts & 1u << n)
 			add_user_text(&b, &f->fields[i], KERNEL_SYSCALL_WORDS + 4 * n_texts++,
-				      KERNEL_SYSCALL_ARGS + 8 * n);
+				      KERNEL_SYSCALL_ARGS + 8 * n, condition_of(f->name, n + 1));
 		else
 			add_argument(&b, f->name, &f->fields[i], KERNEL_SYSCALL_ARGS + 8 * n);
 		n++;

@@ -23,7 +23,7 @@ enum kernel_op_kind {
 	KERNEL_OP_STRING,    /* the text that the word at offset locates, as a CTF string */
 	KERNEL_OP_SEQUENCE,  /* the elements it locates, as u16 count and bytes */
 	KERNEL_OP_USER_TEXT, /* as _STRING; size 0: the text could not be read, so the pointer at
-			      * `size` is shown */
+			      * `size` is shown; also if the call does not use it */
 	KERNEL_OP_REQUEST,   /* the letters of a block request at offset, as LTTng's bits (u32) */
 	KERNEL_OP_PARENT,    /* the process of the thread at offset (s32): of the parent, and of */
 	KERNEL_OP_CHILD,     /* the child of a birth. It is not in the record: the event grows */
@@ -38,6 +38,7 @@ struct kernel_op {
 	bool is_relative; /* the distance counts from the end of the word */
 	uint16_t offset;
 	uint16_t size;
+	uint8_t condition; /* of _USER_TEXT: capture_text_condition() */
 };
 
 /* A value that LTTng records in another form; it is changed in place before any copy. */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/requests/decoders.c - types of memory that no description fits: the table, and the small
+ * ones. */
+#include "analysis/requests/decoders.h"
+
+#include <linux/mount.h>
+#include <linux/reboot.h>
+#include <limits.h>
+#include <string.h>
+
+#include "analysis/syscalls/words.h"
+
+/* A text of which the call looks at no more than @limit bytes, and of which at most @most are
+ * shown. It is shown as text only if it ends, or if more is known than is shown. */
+static bool add_limited(struct text *t, const struct call_memory *m, size_t limit, size_t most)
+{
+	size_t n = strnlen((const char *)m->bytes, m->size);
+	bool has_end = n < m->size && n < limit;
+
+	if (!m->size || (!has_end && n < limit && n <= most && m->size < ABI_CAPTURE_BUFFER_MAX))
+		return false;
+	most = most < limit ? most : limit;
+	call_quoted(t, (const char *)m->bytes, n < most ? n : most);
+	add(t, has_end && n <= most ? "" : "...");
+	return true;
+}
+
+static bool add_text_type(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum {
+		KEY = 256,
+		RESTART = 255,
+		PROPAGATES = MS_BIND | MS_MOVE | MS_SHARED | MS_PRIVATE | MS_SLAVE | MS_UNBINDABLE
+	};
+	size_t limit = SIZE_MAX;
+
+	uint64_t flags = (uint64_t)x->args[3];
+
+	if ((flags & MS_MGC_MSK) == MS_MGC_VAL)
+		flags &= ~(uint64_t)MS_MGC_MSK;
+	if (!strcmp(m->what->call, "mount") && !(flags & MS_REMOUNT) && flags & PROPAGATES)
+		return false; /* ignored */
+	if (!strcmp(m->what->call, "fsconfig"))
+		limit = KEY;
+	else if (!strcmp(m->what->call, "reboot"))
+		limit = RESTART;
+	return add_limited(t, m, limit, x->string_bytes ? x->string_bytes : SIZE_MAX);
+}
+
+static bool add_path_type(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	(void)x;
+	return add_limited(t, m, PATH_MAX, PATH_MAX - 1);
+}
+
+/* Data whose size is an argument. */
+static bool add_hex_data(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { MOST = 1 << 20 };
+	int32_t all = (int32_t)x->args[m->what->size_argument - 1];
+	uint64_t most = x->string_bytes ? x->string_bytes : UINT64_MAX,
+		 n = m->size < most ? m->size : most;
+
+	if (all < 0 || all > MOST || (m->size < (uint32_t)all && m->size <= most))
+		return false;
+	call_hex_quoted(t, m->bytes, n);
+	add(t, n < (uint64_t)all ? "..." : "");
+	return true;
+}
+
+/* A segment of modify_ldt(), whose flags are bits of one number. */
+static bool add_user_desc(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { SIZE = 16 };
+	uint32_t bits;
+
+	if (m->size < SIZE || x->args[2] != SIZE)
+		return false;
+	bits = u32(m, 12);
+	call_description_add(t, "{entry_number=%0i4, base_addr=", m->bytes, x);
+	text_addf(t, "%#08x, limit=%#08x", u32(m, 4), u32(m, 8));
+	text_addf(t, ", seg_32bit=%u, contents=%u, read_exec_only=%u, limit_in_pages=%u", bits & 1,
+		  bits >> 1 & 3, bits >> 3 & 1, bits >> 4 & 1);
+	text_addf(t, ", seg_not_present=%u, useable=%u, lm=%u}", bits >> 5 & 1, bits >> 6 & 1,
+		  bits >> 7 & 1);
+	return true;
+}
+
+static bool add_mount_attr(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { SIZE = 32, BY_IDS = 0x100000, PAGE = 4096 };
+	uint64_t size = (uint64_t)x->args[4];
+
+	if (m->size < SIZE || size < SIZE)
+		return false;
+	call_description_add(t,
+			     "{attr_set=%0F8:mount_attr, attr_clr=%8F8:mount_attr, "
+			     "propagation=%16E8:propagation, userns_fd=",
+			     m->bytes, x);
+	call_description_add(
+		t, u64(m, 24) <= INT_MAX && (u64(m, 0) | u64(m, 8)) & BY_IDS ? "%24f8" : "%24u8",
+		m->bytes, x);
+	call_rest_add(t, m, SIZE, size < PAGE ? size : PAGE);
+	add(t, "}");
+	return true;
+}
+
+const struct call_decoder call_decoders[] = {
+	{ "text", add_text_type },	  { "path", add_path_type },
+	{ "hex_data", add_hex_data },	  { "user_desc", add_user_desc },
+	{ "mount_attr", add_mount_attr }, { "bpf_attr", request_bpf_add },
+	{ "bpf_after", request_bpf_add }, { NULL, NULL },
+};
