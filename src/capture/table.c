@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <linux/bpf.h>
 #include <linux/mount.h>
+#include <linux/ptrace.h>
 #include <linux/reboot.h>
 #include <stddef.h>
 #include <string.h>
@@ -300,6 +301,16 @@ static const struct abi_capture captures[] = {
 	{ OUT("bpf", 2, TYPED), TYPED("bpf_after", 16), WHEN(1, BPF_OBJ_GET_INFO_BY_FD) },
 	{ OUT("bpf", 2, TYPED), TYPED("data", 512), BEHIND(8), COUNTED(4, 4, 1), FIELD(2),
 	  WHEN(1, BPF_OBJ_GET_INFO_BY_FD) },
+	{ IN("ptrace", 4, TYPED), TYPED("ptrace_data", 512) },
+	{ IN("ptrace", 3, TYPED), TYPED("signals_wanted", 16), FIELD(2),
+	  WHEN(1, PTRACE_PEEKSIGINFO) },
+	{ IN("ptrace", 4, TYPED), TYPED("data", 520), BEHIND(0), COUNTED(8, 8, 1), FIELD(3),
+	  WHEN(1, PTRACE_SETREGSET) },
+	{ OUT("ptrace", 4, TYPED), TYPED("ptrace_data", 512) },
+	{ OUT("ptrace", 4, TYPED), TYPED("data", 520), BEHIND(0), COUNTED(8, 8, 1), FIELD(2),
+	  WHEN(1, PTRACE_GETREGSET) },
+	{ OUT("ptrace", 4, TYPED), TYPED("data", 520), BEHIND(0), COUNTED(8, 8, 1), FIELD(2),
+	  WHEN(1, PTRACE_SETREGSET) },
 	{ IN("mount", 5, TYPED), TYPED("text", 0) },
 	{ IN("fsconfig", 4, TYPED), TYPED("text", 0), WHEN(2, FSCONFIG_SET_STRING) },
 	{ IN("fsconfig", 4, TYPED), TYPED("path", 4096), WHEN(2, FSCONFIG_SET_PATH) },

@@ -146,13 +146,11 @@ void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_
 	for (int i = 0; i < j->n_memory; i++)
 		if (j->memory[i].what->kind == ABI_CAPTURE_MESSAGES)
 			call_messages_befores(&j->memory[i], st->befores, CALL_BEFORES);
-		else if (j->memory[i].what->type && j->memory[i].size >= 8 &&
-			 !strcmp(j->memory[i].what->type, "bpf_attr")) /* of an info */
-			memcpy(&st->lengths[j->memory[i].what->argument - 1],
-			       j->memory[i].bytes + 4, 4);
 		else if (j->memory[i].what->kind == ABI_CAPTURE_MESSAGE && j->memory[i].size >= 12)
 			memcpy(&st->lengths[j->memory[i].what->argument - 1],
 			       j->memory[i].bytes + 8, 4);
+		else if (!j->memory[i].what->is_behind)
+			call_described_length(&j->memory[i], st->lengths);
 	for (int i = 0; i < j->n_memory; i++)
 		if (j->memory[i].what->argument <= c->n_fields && !j->memory[i].what->is_behind)
 			values[j->memory[i].what->argument - 1].memory = &j->memory[i];

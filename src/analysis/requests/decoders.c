@@ -109,5 +109,6 @@ const struct call_decoder call_decoders[] = {
 	{ "text", add_text_type },	  { "path", add_path_type },
 	{ "hex_data", add_hex_data },	  { "user_desc", add_user_desc },
 	{ "mount_attr", add_mount_attr }, { "bpf_attr", request_bpf_add },
+	{ "ptrace_data", request_ptrace_add },
 	{ "bpf_after", request_bpf_add }, { NULL, NULL },
 };

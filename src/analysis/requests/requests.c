@@ -5,6 +5,7 @@
  *
  * A request has a letter for each argument that it uses:
  *
+ *   -      not used
  *   =      by the rule of the call's argument (syscalls/rules.c)
  *   a      an address
  *   d u    a signed, an unsigned number of 32 bits; D U: of 64
@@ -20,6 +21,7 @@
  *   m      flags of KEYCTL_MOVE
  *   e      an error
  */
+#include <asm/ptrace-abi.h>
 #include <linux/keyctl.h>
 #include <linux/mount.h>
 #include <linux/ptrace.h>
@@ -28,6 +30,31 @@
 #include "analysis/syscalls/text.h"
 
 static const struct call_request requests[] = {
+	{ "ptrace", 0, PTRACE_TRACEME, "=" },
+	{ "ptrace", 0, PTRACE_ATTACH, "=p" },
+	{ "ptrace", 0, PTRACE_INTERRUPT, "=p" },
+	{ "ptrace", 0, PTRACE_KILL, "=p" },
+	{ "ptrace", 0, PTRACE_LISTEN, "=p" },
+	{ "ptrace", 0, PTRACE_GETREGSET, "=pna" },
+	{ "ptrace", 0, PTRACE_SETREGSET, "=pna" },
+	{ "ptrace", 0, PTRACE_GETSIGMASK, "=pUa" },
+	{ "ptrace", 0, PTRACE_SETSIGMASK, "=pUa" },
+	{ "ptrace", 0, PTRACE_SECCOMP_GET_FILTER, "=pUa" },
+	{ "ptrace", 0, PTRACE_SECCOMP_GET_METADATA, "=pUa" },
+	{ "ptrace", 0, PTRACE_GET_SYSCALL_INFO, "=pUa" },
+	{ "ptrace", 0, PTRACE_GETREGS, "=p-a" },
+	{ "ptrace", 0, PTRACE_SETREGS, "=p-a" },
+	{ "ptrace", 0, PTRACE_GETFPREGS, "=p-a" },
+	{ "ptrace", 0, PTRACE_SETFPREGS, "=p-a" },
+	{ "ptrace", 0, PTRACE_CONT, "=pas" },
+	{ "ptrace", 0, PTRACE_DETACH, "=pas" },
+	{ "ptrace", 0, PTRACE_SYSCALL, "=pas" },
+	{ "ptrace", 0, PTRACE_SINGLESTEP, "=pas" },
+	{ "ptrace", 0, PTRACE_SINGLEBLOCK, "=pas" },
+	{ "ptrace", 0, PTRACE_SYSEMU, "=pas" },
+	{ "ptrace", 0, PTRACE_SYSEMU_SINGLESTEP, "=pas" },
+	{ "ptrace", 0, PTRACE_SEIZE, "=pao" },
+	{ "ptrace", 0, PTRACE_SETOPTIONS, "=pao" },
 	{ "fsconfig", 1, FSCONFIG_SET_PATH, "===a@" },
 	{ "fsconfig", 1, FSCONFIG_SET_PATH_EMPTY, "===a@" },
 	{ "fsconfig", 1, FSCONFIG_SET_FD, "===af" },
@@ -44,6 +71,8 @@ static const struct {
 	{ 'X', 64, { .kind = CALL_HEX } },	{ 'i', 32, { .kind = CALL_ID } },
 	{ 'p', 32, { .kind = CALL_PID } },	{ 's', 64, { .kind = CALL_SIGNAL } },
 	{ 'f', 32, { .kind = CALL_FD } },	{ '@', 32, { .kind = CALL_AT_FD } },
+	{ 'o', 64, { .kind = CALL_FLAGS, .names = call_names_ptrace_option } },
+	{ 'n', 32, { .kind = CALL_ONE, .names = call_names_registers } },
 };
 
 const struct call_request *call_requests(const char *call)

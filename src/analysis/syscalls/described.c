@@ -103,6 +103,8 @@ static const struct description {
 	{ "open_how", 0, false, NULL, NULL, add_open_how },
 	{ "ruleset", 8, false, "{handled_access_fs=%0F8:landlock_fs}", NULL, NULL },
 	{ "landlock_path", 0, false, NULL, NULL, add_landlock_path },
+	{ "signals_wanted", 16, false, "{off=%0u8, flags=%8F4:peek_signals, nr=%12u4}", NULL,
+	  NULL },
 	{ "capheader", 8, false, "{version=%0E4:cap_version, pid=%4d4}", NULL, NULL },
 	{ "ustat", 32, false, "{f_tfree=%0d4, f_tinode=%8u8, f_fname=%16s6, f_fpack=%22s6}", NULL,
 	  NULL },
@@ -116,6 +118,18 @@ static const struct description {
 	{ "iocb", 0, false, NULL, NULL, call_block_add },
 	{ "io_event", 32, true, "{data=%0x8, obj=%8p8, res=%16d8, res2=%24d8}", NULL, NULL },
 };
+
+void call_described_length(const struct call_memory *m, int32_t *lengths)
+{
+	static const struct {
+		const char *type;
+		uint8_t at;
+	} places[] = { { "bpf_attr", 4 }, { "ptrace_data", 8 } };
+
+	for (size_t i = 0; m->what->type && i < sizeof places / sizeof *places; i++)
+		if (!strcmp(m->what->type, places[i].type) && m->size >= places[i].at + 4u)
+			memcpy(&lengths[m->what->argument - 1], m->bytes + places[i].at, 4);
+}
 
 static uint64_t number_at(const uint8_t *bytes, unsigned offset, unsigned size)
 {

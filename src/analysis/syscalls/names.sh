@@ -17,8 +17,8 @@ uapi_headers='linux/fcntl.h asm/mman.h linux/mman.h linux/sched.h linux/futex.h 
 	linux/resource.h linux/time.h linux/close_range.h linux/sockios.h asm/ioctls.h linux/perf_event.h
 	linux/ipc.h linux/landlock.h linux/fanotify.h linux/openat2.h linux/membarrier.h linux/kcmp.h
 	linux/reboot.h linux/mempolicy.h linux/ioprio.h linux/keyctl.h linux/timex.h linux/io_uring.h linux/kexec.h linux/module.h
-	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h linux/aio_abi.h linux/quota.h linux/dqblk_xfs.h linux/in6.h linux/if_packet.h linux/filter.h'
-libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h netinet/in.h linux/icmp.h'
+	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h linux/aio_abi.h linux/quota.h linux/dqblk_xfs.h linux/in6.h linux/if_packet.h linux/filter.h linux/audit.h'
+libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h netinet/in.h linux/icmp.h sys/ptrace.h elf.h'
 
 tables() {
 	cat <<-'END'
@@ -60,7 +60,12 @@ tables() {
 	uapi rename RENAME_[A-Z]+ - RENAME_???
 	uapi mount MS_[A-Z_]+ MS_(ASYNC|SYNC|INVALIDATE|RMT_MASK|MGC_VAL|MGC_MSK|VERBOSE|KERNMOUNT_.*) MS_???
 	uapi seccomp SECCOMP_(SET|GET)_[A-Z_]+ SECCOMP_GET_NOTIF_SIZES_.* SECCOMP_SET_MODE_???
-	uapi ptrace PTRACE_[A-Z0-9_]+ PTRACE_(EVENT|O|EVENTMSG|SYSCALL_INFO|PEEKSIGINFO)_.*|PTRACE_OLDSETOPTIONS PTRACE_???
+	libc ptrace PTRACE_[A-Z0-9_]+ PTRACE_((EVENT|O|EVENTMSG|SYSCALL_INFO|PEEKSIGINFO)_.*|OLDSETOPTIONS) PTRACE_???
+	uapi ptrace_option PTRACE_O_[A-Z]+ PTRACE_O_MASK PTRACE_O_???
+	uapi ptrace_info PTRACE_SYSCALL_INFO_[A-Z]+ - PTRACE_SYSCALL_INFO_???
+	uapi peek_signals PTRACE_PEEKSIGINFO_SHARED - PTRACE_PEEKSIGINFO_???
+	uapi audit_arch AUDIT_ARCH_[A-Z0-9_]+ - AUDIT_ARCH_???
+	libc registers NT_[A-Z0-9_]+ NT_(GNU_.*|STAPSDT|VERSION|PRFPREG) NT_???
 	uapi rlimit RLIMIT_[A-Z]+ - RLIMIT_???
 	uapi rusage RUSAGE_[A-Z]+ - RUSAGE_???
 	uapi priority PRIO_(PROCESS|PGRP|USER) - PRIO_???
@@ -208,14 +213,14 @@ tables() {
 	libc shutdown SHUT_[A-Z]+ - SHUT_???
 	libc access [RWXF]_OK - ?_OK down
 	libc umount (MNT_(FORCE|DETACH|EXPIRE)|UMOUNT_NOFOLLOW) - MNT_???
-	libc signal_code SI_[A-Z]+ - SI_???
-	libc child_code CLD_[A-Z]+ - CLD_???
-	libc bus_code BUS_[A-Z_]+ - BUS_???
-	libc illegal_code ILL_[A-Z]+ - ILL_???
-	libc float_code FPE_[A-Z]+ - FPE_???
-	libc trap_code TRAP_[A-Z]+ - TRAP_???
-	libc poll_code POLL_[A-Z]+ - POLL_???
-	libc fault_code SEGV_[A-Z]+ SEGV_(CPERR|ACCADI|ADIDERR|ADIPERR|MTEAERR|MTESERR) SEGV_???
+	libc signal_code SI_[A-Z]+ -
+	libc child_code CLD_[A-Z]+ -
+	libc bus_code BUS_[A-Z_]+ -
+	libc illegal_code ILL_[A-Z]+ -
+	libc float_code FPE_[A-Z]+ -
+	uapi trap_code TRAP_[A-Z]+ -
+	libc poll_code POLL_[A-Z]+ -
+	libc fault_code SEGV_[A-Z]+ SEGV_CPERR
 	libc ipc IPC_(RMID|SET|STAT) - IPC_???
 	END
 }

@@ -61,7 +61,7 @@ static const struct call_rule rules[] = {
 	{ "set_mempolicy", "nmask", CALL_ADDRESS, NULL, NULL },
 	{ "get_mempolicy", "nmask", CALL_ADDRESS, NULL, NULL },
 	{ "ptrace", "request", CALL_ONE, N(ptrace), NULL },
-	{ "ptrace", "pid", CALL_SIGNED, NULL, NULL },
+	{ "ptrace", "pid", CALL_PID, NULL, NULL },
 	{ "ptrace", "addr", CALL_ADDRESS, NULL, NULL },
 	{ "ptrace", "data", CALL_ADDRESS, NULL, NULL },
 	{ "fsconfig", "aux", CALL_SIGNED, NULL, NULL },

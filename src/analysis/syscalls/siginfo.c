@@ -28,6 +28,7 @@ enum {
 	AT_UPPER = 40,
 	AT_BAND = 16,
 	AT_FD = 24,
+	AT_LSB = 24,
 	AT_CALL = 24,
 	AT_ARCH = 28,
 };
@@ -35,7 +36,7 @@ enum {
 /* Not in the C library's headers of 2022. */
 static const struct call_name refusals[] = { { "SYS_SECCOMP", 1, NULL },
 					     { "SYS_USER_DISPATCH", 2, NULL },
-					     { NULL, 0, "SYS_???" } };
+					     { NULL, 0, NULL } };
 
 static int32_t number(const uint8_t *info, int at)
 {
@@ -101,7 +102,9 @@ static void add_fault(struct text *t, const uint8_t *info, int signal, int code)
 {
 	add(t, ", si_addr=");
 	add_address(t, word(info, AT_ADDRESS));
-	if (signal == SIGSEGV && code == SEGV_BNDERR) {
+	if (signal == SIGBUS && (code == BUS_MCEERR_AR || code == BUS_MCEERR_AO)) {
+		text_addf(t, ", si_addr_lsb=%#x", (unsigned)number(info, AT_LSB) & 0xffff);
+	} else if (signal == SIGSEGV && code == SEGV_BNDERR) {
 		add(t, ", si_lower=");
 		add_address(t, word(info, AT_LOWER));
 		add(t, ", si_upper=");
@@ -119,11 +122,15 @@ static void add_refused_call(struct text *t, const uint8_t *info)
 
 	add(t, ", si_call_addr=");
 	add_address(t, word(info, AT_ADDRESS));
-	if (call && (uint32_t)number(info, AT_ARCH) == AUDIT_ARCH_X86_64)
-		text_addf(t, ", si_syscall=__NR_%s, si_arch=AUDIT_ARCH_X86_64", call);
-	else
-		text_addf(t, ", si_syscall=%" PRId32 ", si_arch=%#" PRIx32, number(info, AT_CALL),
-			  (uint32_t)number(info, AT_ARCH));
+	add(t, ", si_syscall=");
+	if (!call || (uint32_t)number(info, AT_ARCH) != AUDIT_ARCH_X86_64) {
+		add_base(t, (uint32_t)number(info, AT_CALL), 10, "");
+	} else if (call_words_begin(t, (uint32_t)number(info, AT_CALL), CALL_DECIMAL)) {
+		text_addf(t, "__NR_%s", call);
+		call_words_end(t);
+	}
+	add(t, ", si_arch=");
+	call_one(t, call_names_audit_arch, (uint32_t)number(info, AT_ARCH), 32);
 }
 
 static void add_value(struct text *t, const uint8_t *info)
@@ -132,8 +139,15 @@ static void add_value(struct text *t, const uint8_t *info)
 	add_address(t, word(info, AT_VALUE));
 }
 
+static void add_band(struct text *t, const uint8_t *info, const struct call_about *about)
+{
+	text_addf(t, ", si_band=%" PRId64 ", si_fd=", (int64_t)word(info, AT_BAND));
+	call_fd(t, number(info, AT_FD), about);
+}
+
 /* Adds the fields of signals that the kernel itself sends. */
-static void add_own(struct text *t, const uint8_t *info, int signal, int code)
+static void add_own(struct text *t, const uint8_t *info, int signal, int code,
+		    const struct call_about *about)
 {
 	if (signal == SIGCHLD && code != SI_KERNEL) {
 		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRId32, number(info, AT_PID),
@@ -144,15 +158,33 @@ static void add_own(struct text *t, const uint8_t *info, int signal, int code)
 	} else if (signal == SIGSYS) {
 		add_refused_call(t, info);
 	} else if (signal == SIGIO && code != SI_KERNEL) {
-		text_addf(t, ", si_band=%" PRId64 ", si_fd=%" PRId32, (int64_t)word(info, AT_BAND),
-			  number(info, AT_FD));
+		add_band(t, info, about);
 	}
 }
 
 void call_siginfo(struct text *t, const uint8_t *info)
 {
-	int signal = number(info, 0), code = number(info, AT_CODE), err = number(info, AT_ERRNO);
+	call_siginfo_of(t, info, NULL);
+}
+
+static void add_errno(struct text *t, int err)
+{
 	const char *name = err > 0 ? call_errno(err) : NULL;
+
+	if (!err)
+		return;
+	add(t, ", si_errno=");
+	if (!name)
+		return add_base(t, (uint32_t)err, 10, "");
+	if (!call_words_begin(t, (uint32_t)err, CALL_DECIMAL))
+		return;
+	add(t, name);
+	call_words_end(t);
+}
+
+void call_siginfo_of(struct text *t, const uint8_t *info, const struct call_about *about)
+{
+	int signal = number(info, 0), code = number(info, AT_CODE);
 
 	if (!signal)
 		return add(t, "{}");
@@ -160,12 +192,11 @@ void call_siginfo(struct text *t, const uint8_t *info)
 	call_signal(t, signal);
 	add(t, ", si_code=");
 	call_one(t, call_siginfo_codes(signal, code), code, 32);
-	if (name)
-		text_addf(t, ", si_errno=%s", name);
-	else if (err)
-		text_addf(t, ", si_errno=%" PRIu32, (uint32_t)err);
+	add_errno(t, number(info, AT_ERRNO));
 	if (code > 0) {
-		add_own(t, info, signal, code);
+		add_own(t, info, signal, code, about);
+	} else if (code == SI_SIGIO) {
+		add_band(t, info, about);
 	} else if (code == SI_TIMER) {
 		text_addf(t, ", si_timerid=%#" PRIx32 ", si_overrun=%" PRId32,
 			  (uint32_t)number(info, AT_PID), number(info, AT_UID));

@@ -85,7 +85,7 @@ static void add_signal_name(struct text *t, int number)
 
 void call_set_add(struct text *t, uint64_t set)
 {
-	bool is_not = __builtin_popcountll(set) > 64 * 2 / 3;
+	bool is_not = __builtin_popcountll(set) >= 64 * 2 / 3;
 	const char *before = "";
 
 	set = is_not ? ~set : set;
@@ -93,7 +93,10 @@ void call_set_add(struct text *t, uint64_t set)
 	for (int i = 0; i < 64; i++)
 		if (set >> i & 1) {
 			add(t, before);
-			add_signal_name(t, i + 1);
+			if (call_words_begin(t, (uint64_t)i + 1, CALL_DECIMAL)) {
+				add_signal_name(t, i + 1);
+				call_words_end(t);
+			}
 			before = " ";
 		}
 	add(t, "]");

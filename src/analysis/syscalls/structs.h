@@ -42,6 +42,8 @@ bool call_lock_add(struct text *t, const struct call_memory *m, const struct cal
 
 /* call_siginfo - the 48 bytes of a siginfo at @info. call_siginfo_codes - the names of its codes. */
 void call_siginfo(struct text *t, const uint8_t *info);
+/* The same, with names of descriptors. */
+void call_siginfo_of(struct text *t, const uint8_t *info, const struct call_about *about);
 const struct call_name *call_siginfo_codes(int signal, int64_t code);
 /* iovecs, the messages of sendmsg() and its like with their control messages: messages.c; iocbs:
  * blocks.c. */
@@ -78,6 +80,10 @@ struct call_decoder {
 	bool (*add)(struct text *t, const struct call_memory *m, const struct call_moment *x);
 };
 extern const struct call_decoder call_decoders[];
+
+/* call_described_length - a length in memory of a type, which the kernel may change: at the place of
+ * its argument among @lengths. */
+void call_described_length(const struct call_memory *m, int32_t *lengths);
 
 /* call_rest_add - the bytes of @m behind a structure of @known bytes, of which the call spoke as
  * having @size: nothing if they are 0. */

@@ -165,13 +165,22 @@ static uint32_t clone_uses(int64_t flags)
 	       (flags & CLONE_SETTLS ? 0x10 : 0);
 }
 
+static uint32_t used_by(const struct call_request *r)
+{
+	uint32_t uses = 0;
+
+	for (uint32_t i = 0; r->arguments[i]; i++)
+		uses |= r->arguments[i] == '-' ? 0 : 1u << i;
+	return uses;
+}
+
 static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, uint32_t n)
 {
 	const uint32_t all = (1u << n) - 1;
 	const struct call_request *r = p->requests ? call_request_of(p->requests, v, n) : NULL;
 
 	if (r)
-		return all & ((1u << strlen(r->arguments)) - 1);
+		return all & used_by(r);
 	switch (p->shape) {
 	case SHAPE_OPEN: /* the mode is last, the flags are before it */
 		return n >= 2 && !(v[n - 2].n & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) ? all >> 1
