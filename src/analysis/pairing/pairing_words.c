@@ -218,7 +218,10 @@ static void show_written(struct pairing_state *st, const struct call_memory *m,
 		text_fini(&now);
 		return;
 	}
-	if (m->what->kind == ABI_CAPTURE_LENGTH || m->what->kind == ABI_CAPTURE_OFFSET) {
+	if (m->what->is_of_failures && m->what->kind == ABI_CAPTURE_TYPED) {
+		text_addf(&st->parts.part[i], " => %.*s", (int)now.size, now.bytes);
+		text_fini(&now);
+	} else if (m->what->kind == ABI_CAPTURE_LENGTH || m->what->kind == ABI_CAPTURE_OFFSET) {
 		add_change(&st->parts.part[i], &now,
 			   m->what->kind == ABI_CAPTURE_OFFSET ? "]" : "");
 		text_fini(&now);
@@ -289,9 +292,6 @@ static void show_late_texts(struct pairing *j, struct pairing_state *st,
 /* The tid of a new child, which the kernel writes for its parent. */
 static void show_child(struct pairing_state *st, const char *name, int64_t result)
 {
-	if (!strcmp(name, "clone3") && st->parts.part[0].size &&
-	    strstr(st->parts.part[0].bytes, "CLONE_PARENT_SETTID"))
-		text_addf(&st->parts.part[0], " => {parent_tid=[%lld]}", (long long)result);
 	if (!strcmp(name, "clone") && st->parts.uses & 4) {
 		st->parts.part[2].size = 0;
 		text_addf(&st->parts.part[2], "[%lld]", (long long)result);
@@ -323,7 +323,8 @@ static bool is_written(const struct abi_capture *what, int64_t result)
 {
 	enum { RESTART_FIRST = 512, RESTART_LAST = 516 };
 
-	if (!what->is_of_failures || what->kind == ABI_CAPTURE_IOVECS)
+	if (!what->is_of_failures || what->kind == ABI_CAPTURE_IOVECS ||
+	    what->kind == ABI_CAPTURE_TYPED)
 		return result >= 0 || what->is_of_failures;
 	return result == -EINTR || (result <= -RESTART_FIRST && result >= -RESTART_LAST);
 }
@@ -353,6 +354,8 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 	call_result(&j->result, &j->call_plans[trace_class_number(e)], &st->made, result, &known);
 	moment.is_end = true;
 	moment.result = result;
+	if (is_pair && result < 0) /* nothing was written */
+		st->dump.size = 0;
 	if (is_pair && c->has_late)
 		show_late_texts(j, st, e, result);
 	read_memory(j, c, e, is_pair ? &moment : NULL);

@@ -3,6 +3,7 @@
  * ones. */
 #include "analysis/requests/decoders.h"
 
+#include <errno.h>
 #include <linux/mount.h>
 #include <linux/reboot.h>
 #include <limits.h>
@@ -105,7 +106,43 @@ static bool add_mount_attr(struct text *t, const struct call_memory *m, const st
 	return true;
 }
 
+/* A thread's scheduling. The kernel writes its own size if it refuses that of the caller. */
+static bool add_sched_attr(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { FIRST = 48, SECOND = 56, KEEP_POLICY = 8, KEEP_PARAMS = 16 };
+	bool is_set = !strcmp(m->what->call, "sched_setattr");
+	uint32_t passed = m->size >= 4 ? u32(m, 0) : 0, size;
+	uint64_t flags;
+
+	if (m->size < 4 || (is_set && x->is_end))
+		return m->size >= 4 && x->result == -E2BIG &&
+		       (call_description_add(t, "{size=%0u4}", m->bytes, x), true);
+	size = !is_set || passed ? passed : FIRST;
+	passed = size;
+	size = size < SECOND ? size : SECOND;
+	if (m->size < (size < FIRST ? 4 : size))
+		return false;
+	call_description_add(t, "{size=%0u4", m->bytes, x);
+	if (size >= FIRST) {
+		flags = u64(m, 8);
+		if (!is_set || (int32_t)u32(m, 4) < 0 || !(flags & (KEEP_POLICY | KEEP_PARAMS)))
+			call_description_add(t, ", sched_policy=%4E4:sched", m->bytes, x);
+		call_description_add(t, ", sched_flags=%8F8:sched_flag", m->bytes, x);
+		if (!is_set || !(flags & KEEP_PARAMS))
+			call_description_add(t,
+					     ", sched_nice=%16d4, sched_priority=%20u4, "
+					     "sched_runtime=%24u8, sched_deadline=%32u8, "
+					     "sched_period=%40u8",
+					     m->bytes, x);
+	}
+	if (size >= SECOND)
+		call_description_add(t, ", sched_util_min=%48u4, sched_util_max=%52u4", m->bytes, x);
+	add(t, passed > size ? ", ...}" : "}");
+	return true;
+}
+
 const struct call_decoder call_decoders[] = {
+	{ "sched_attr", add_sched_attr },
 	{ "text", add_text_type },	  { "path", add_path_type },
 	{ "hex_data", add_hex_data },	  { "user_desc", add_user_desc },
 	{ "mount_attr", add_mount_attr }, { "bpf_attr", request_bpf_add },

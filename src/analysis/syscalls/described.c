@@ -34,8 +34,6 @@
 #include "analysis/syscalls/words.h"
 
 static bool add_sigevent(struct text *t, const struct call_memory *m, const struct call_moment *x);
-static bool add_sched_attr(struct text *t, const struct call_memory *m,
-			   const struct call_moment *x);
 static bool add_open_how(struct text *t, const struct call_memory *m, const struct call_moment *x);
 static bool add_landlock_path(struct text *t, const struct call_memory *m,
 			      const struct call_moment *x);
@@ -111,7 +109,6 @@ static const struct description {
 	{ "seccomp_sizes", 6, false,
 	  "{seccomp_notif=%0u2, seccomp_notif_resp=%2u2, seccomp_data=%4u2}", NULL, NULL },
 	{ "sigevent", 0, false, NULL, NULL, add_sigevent },
-	{ "sched_attr", 0, false, NULL, NULL, add_sched_attr },
 	{ "futex_waitv", 24, true, "{val=%0x8, uaddr=%8p8, flags=%16F4:futex2%20R4}", NULL, NULL },
 	{ "ints", 4, true, "%0d4", NULL, NULL },
 	{ "addresses", 8, true, "%0p8", NULL, NULL },
@@ -345,24 +342,6 @@ static bool add_sigevent(struct text *t, const struct call_memory *m, const stru
 	return true;
 }
 
-static bool add_sched_attr(struct text *t, const struct call_memory *m, const struct call_moment *x)
-{
-	if (m->size < 48)
-		return m->size >= 4 && !x->is_end ? add_element(t, "{size=%0u4}", m->bytes, x),
-		       true			  : false;
-	if (number_at(m->bytes, 0, 4) < 48 && !x->is_end)
-		return add_element(t, "{size=%0u4}", m->bytes, x), true;
-	add_element(t,
-		    "{size=%0u4, sched_policy=%4E4:sched, sched_flags=%8F8:sched_flag, "
-		    "sched_nice=%16d4, sched_priority=%20u4, sched_runtime=%24u8, "
-		    "sched_deadline=%32u8, sched_period=%40u8",
-		    m->bytes, x);
-	if (number_at(m->bytes, 0, 4) >= 56 && m->size >= 56)
-		add_element(t, ", sched_util_min=%48u4, sched_util_max=%52u4", m->bytes, x);
-	add(t, number_at(m->bytes, 0, 4) > 56 ? ", ...}" : "}");
-	return true;
-}
-
 static bool add_landlock_path(struct text *t, const struct call_memory *m,
 			      const struct call_moment *x)
 {
@@ -440,7 +419,7 @@ void call_rest_add(struct text *t, const struct call_memory *m, uint32_t known, 
 
 	if (size <= known)
 		return;
-	if (m->size <= known)
+	if (m->size <= known || (m->size < size && m->size < m->what->size))
 		return add(t, ", ???");
 	while (i < m->size && !m->bytes[i])
 		i++;

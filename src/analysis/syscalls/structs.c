@@ -6,7 +6,6 @@
 #include "analysis/syscalls/structs.h"
 
 #include <inttypes.h>
-#include <linux/sched.h>
 #include <linux/stat.h>
 #include <signal.h>
 #include <string.h>
@@ -192,29 +191,6 @@ static void add_sysinfo(struct text *t, const struct call_memory *m)
 		  u16(m, 80), u64(m, 88), u64(m, 96), u32(m, 104));
 }
 
-static void add_clone(struct text *t, const struct call_memory *m)
-{
-	uint64_t flags = u64(m, 0);
-
-	add(t, "{flags=");
-	call_flags(t, call_names_clone, flags);
-	if (flags & CLONE_PIDFD)
-		text_addf(t, ", pidfd=%#" PRIx64, u64(m, 8));
-	if (flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID))
-		text_addf(t, ", child_tid=%#" PRIx64, u64(m, 16));
-	if (flags & CLONE_PARENT_SETTID)
-		text_addf(t, ", parent_tid=%#" PRIx64, u64(m, 24));
-	add(t, ", exit_signal=");
-	call_signal(t, (int64_t)u64(m, 32));
-	add(t, ", stack=");
-	add_address(t, u64(m, 40));
-	add(t, ", stack_size=");
-	add_hex(t, u64(m, 48));
-	if (flags & CLONE_SETTLS)
-		text_addf(t, ", tls=%#" PRIx64, u64(m, 56));
-	add(t, "}");
-}
-
 static void add_sigstack(struct text *t, const struct call_memory *m)
 {
 	add(t, "{ss_sp=");
@@ -345,6 +321,8 @@ static bool add_signals(struct text *t, const struct call_memory *m, const struc
 
 /* ---------------------------------------------------------------- dispatch */
 
+enum { SIGINFO = 48 }; /* its part that is used; it has 128 */
+
 /* The least number of bytes for a kind. */
 static uint32_t least(uint8_t kind)
 {
@@ -353,13 +331,12 @@ static uint32_t least(uint8_t kind)
 		[ABI_CAPTURE_STATFS] = 88,   [ABI_CAPTURE_LIMIT] = 16,
 		[ABI_CAPTURE_INTS] = 4,	     [ABI_CAPTURE_OFFSET] = 8,
 		[ABI_CAPTURE_STATUS] = 4,    [ABI_CAPTURE_ACTION] = 32,
-		[ABI_CAPTURE_EPOLL] = 0,     [ABI_CAPTURE_SIGINFO] = 48,
+		[ABI_CAPTURE_EPOLL] = 0,     [ABI_CAPTURE_SIGINFO] = SIGINFO,
 		[ABI_CAPTURE_SIGSTACK] = 24, [ABI_CAPTURE_TIMEVAL] = 16,
 		[ABI_CAPTURE_ITIMER] = 32,   [ABI_CAPTURE_TIMER] = 32,
 		[ABI_CAPTURE_STAMPS] = 32,   [ABI_CAPTURE_FDSET] = 0,
 		[ABI_CAPTURE_CPUS] = 0,	     [ABI_CAPTURE_UTSNAME] = 130,
 		[ABI_CAPTURE_SYSINFO] = 112, [ABI_CAPTURE_RUSAGE] = 32,
-		[ABI_CAPTURE_CLONE] = 64,
 	};
 
 	return sizes[kind];
@@ -408,6 +385,8 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 	case ABI_CAPTURE_SIGNALS:
 		return add_signals(t, m, x);
 	case ABI_CAPTURE_SIGINFO:
+		if (m->size > SIGINFO && m->size < m->what->size) /* the kernel reads all of it */
+			return false;
 		return call_siginfo(t, m->bytes), true;
 	case ABI_CAPTURE_SIGSTACK:
 		return add_sigstack(t, m), true;
@@ -438,7 +417,7 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 			return false;
 		return add_rusage(t, m), true;
 	case ABI_CAPTURE_CLONE:
-		return add_clone(t, m), true;
+		return call_clone_add(t, m, x);
 	default:
 		return false;
 	}

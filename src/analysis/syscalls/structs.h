@@ -70,6 +70,9 @@ void call_messages_befores(const struct call_memory *m, int32_t *befores, uint32
 /* call_interface - the number of a network interface; that of the loopback interface is fixed. */
 void call_interface(struct text *t, uint32_t number);
 
+/* call_clone_add - the structure of clone3(): analysis/requests/clone.c. */
+bool call_clone_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+
 /* call_described_add - like call_memory_add(), for memory that has a type (capture/table.h). */
 bool call_described_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 
