@@ -307,6 +307,8 @@ static const struct abi_capture captures[] = {
 	{ OUT("bpf", 2, TYPED), TYPED("bpf_after", 16), WHEN(1, BPF_OBJ_GET_INFO_BY_FD) },
 	{ OUT("bpf", 2, TYPED), TYPED("data", 512), BEHIND(8), COUNTED(4, 4, 1), FIELD(2),
 	  WHEN(1, BPF_OBJ_GET_INFO_BY_FD) },
+	{ IN("perf_event_open", 1, TYPED), TYPED("perf_attr", 128) },
+	{ OUT("perf_event_open", 1, TYPED), TYPED("perf_attr", 128), .is_of_failures = true },
 	{ IN("ptrace", 4, TYPED), TYPED("ptrace_data", 512) },
 	{ IN("ptrace", 3, TYPED), TYPED("signals_wanted", 16), FIELD(2),
 	  WHEN(1, PTRACE_PEEKSIGINFO) },

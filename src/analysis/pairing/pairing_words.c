@@ -218,7 +218,8 @@ static void show_written(struct pairing_state *st, const struct call_memory *m,
 		text_fini(&now);
 		return;
 	}
-	if (m->what->is_of_failures && m->what->kind == ABI_CAPTURE_TYPED) {
+	if (m->what->is_of_failures && m->what->kind == ABI_CAPTURE_TYPED &&
+	    m->what->size == sizeof(uint32_t)) { /* only its size was written */
 		text_addf(&st->parts.part[i], " => %.*s", (int)now.size, now.bytes);
 		text_fini(&now);
 	} else if (m->what->kind == ABI_CAPTURE_LENGTH || m->what->kind == ABI_CAPTURE_OFFSET) {

@@ -143,6 +143,7 @@ static bool add_sched_attr(struct text *t, const struct call_memory *m, const st
 
 const struct call_decoder call_decoders[] = {
 	{ "sched_attr", add_sched_attr },
+	{ "perf_attr", request_perf_add },
 	{ "text", add_text_type },	  { "path", add_path_type },
 	{ "hex_data", add_hex_data },	  { "user_desc", add_user_desc },
 	{ "mount_attr", add_mount_attr }, { "bpf_attr", request_bpf_add },

@@ -121,7 +121,7 @@ void call_described_length(const struct call_memory *m, int32_t *lengths)
 	static const struct {
 		const char *type;
 		uint8_t at;
-	} places[] = { { "bpf_attr", 4 }, { "ptrace_data", 8 } };
+	} places[] = { { "bpf_attr", 4 }, { "ptrace_data", 8 }, { "perf_attr", 4 } };
 
 	for (size_t i = 0; m->what->type && i < sizeof places / sizeof *places; i++)
 		if (!strcmp(m->what->type, places[i].type) && m->size >= places[i].at + 4u)

@@ -17,7 +17,7 @@ uapi_headers='linux/fcntl.h asm/mman.h linux/mman.h linux/sched.h linux/futex.h 
 	linux/resource.h linux/time.h linux/close_range.h linux/sockios.h asm/ioctls.h linux/perf_event.h
 	linux/ipc.h linux/landlock.h linux/fanotify.h linux/openat2.h linux/membarrier.h linux/kcmp.h
 	linux/reboot.h linux/mempolicy.h linux/ioprio.h linux/keyctl.h linux/timex.h linux/io_uring.h linux/kexec.h linux/module.h
-	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h linux/aio_abi.h linux/quota.h linux/dqblk_xfs.h linux/in6.h linux/if_packet.h linux/filter.h linux/audit.h'
+	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h linux/aio_abi.h linux/quota.h linux/dqblk_xfs.h linux/in6.h linux/if_packet.h linux/filter.h linux/audit.h linux/hw_breakpoint.h'
 libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h netinet/in.h linux/icmp.h sys/ptrace.h elf.h'
 
 tables() {
@@ -159,6 +159,17 @@ tables() {
 	uapi bpf_test BPF_F_(TEST_RUN_ON_CPU|TEST_XDP_LIVE_FRAMES) - BPF_F_???
 	uapi bpf_kprobe BPF_F_KPROBE_MULTI_RETURN - BPF_F_???
 	uapi bpf_fd_type BPF_FD_TYPE_[A-Z_]+ - BPF_FD_TYPE_???
+	uapi perf_type PERF_TYPE_[A-Z_]+ PERF_TYPE_MAX PERF_TYPE_???
+	uapi perf_size PERF_ATTR_SIZE_VER[0-9]+ - PERF_ATTR_SIZE_???
+	uapi perf_hardware PERF_COUNT_HW_(CPU_CYCLES|INSTRUCTIONS|CACHE_REFERENCES|CACHE_MISSES|BRANCH_INSTRUCTIONS|BRANCH_MISSES|BUS_CYCLES|STALLED_CYCLES_FRONTEND|STALLED_CYCLES_BACKEND|REF_CPU_CYCLES) - PERF_COUNT_HW_???
+	uapi perf_software PERF_COUNT_SW_[A-Z_]+ PERF_COUNT_SW_MAX PERF_COUNT_SW_???
+	uapi perf_cache PERF_COUNT_HW_CACHE_(L1D|L1I|LL|DTLB|ITLB|BPU|NODE) - PERF_COUNT_HW_CACHE_???
+	uapi perf_cache_op PERF_COUNT_HW_CACHE_OP_(READ|WRITE|PREFETCH) - PERF_COUNT_HW_CACHE_OP_???
+	uapi perf_cache_result PERF_COUNT_HW_CACHE_RESULT_(ACCESS|MISS) - PERF_COUNT_HW_CACHE_RESULT_???
+	uapi perf_sample PERF_SAMPLE_[A-Z_]+ PERF_SAMPLE_(BRANCH_(U|K|H|A|I|N|C|T|P|M).*|MAX|REGS_ABI.*|WEIGHT_TYPE) PERF_SAMPLE_???
+	uapi perf_format PERF_FORMAT_[A-Z_]+ PERF_FORMAT_MAX PERF_FORMAT_???
+	uapi perf_branch PERF_SAMPLE_BRANCH_[A-Z_]+ PERF_SAMPLE_BRANCH_(STACK|MAX|PLM_ALL|.*_SHIFT) PERF_SAMPLE_BRANCH_???
+	uapi breakpoint HW_BREAKPOINT_(EMPTY|R|W|RW|X) -
 	uapi sigev SIGEV_[A-Z_]+ SIGEV_(MAX_SIZE|PAD_SIZE) SIGEV_???
 	uapi mq_attr O_NONBLOCK -
 	uapi sem (IPC_NOWAIT|SEM_UNDO) - SEM_??? down
