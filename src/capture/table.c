@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <linux/bpf.h>
+#include <linux/keyctl.h>
 #include <linux/mount.h>
 #include <linux/ptrace.h>
 #include <linux/reboot.h>
@@ -309,6 +310,21 @@ static const struct abi_capture captures[] = {
 	  WHEN(1, BPF_OBJ_GET_INFO_BY_FD) },
 	{ IN("perf_event_open", 1, TYPED), TYPED("perf_attr", 128) },
 	{ OUT("perf_event_open", 1, TYPED), TYPED("perf_attr", 128), .is_of_failures = true },
+	{ IN("io_uring_setup", 2, TYPED), TYPED("rings", 120) },
+	{ OUT("io_uring_setup", 2, TYPED), TYPED("rings", 120) },
+	{ IN("keyctl", 2, TYPED), TYPED("key_argument", 256) },
+	{ IN("keyctl", 3, TYPED), TYPED("key_argument", 0), FIELD(2) },
+	{ IN("keyctl", 4, TYPED), TYPED("key_argument", 0), FIELD(3) },
+	{ IN("keyctl", 5, TYPED), TYPED("key_argument", 56), FIELD(4),
+	  WHEN(1, KEYCTL_DH_COMPUTE) },
+	{ IN("keyctl", 5, TYPED), TYPED("text", 0), BEHIND(0), FIELD(5),
+	  WHEN(1, KEYCTL_DH_COMPUTE) },
+	{ IN("keyctl", 5, TYPED), TYPED("data", 0), BEHIND(8), COUNTED(16, 4, 1), FIELD(6),
+	  WHEN(1, KEYCTL_DH_COMPUTE) },
+	{ OUT("keyctl", 2, TYPED), TYPED("key_argument", 16), WHEN(1, 31) }, /* _CAPABILITIES */
+	{ OUT("keyctl", 3, TYPED), TYPED("key_argument", 0), FIELD(2) },
+	{ OUT("keyctl", 5, TYPED), TYPED("key_argument", 56), FIELD(3),
+	  WHEN(1, 24) }, /* _PKEY_QUERY */
 	{ IN("ptrace", 4, TYPED), TYPED("ptrace_data", 512) },
 	{ IN("ptrace", 3, TYPED), TYPED("signals_wanted", 16), FIELD(2),
 	  WHEN(1, PTRACE_PEEKSIGINFO) },

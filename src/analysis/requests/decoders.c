@@ -141,8 +141,56 @@ static bool add_sched_attr(struct text *t, const struct call_memory *m, const st
 	return true;
 }
 
+/* The attributes of a Landlock ruleset; later kernels have more. */
+static bool add_ruleset(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { SIZE = 8 };
+
+	if (m->size < SIZE)
+		return false;
+	call_description_add(t, "{handled_access_fs=%0F8:landlock_fs", m->bytes, x);
+	add(t, (uint64_t)x->args[1] > SIZE ? ", ...}" : "}");
+	return true;
+}
+
+/* struct io_uring_params: the caller's part, then the kernel's. */
+static bool add_rings(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { SIZE = 120, CQSIZE = 8, ATTACH = 32 };
+	uint32_t flags, reserved;
+
+	if (m->size < SIZE)
+		return false;
+	flags = u32(m, 8);
+	reserved = u32(m, 28) | u32(m, 32) | u32(m, 36);
+	add(t, "{");
+	if (flags & CQSIZE && !x->is_end)
+		call_description_add(t, "cq_entries=%4u4, ", m->bytes, x);
+	call_description_add(t,
+			     "flags=%8F4:io_uring_setup, sq_thread_cpu=%12x4, sq_thread_idle=%16u4",
+			     m->bytes, x);
+	if (flags & ATTACH)
+		call_description_add(t, ", wq_fd=%24f4", m->bytes, x);
+	if (reserved)
+		call_description_add(t, ", resv=[%28x4, %32x4, %36x4]", m->bytes, x);
+	if (x->is_end)
+		call_description_add(
+			t,
+			", sq_entries=%0u4, cq_entries=%4u4, features=%20F4:io_uring_feat, "
+			"sq_off={head=%40u4, tail=%44u4, ring_mask=%48u4, ring_entries=%52u4, "
+			"flags=%56u4, dropped=%60u4, array=%64u4}, cq_off={head=%80u4, tail=%84u4, "
+			"ring_mask=%88u4, ring_entries=%92u4, overflow=%96u4, cqes=%100u4, "
+			"flags=%104u4}",
+			m->bytes, x);
+	add(t, "}");
+	return true;
+}
+
 const struct call_decoder call_decoders[] = {
 	{ "sched_attr", add_sched_attr },
+	{ "key_argument", request_key_add },
+	{ "ruleset", add_ruleset },
+	{ "rings", add_rings },
 	{ "perf_attr", request_perf_add },
 	{ "text", add_text_type },	  { "path", add_path_type },
 	{ "hex_data", add_hex_data },	  { "user_desc", add_user_desc },

@@ -8,6 +8,7 @@
 
 bool request_ptrace_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 bool request_perf_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+bool request_key_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 bool request_bpf_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 
 #endif

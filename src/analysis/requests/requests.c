@@ -16,7 +16,7 @@
  *   f @    a descriptor, one of a directory
  *   o      options of ptrace()
  *   n      a set of registers of ptrace()
- *   k      a key
+ *   k K    a key, a default ring of keys
  *   r      permissions of a key
  *   m      flags of KEYCTL_MOVE
  *   e      an error
@@ -55,9 +55,55 @@ static const struct call_request requests[] = {
 	{ "ptrace", 0, PTRACE_SYSEMU_SINGLESTEP, "=pas" },
 	{ "ptrace", 0, PTRACE_SEIZE, "=pao" },
 	{ "ptrace", 0, PTRACE_SETOPTIONS, "=pao" },
+	{ "keyctl", 0, KEYCTL_GET_KEYRING_ID, "=kd" },
+	{ "keyctl", 0, KEYCTL_JOIN_SESSION_KEYRING, "=a" },
+	{ "keyctl", 0, KEYCTL_UPDATE, "=kaU" },
+	{ "keyctl", 0, KEYCTL_REVOKE, "=k" },
+	{ "keyctl", 0, KEYCTL_CHOWN, "=kii" },
+	{ "keyctl", 0, KEYCTL_SETPERM, "=kr" },
+	{ "keyctl", 0, KEYCTL_DESCRIBE, "=kaU" },
+	{ "keyctl", 0, KEYCTL_CLEAR, "=k" },
+	{ "keyctl", 0, KEYCTL_LINK, "=kk" },
+	{ "keyctl", 0, KEYCTL_UNLINK, "=kk" },
+	{ "keyctl", 0, KEYCTL_SEARCH, "=kaak" },
+	{ "keyctl", 0, KEYCTL_READ, "=kaU" },
+	{ "keyctl", 0, KEYCTL_INSTANTIATE, "=kaUk" },
+	{ "keyctl", 0, KEYCTL_NEGATE, "=kuk" },
+	{ "keyctl", 0, KEYCTL_SET_REQKEY_KEYRING, "=K" },
+	{ "keyctl", 0, KEYCTL_SET_TIMEOUT, "=ku" },
+	{ "keyctl", 0, KEYCTL_ASSUME_AUTHORITY, "=k" },
+	{ "keyctl", 0, KEYCTL_GET_SECURITY, "=kaU" },
+	{ "keyctl", 0, KEYCTL_SESSION_TO_PARENT, "=" },
+	{ "keyctl", 0, KEYCTL_REJECT, "=kuek" },
+	{ "keyctl", 0, KEYCTL_INSTANTIATE_IOV, "=kaUk" },
+	{ "keyctl", 0, KEYCTL_INVALIDATE, "=k" },
+	{ "keyctl", 0, KEYCTL_GET_PERSISTENT, "=ik" },
+	{ "keyctl", 0, KEYCTL_DH_COMPUTE, "=aaUa" },
+	{ "keyctl", 0, KEYCTL_PKEY_QUERY, "=kXaa" },
+	{ "keyctl", 0, KEYCTL_PKEY_ENCRYPT, "=aaaa" },
+	{ "keyctl", 0, KEYCTL_PKEY_DECRYPT, "=aaaa" },
+	{ "keyctl", 0, KEYCTL_PKEY_SIGN, "=aaaa" },
+	{ "keyctl", 0, KEYCTL_PKEY_VERIFY, "=aaaa" },
+	{ "keyctl", 0, KEYCTL_RESTRICT_KEYRING, "=kaa" },
+	{ "keyctl", 0, KEYCTL_MOVE, "=kkkm" },
+	{ "keyctl", 0, KEYCTL_CAPABILITIES, "=aU" },
 	{ "fsconfig", 1, FSCONFIG_SET_PATH, "===a@" },
 	{ "fsconfig", 1, FSCONFIG_SET_PATH_EMPTY, "===a@" },
 	{ "fsconfig", 1, FSCONFIG_SET_FD, "===af" },
+};
+
+/* Permissions of the possessor, the user, the group and others, in a byte each: not in headers. */
+#define PERMISSIONS(who, at)                                                                       \
+	{ "KEY_" #who "_VIEW", 1u << (at), NULL }, { "KEY_" #who "_READ", 2u << (at), NULL },      \
+		{ "KEY_" #who "_WRITE", 4u << (at), NULL },                                        \
+		{ "KEY_" #who "_SEARCH", 8u << (at), NULL },                                       \
+		{ "KEY_" #who "_LINK", 16u << (at), NULL },                                        \
+	{                                                                                          \
+		"KEY_" #who "_SETATTR", 32u << (at), NULL                                          \
+	}
+static const struct call_name key_permissions[] = {
+	PERMISSIONS(POS, 24), PERMISSIONS(USR, 16), PERMISSIONS(GRP, 8), PERMISSIONS(OTH, 0),
+	{ NULL, CALL_AS_LISTED, "KEY_???" },
 };
 
 static const struct {
@@ -72,6 +118,11 @@ static const struct {
 	{ 'p', 32, { .kind = CALL_PID } },	{ 's', 64, { .kind = CALL_SIGNAL } },
 	{ 'f', 32, { .kind = CALL_FD } },	{ '@', 32, { .kind = CALL_AT_FD } },
 	{ 'o', 64, { .kind = CALL_FLAGS, .names = call_names_ptrace_option } },
+	{ 'k', 32, { .kind = CALL_ONE_SIGNED, .names = call_names_key_serial } },
+	{ 'K', 32, { .kind = CALL_ONE_SIGNED, .names = call_names_key_default } },
+	{ 'r', 32, { .kind = CALL_FLAGS, .names = key_permissions } },
+	{ 'm', 32, { .kind = CALL_FLAGS, .names = call_names_key_move } },
+	{ 'e', 32, { .kind = CALL_ERROR } },
 	{ 'n', 32, { .kind = CALL_ONE, .names = call_names_registers } },
 };
 

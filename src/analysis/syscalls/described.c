@@ -99,7 +99,6 @@ static const struct description {
 	  NULL },
 	{ "sembuf", 6, true, "{sem_num=%0u2, sem_op=%2d2, sem_flg=%4F2:sem}", NULL, NULL },
 	{ "open_how", 0, false, NULL, NULL, add_open_how },
-	{ "ruleset", 8, false, "{handled_access_fs=%0F8:landlock_fs}", NULL, NULL },
 	{ "landlock_path", 0, false, NULL, NULL, add_landlock_path },
 	{ "signals_wanted", 16, false, "{off=%0u8, flags=%8F4:peek_signals, nr=%12u4}", NULL,
 	  NULL },

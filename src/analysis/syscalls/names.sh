@@ -113,6 +113,11 @@ tables() {
 	uapi ioprio_class IOPRIO_CLASS_(NONE|RT|BE|IDLE) - IOPRIO_CLASS_???
 	uapi keyctl KEYCTL_[A-Z_0-9]+ KEYCTL_(MOVE_EXCL|CAPS.*|SUPPORTS_.*|CAPABILITIES_.*) KEYCTL_???
 	uapi key_serial KEY_SPEC_[A-Z_]+ -
+	uapi key_default KEY_REQKEY_DEFL_[A-Z_]+ - KEY_REQKEY_DEFL_???
+	uapi key_move KEYCTL_MOVE_EXCL - KEYCTL_MOVE_???
+	uapi key_caps0 KEYCTL_CAPS0_[A-Z_]+ - KEYCTL_CAPS0_???
+	uapi key_caps1 KEYCTL_CAPS1_[A-Z_]+ - KEYCTL_CAPS1_???
+	uapi key_operation KEYCTL_SUPPORTS_[A-Z_]+ - KEYCTL_SUPPORTS_???
 	uapi timex_modes ADJ_[A-Z_]+ ADJ_ADJTIME ADJ_???
 	uapi timex_status STA_[A-Z_]+ STA_RONLY STA_???
 	uapi close CLOSE_RANGE_[A-Z]+ - CLOSE_RANGE_???

@@ -47,6 +47,7 @@ enum call_kind {
 	CALL_IOPRIO,	  /* a class of `names`, and a level */
 	CALL_QUOTA,	  /* an operation and a type */
 	CALL_MAP,	  /* flags of mmap(): a type, flags, and the size of huge pages */
+	CALL_ERROR,	  /* a positive number of an error */
 	CALL_MEMORY_FILE, /* flags, and the size of huge pages */
 	CALL_KEXEC,	  /* an architecture, and flags */
 	CALL_ONE_INT,	  /* one of `names`, of 32 bits */

@@ -413,6 +413,18 @@ static void add_kexec_flags(struct text *t, uint64_t bits)
 	call_flags(t, call_names_kexec, bits & ~architectures);
 }
 
+static void add_error_number(struct text *t, uint32_t n)
+{
+	const char *name = n <= INT_MAX ? call_errno((int)n) : NULL;
+
+	if (!name)
+		return add_base(t, n, 10, "");
+	if (!call_words_begin(t, n, CALL_DECIMAL))
+		return;
+	add(t, name);
+	call_words_end(t);
+}
+
 static void add_commented(struct text *t, const struct call_rule *r, int32_t n)
 {
 	const struct call_name *names = r->names;
@@ -476,6 +488,8 @@ void call_value_add(struct text *t, const struct call_rule *r, const struct call
 		return call_quota_command(t, bits);
 	case CALL_MAP:
 		return add_map_flags(t, r, bits);
+	case CALL_ERROR:
+		return add_error_number(t, (uint32_t)bits);
 	case CALL_MEMORY_FILE:
 		return add_memory_file_flags(t, r, bits);
 	case CALL_KEXEC:
