@@ -315,12 +315,14 @@ static const struct abi_capture captures[] = {
 	{ IN("keyctl", 2, TYPED), TYPED("key_argument", 256) },
 	{ IN("keyctl", 3, TYPED), TYPED("key_argument", 0), FIELD(2) },
 	{ IN("keyctl", 4, TYPED), TYPED("key_argument", 0), FIELD(3) },
-	{ IN("keyctl", 5, TYPED), TYPED("key_argument", 56), FIELD(4),
-	  WHEN(1, KEYCTL_DH_COMPUTE) },
+	{ IN("keyctl", 5, TYPED), TYPED("key_argument", 256), FIELD(4) },
 	{ IN("keyctl", 5, TYPED), TYPED("text", 0), BEHIND(0), FIELD(5),
 	  WHEN(1, KEYCTL_DH_COMPUTE) },
 	{ IN("keyctl", 5, TYPED), TYPED("data", 0), BEHIND(8), COUNTED(16, 4, 1), FIELD(6),
 	  WHEN(1, KEYCTL_DH_COMPUTE) },
+	/* of KEYCTL_INSTANTIATE_IOV, which only reads them; there is no room at its entry */
+	{ OUT("keyctl", 3, IOVECS), EXTRA, .how = ABI_CAPTURE_VECTOR, .size_argument = 4,
+	  .is_int = true, .is_of_failures = true, WHEN(1, KEYCTL_INSTANTIATE_IOV) },
 	{ OUT("keyctl", 2, TYPED), TYPED("key_argument", 16), WHEN(1, 31) }, /* _CAPABILITIES */
 	{ OUT("keyctl", 3, TYPED), TYPED("key_argument", 0), FIELD(2) },
 	{ OUT("keyctl", 5, TYPED), TYPED("key_argument", 56), FIELD(3),

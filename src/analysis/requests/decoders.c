@@ -136,7 +136,8 @@ static bool add_sched_attr(struct text *t, const struct call_memory *m, const st
 					     m->bytes, x);
 	}
 	if (size >= SECOND)
-		call_description_add(t, ", sched_util_min=%48u4, sched_util_max=%52u4", m->bytes, x);
+		call_description_add(t, ", sched_util_min=%48u4, sched_util_max=%52u4", m->bytes,
+				     x);
 	add(t, passed > size ? ", ...}" : "}");
 	return true;
 }
@@ -187,14 +188,11 @@ static bool add_rings(struct text *t, const struct call_memory *m, const struct 
 }
 
 const struct call_decoder call_decoders[] = {
-	{ "sched_attr", add_sched_attr },
-	{ "key_argument", request_key_add },
-	{ "ruleset", add_ruleset },
-	{ "rings", add_rings },
-	{ "perf_attr", request_perf_add },
-	{ "text", add_text_type },	  { "path", add_path_type },
-	{ "hex_data", add_hex_data },	  { "user_desc", add_user_desc },
-	{ "mount_attr", add_mount_attr }, { "bpf_attr", request_bpf_add },
-	{ "ptrace_data", request_ptrace_add },
-	{ "bpf_after", request_bpf_add }, { NULL, NULL },
+	{ "sched_attr", add_sched_attr },  { "key_argument", request_key_add },
+	{ "ruleset", add_ruleset },	   { "rings", add_rings },
+	{ "perf_attr", request_perf_add }, { "text", add_text_type },
+	{ "path", add_path_type },	   { "hex_data", add_hex_data },
+	{ "user_desc", add_user_desc },	   { "mount_attr", add_mount_attr },
+	{ "bpf_attr", request_bpf_add },   { "ptrace_data", request_ptrace_add },
+	{ "bpf_after", request_bpf_add },  { NULL, NULL },
 };

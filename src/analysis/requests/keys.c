@@ -2,7 +2,7 @@
 /*
  * analysis/requests/keys.c - the memory of keyctl(): names, data and structures by operation.
  *
- * Each of the four arguments may point to something. Iovecs are not recorded.
+ * Each of the four arguments may point to something.
  */
 #include "analysis/requests/decoders.h"
 
@@ -15,7 +15,8 @@
 /* Kernel headers of 2022 have these, but older ones do not. */
 enum { PKEY_QUERY = 24, PKEY_ENCRYPT = 25, PKEY_VERIFY = 28, RESTRICT = 29, CAPABILITIES = 31 };
 
-enum what { NOTHING, TEXT, DATA, WRITTEN, WRITTEN_TEXT, PARAMETERS, DH, KDF, QUERY, CAPS };
+/* The size of an INPUT stands in the parameters. */
+enum what { NOTHING, TEXT, DATA, INPUT, WRITTEN, WRITTEN_TEXT, PARAMETERS, DH, KDF, QUERY, CAPS };
 
 static const struct {
 	uint8_t operation;
@@ -31,10 +32,10 @@ static const struct {
 	{ KEYCTL_GET_SECURITY, { NOTHING, WRITTEN_TEXT }, 4 },
 	{ KEYCTL_DH_COMPUTE, { DH, WRITTEN, NOTHING, KDF }, 4 },
 	{ PKEY_QUERY, { NOTHING, NOTHING, TEXT, QUERY }, 0 },
-	{ PKEY_ENCRYPT, { PARAMETERS, TEXT }, 0 },
-	{ PKEY_ENCRYPT + 1, { PARAMETERS, TEXT }, 0 },
-	{ PKEY_ENCRYPT + 2, { PARAMETERS, TEXT }, 0 },
-	{ PKEY_VERIFY, { PARAMETERS, TEXT }, 0 },
+	{ PKEY_ENCRYPT, { PARAMETERS, TEXT, INPUT }, 0 },
+	{ PKEY_ENCRYPT + 1, { PARAMETERS, TEXT, INPUT }, 0 },
+	{ PKEY_ENCRYPT + 2, { PARAMETERS, TEXT, INPUT }, 0 },
+	{ PKEY_VERIFY, { PARAMETERS, TEXT, INPUT, INPUT }, 0 },
 	{ RESTRICT, { NOTHING, TEXT, TEXT }, 0 },
 	{ CAPABILITIES, { CAPS }, 3 },
 };
@@ -140,7 +141,8 @@ static bool add_query(struct text *t, const struct call_memory *m, const struct 
 
 static bool add_capabilities(struct text *t, const struct call_memory *m, uint64_t n)
 {
-	static const struct call_name *const names[] = { call_names_key_caps0, call_names_key_caps1 };
+	static const struct call_name *const names[] = { call_names_key_caps0,
+							 call_names_key_caps1 };
 
 	if (m->size < n)
 		return false;
@@ -177,6 +179,16 @@ static bool add_data(struct text *t, const struct call_memory *m, const struct c
 	return true;
 }
 
+static bool add_input(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	const struct call_memory *p = x->memory;
+
+	for (int i = 0; i < x->n_memory; i++, p++)
+		if (p->what->argument == 2 && p->size >= 40)
+			return add_data(t, m, x, u32(p, m->what->argument == 4 ? 4 : 8));
+	return false;
+}
+
 bool request_key_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	size_t i = 0;
@@ -203,6 +215,8 @@ bool request_key_add(struct text *t, const struct call_memory *m, const struct c
 	case DATA:
 	case WRITTEN:
 		return add_data(t, m, x, all);
+	case INPUT:
+		return add_input(t, m, x);
 	case PARAMETERS:
 		return add_parameters(t, m, x);
 	case DH:

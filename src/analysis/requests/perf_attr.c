@@ -15,7 +15,15 @@
 
 #include "analysis/syscalls/words.h"
 
-enum { LEAST = 64, KNOWN = 128, SHORT = 48, FLAGS_AT = 40, FREQUENCY = 10, WATERMARK = 14, CLOCK = 25 };
+enum {
+	LEAST = 64,
+	KNOWN = 128,
+	SHORT = 48,
+	FLAGS_AT = 40,
+	FREQUENCY = 10,
+	WATERMARK = 14,
+	CLOCK = 25
+};
 
 static uint64_t number(const uint8_t *p, size_t at, size_t size)
 {
@@ -67,13 +75,44 @@ static void add_config(struct text *t, const uint8_t *p, const struct call_momen
 static void add_bits(struct text *t, const uint8_t *p, bool is_whole)
 {
 	static const char *const names[] = {
-		"disabled", "inherit", "pinned", "exclusive", "exclude_user", "exclude_kernel",
-		"exclude_hv", "exclude_idle", "mmap", "comm", "freq", "inherit_stat",
-		"enable_on_exec", "task", "watermark", "precise_ip", NULL, "mmap_data",
-		"sample_id_all", "exclude_host", "exclude_guest", "exclude_callchain_kernel",
-		"exclude_callchain_user", "mmap2", "comm_exec", "use_clockid", "context_switch",
-		"write_backward", "namespaces", "ksymbol", "bpf_event", "aux_output", "cgroup",
-		"text_poke", "build_id", "inherit_thread", "remove_on_exec", "sigtrap",
+		"disabled",
+		"inherit",
+		"pinned",
+		"exclusive",
+		"exclude_user",
+		"exclude_kernel",
+		"exclude_hv",
+		"exclude_idle",
+		"mmap",
+		"comm",
+		"freq",
+		"inherit_stat",
+		"enable_on_exec",
+		"task",
+		"watermark",
+		"precise_ip",
+		NULL,
+		"mmap_data",
+		"sample_id_all",
+		"exclude_host",
+		"exclude_guest",
+		"exclude_callchain_kernel",
+		"exclude_callchain_user",
+		"mmap2",
+		"comm_exec",
+		"use_clockid",
+		"context_switch",
+		"write_backward",
+		"namespaces",
+		"ksymbol",
+		"bpf_event",
+		"aux_output",
+		"cgroup",
+		"text_poke",
+		"build_id",
+		"inherit_thread",
+		"remove_on_exec",
+		"sigtrap",
 	};
 	static const char *const precise[] = { "arbitrary skid", "constant skid",
 					       "requested to have 0 skid", "must have 0 skid" };
@@ -130,8 +169,8 @@ static void add_later(struct text *t, const uint8_t *p, uint32_t size, const str
 		{ 120, true, ", sig_data=%120x8" },
 	};
 
-	call_description_add(t, has(p, WATERMARK) ? ", wakeup_watermark=%48u4" : ", wakeup_events=%48u4",
-			     p, x);
+	call_description_add(
+		t, has(p, WATERMARK) ? ", wakeup_watermark=%48u4" : ", wakeup_events=%48u4", p, x);
 	if (is_breakpoint)
 		add_breakpoint(t, p, x);
 	call_description_add(t, is_breakpoint ? ", bp_addr=%56x8" : ", config1=%56x8", p, x);
@@ -148,7 +187,8 @@ bool request_perf_add(struct text *t, const struct call_memory *m, const struct 
 
 	if (m->size < 8 || (x->is_end && x->result != -E2BIG))
 		return false;
-	passed = x->is_end && x->lengths && x->lengths[0] >= 0 ? (uint32_t)x->lengths[0] : u32(m, 4);
+	passed =
+		x->is_end && x->lengths && x->lengths[0] >= 0 ? (uint32_t)x->lengths[0] : u32(m, 4);
 	size = passed ? passed : LEAST;
 	if (size < LEAST)
 		return false;
@@ -165,8 +205,8 @@ bool request_perf_add(struct text *t, const struct call_memory *m, const struct 
 	add_config(t, p, x);
 	call_description_add(t, has(p, FREQUENCY) ? ", sample_freq=%16u8" : ", sample_period=%16u8",
 			     p, x);
-	call_description_add(
-		t, ", sample_type=%24F8:perf_sample, read_format=%32F8:perf_format", p, x);
+	call_description_add(t, ", sample_type=%24F8:perf_sample, read_format=%32F8:perf_format", p,
+			     x);
 	add_bits(t, p, is_whole);
 	if (is_whole)
 		add_later(t, p, size, x);

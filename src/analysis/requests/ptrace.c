@@ -33,9 +33,9 @@ static uint64_t number(const uint8_t *p, size_t at, size_t size)
 static void add_registers(struct text *t, const uint8_t *p, uint64_t size)
 {
 	static const char *const names[REGISTERS] = {
-		"r15", "r14", "r13", "r12", "rbp", "rbx", "r11",     "r10",	"r9",
-		"r8",  "rax", "rcx", "rdx", "rsi", "rdi", "orig_rax", "rip",	"cs",
-		"eflags", "rsp", "ss", "fs_base", "gs_base", "ds", "es", "fs", "gs",
+		"r15",	  "r14", "r13", "r12",	   "rbp",     "rbx", "r11",	 "r10", "r9",
+		"r8",	  "rax", "rcx", "rdx",	   "rsi",     "rdi", "orig_rax", "rip", "cs",
+		"eflags", "rsp", "ss",	"fs_base", "gs_base", "ds",  "es",	 "fs",	"gs",
 	};
 
 	for (size_t i = 0; i < REGISTERS && 8 * (i + 1) <= size; i++) {
@@ -64,8 +64,10 @@ static void add_floating(struct text *t, const uint8_t *p, uint64_t size)
 	static const struct {
 		const char *name;
 		uint8_t at, size;
-	} fields[] = { { "cwd", 0, 2 },	 { "swd", 2, 2 },  { "ftw", 4, 2 },    { "fop", 6, 2 },
-		       { "rip", 8, 8 },	 { "rdp", 16, 8 }, { "mxcsr", 24, 4 }, { "mxcr_mask", 28, 4 } };
+	} fields[] = {
+		{ "cwd", 0, 2 }, { "swd", 2, 2 },  { "ftw", 4, 2 },    { "fop", 6, 2 },
+		{ "rip", 8, 8 }, { "rdp", 16, 8 }, { "mxcsr", 24, 4 }, { "mxcr_mask", 28, 4 }
+	};
 
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (i && fields[i].at + fields[i].size > size)
@@ -227,7 +229,8 @@ static bool add_filter_state(struct text *t, const struct call_memory *m,
 	return true;
 }
 
-static bool add_signal_mask(struct text *t, const struct call_memory *m, const struct call_moment *x)
+static bool add_signal_mask(struct text *t, const struct call_memory *m,
+			    const struct call_moment *x)
 {
 	if (m->size < 8 || x->args[2] != 8)
 		return false;

@@ -102,7 +102,10 @@ static const struct call_request requests[] = {
 		"KEY_" #who "_SETATTR", 32u << (at), NULL                                          \
 	}
 static const struct call_name key_permissions[] = {
-	PERMISSIONS(POS, 24), PERMISSIONS(USR, 16), PERMISSIONS(GRP, 8), PERMISSIONS(OTH, 0),
+	PERMISSIONS(POS, 24),
+	PERMISSIONS(USR, 16),
+	PERMISSIONS(GRP, 8),
+	PERMISSIONS(OTH, 0),
 	{ NULL, CALL_AS_LISTED, "KEY_???" },
 };
 
@@ -111,12 +114,18 @@ static const struct {
 	uint8_t size_bits;
 	struct call_rule rule;
 } letters[] = {
-	{ 'a', 64, { .kind = CALL_ADDRESS } },	{ 'd', 32, { .kind = CALL_SIGNED } },
-	{ 'D', 64, { .kind = CALL_SIGNED } },	{ 'u', 32, { .kind = CALL_UNSIGNED } },
-	{ 'U', 64, { .kind = CALL_UNSIGNED } }, { 'x', 32, { .kind = CALL_HEX } },
-	{ 'X', 64, { .kind = CALL_HEX } },	{ 'i', 32, { .kind = CALL_ID } },
-	{ 'p', 32, { .kind = CALL_PID } },	{ 's', 64, { .kind = CALL_SIGNAL } },
-	{ 'f', 32, { .kind = CALL_FD } },	{ '@', 32, { .kind = CALL_AT_FD } },
+	{ 'a', 64, { .kind = CALL_ADDRESS } },
+	{ 'd', 32, { .kind = CALL_SIGNED } },
+	{ 'D', 64, { .kind = CALL_SIGNED } },
+	{ 'u', 32, { .kind = CALL_UNSIGNED } },
+	{ 'U', 64, { .kind = CALL_UNSIGNED } },
+	{ 'x', 32, { .kind = CALL_HEX } },
+	{ 'X', 64, { .kind = CALL_HEX } },
+	{ 'i', 32, { .kind = CALL_ID } },
+	{ 'p', 32, { .kind = CALL_PID } },
+	{ 's', 64, { .kind = CALL_SIGNAL } },
+	{ 'f', 32, { .kind = CALL_FD } },
+	{ '@', 32, { .kind = CALL_AT_FD } },
 	{ 'o', 64, { .kind = CALL_FLAGS, .names = call_names_ptrace_option } },
 	{ 'k', 32, { .kind = CALL_ONE_SIGNED, .names = call_names_key_serial } },
 	{ 'K', 32, { .kind = CALL_ONE_SIGNED, .names = call_names_key_default } },

@@ -298,13 +298,14 @@ static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t *at
 bool call_vector_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	uint64_t from = (uint64_t)x->args[m->what->argument - 1],
-		 count = (uint64_t)x->args[m->what->size_argument - 1],
-		 left = x->is_end ? (uint64_t)x->result : UINT64_MAX;
+		 count = (uint64_t)x->args[m->what->size_argument - 1], left;
+	bool is_read = x->is_end && strcmp(m->what->call, "keyctl") != 0;
 	uint32_t at = 0;
 
 	if (!m->size && (count || !from))
 		return false;
-	add_iovecs(t, m, &at, from, count, !x->is_end || x->result >= 0, &left, x);
+	left = is_read ? (uint64_t)x->result : UINT64_MAX;
+	add_iovecs(t, m, &at, from, count, !is_read || x->result >= 0, &left, x);
 	return true;
 }
 

@@ -415,7 +415,7 @@ static void add_kexec_flags(struct text *t, uint64_t bits)
 
 static void add_error_number(struct text *t, uint32_t n)
 {
-	const char *name = n <= INT_MAX ? call_errno((int)n) : NULL;
+	const char *name = n && n <= INT_MAX ? call_errno((int)n) : NULL;
 
 	if (!name)
 		return add_base(t, n, 10, "");
