@@ -355,8 +355,6 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 	call_result(&j->result, &j->call_plans[trace_class_number(e)], &st->made, result, &known);
 	moment.is_end = true;
 	moment.result = result;
-	if (is_pair && result < 0) /* nothing was written */
-		st->dump.size = 0;
 	if (is_pair && c->has_late)
 		show_late_texts(j, st, e, result);
 	read_memory(j, c, e, is_pair ? &moment : NULL);

@@ -123,10 +123,7 @@ static void add_bits(struct text *t, const uint8_t *p, bool is_whole)
 		unsigned level = (unsigned)(bits >> PRECISE & 3);
 
 		if (i == PRECISE)
-			text_addf(t, ", precise_ip=%u%s%s%s", level,
-				  call_style()->constants == CALL_RAW ? "" : " /* ",
-				  call_style()->constants == CALL_RAW ? "" : precise[level],
-				  call_style()->constants == CALL_RAW ? "" : " */");
+			text_addf(t, ", precise_ip=%u /* %s */", level, precise[level]);
 		else if (names[i] && (is_whole || has(p, i)))
 			text_addf(t, ", %s=%u", names[i], has(p, i));
 	}

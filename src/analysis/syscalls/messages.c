@@ -491,6 +491,19 @@ static void dump_messages(struct text *t, const struct call_memory *m, uint64_t 
 	}
 }
 
+/* Whether all iovecs of the call were recorded, or as many as a capture has: the kernel takes none if it
+ * cannot read one. */
+static bool has_all_iovecs(const struct call_memory *m, const struct call_moment *x)
+{
+	uint64_t count = (uint64_t)x->args[m->what->size_argument - 1], n = 0;
+	struct piece p;
+	uint32_t at = 0;
+
+	while (n < count && n < ABI_CAPTURE_VECTOR_MAX && read_piece(m, &at, &p))
+		n++;
+	return n == count || n == ABI_CAPTURE_VECTOR_MAX;
+}
+
 void call_memory_dump(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	uint64_t all = x->is_end ? (uint64_t)x->result : UINT64_MAX;
@@ -499,7 +512,7 @@ void call_memory_dump(struct text *t, const struct call_memory *m, const struct 
 
 	if (m->what->kind == ABI_CAPTURE_BUFFER)
 		dump_bytes(t, m->bytes, m->size < all ? m->size : all);
-	else if (m->what->kind == ABI_CAPTURE_IOVECS)
+	else if (m->what->kind == ABI_CAPTURE_IOVECS && has_all_iovecs(m, x))
 		dump_iovecs(t, m, &at, UINT64_MAX, all);
 	else if (m->what->kind == ABI_CAPTURE_MESSAGE && read_header(m, &at, HEADER, &h))
 		dump_iovecs(t, m, &at, h.n_iovecs, all);

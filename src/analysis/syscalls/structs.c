@@ -287,7 +287,7 @@ static void add_rusage(struct text *t, const struct call_memory *m)
 	add(t, ", ru_stime=");
 	add_two(t, m, 16, "tv_usec");
 	for (size_t i = 0; is_whole && i < sizeof names / sizeof *names; i++)
-		text_addf(t, ", ru_%s=%" PRId64, names[i], (int64_t)u64(m, 32 + 8 * i));
+		text_addf(t, ", ru_%s=%" PRIu64, names[i], u64(m, 32 + 8 * i));
 	add(t, is_whole ? "}" : ", ...}");
 }
 

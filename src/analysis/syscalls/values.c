@@ -281,19 +281,14 @@ static void add_mount(struct text *t, const struct call_rule *r, uint64_t bits)
 
 	if ((bits & mask) != magic)
 		return call_flags(t, r->names, bits);
-	if (!call_words_begin(t, bits, CALL_HEXADECIMAL))
-		return;
-	add(t, "MS_MGC_VAL");
-	if (bits & ~mask) {
-		struct call_style was = *call_style(), words = was;
-
-		add(t, "|");
-		words.constants = CALL_ABBREV;
-		call_style_set(&words);
-		call_flags(t, r->names, bits & ~mask);
-		call_style_set(&was);
+	if (call_words_begin(t, magic, CALL_HEXADECIMAL)) {
+		add(t, "MS_MGC_VAL");
+		call_words_end(t);
 	}
-	call_words_end(t);
+	if (!(bits & ~mask))
+		return;
+	add(t, "|");
+	call_flags(t, r->names, bits & ~mask);
 }
 
 static void add_swap(struct text *t, const struct call_rule *r, uint64_t bits)

@@ -60,6 +60,13 @@ def signals_have_all_that_the_kernel_says_of_them():
     ok(len(lines) > 5, "signals but SIGCHLD")
 
 
+def one_argument_decides_how_the_others_are_read():
+    calls = "trace=bpf,mount,fsconfig,ptrace,perf_event_open,clone3,sched_setattr,keyctl"
+    for options in ([], ["-v"], ["-Xverbose"], ["-Xraw"]):
+        n = len(same(["-qq", *options, "-e", calls], programs["requests"]))
+        ok(n >= 40, "%d calls" % n)
+
+
 SHELL = ["sh", "-c", "(exit 3); /bin/true; kill -USR1 $$; exit 4"]
 CALLS = "trace=execve,clone,fork,vfork,wait4,exit_group,kill,rt_sigaction,dup2"
 
@@ -142,6 +149,6 @@ def paths_of_descriptors_have_devices_and_processes():
 
 if not shutil.which("strace"):
     skip("there is no strace")
-run_cases(names_up_to_the_longest_path_are_shown, signals_have_all_that_the_kernel_says_of_them,
+run_cases(names_up_to_the_longest_path_are_shown, one_argument_decides_how_the_others_are_read, signals_have_all_that_the_kernel_says_of_them,
           without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number,
           a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, paths_of_descriptors_have_devices_and_processes)
