@@ -389,7 +389,8 @@ struct abi_captures capture_of_call(const char *call, bool is_at_exit, bool extr
 	struct abi_captures found = { 0 };
 
 	for (size_t i = 0; call && i < sizeof captures / sizeof *captures; i++)
-		if (captures[i].is_at_exit == is_at_exit && (extra || !captures[i].is_extra) &&
+		if (*captures[i].call == *call && /* asked for each call of the kernel */
+		    captures[i].is_at_exit == is_at_exit && (extra || !captures[i].is_extra) &&
 		    !strcmp(captures[i].call, call)) {
 			assert((uint32_t)found.n <
 			       most); /* of the table: the program has no more */
