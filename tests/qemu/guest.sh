@@ -345,7 +345,7 @@ same() {
 		return
 	fi
 	mkdir -p there
-	duet strace -s 4096 -o ours -- strace -f -s 4096 -o theirs known calls there 2>err
+	duet strace -f -s 4096 -o ours -- strace -f -s 4096 -o theirs known calls there 2>err
 	is "strace: it runs" $? 7
 	sed 's/^/@ours /' ours
 	sed 's/^/@theirs /' theirs

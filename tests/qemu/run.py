@@ -26,7 +26,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE + "/../live/kernel")
-from strace_lines import compared, of_duet, of_strace  # noqa: E402
+from strace_lines import compared, lines_by_thread  # noqa: E402
 
 PACKAGES = ["linux-image-cloud-amd64", "linux-image-6.12-cloud-amd64"]
 MODULE = "drivers/net/dummy.ko"
@@ -178,7 +178,7 @@ def compare_lines(lines, work):
             f.writelines(line[len(who) + 1:] + "\n" for line in lines if line.startswith(who + " "))
     rest = [line for line in lines if not line.startswith("@")]
     if len(rest) < len(lines):
-        n, wrong = compared(of_duet(paths["@ours"]), of_strace(paths["@theirs"]))
+        n, wrong = compared(lines_by_thread(paths["@ours"]), lines_by_thread(paths["@theirs"]))
         rest += ["not ok strace: " + what for what in wrong]
         rest.append("%s strace: %d calls are as strace shows them" % ("ok" if n > 150 else "not ok", n - len(wrong)))
     return rest
