@@ -166,7 +166,7 @@ static void check_perf(const struct checking *c)
 			  "only this user's own processes (perf_event_paranoid %ld)", paranoid);
 	else
 		check_bad(c, "perf", FIND_NOTE,
-			  "root, CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=2",
+			  "root, CAP_SYS_ADMIN, or: sysctl kernel.perf_event_paranoid=2",
 			  "refused (%s, perf_event_paranoid %ld): no -k profile and counter:",
 			  strerror(-own), paranoid);
 	if (all >= 0)

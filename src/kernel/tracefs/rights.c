@@ -97,6 +97,12 @@ int kernel_rights_perf(const char *what, int err, struct diag *d)
 
 	if (kernel_is_locked_down())
 		return locked_down(d);
+	if (has_capability(CAP_PERFMON)) /* a check that Debian adds to the kernel */
+		return diag_fail(d, err,
+				 "%s: no right to sample all processes%s\n  above 2 this kernel "
+				 "wants CAP_SYS_ADMIN: give it, or: sysctl "
+				 "kernel.perf_event_paranoid=2",
+				 what, setting("perf_event_paranoid", now, sizeof now));
 	return diag_fail(d, err,
 			 "%s: no right to sample all processes%s\n  it needs root, CAP_PERFMON, "
 			 "or: sysctl kernel.perf_event_paranoid=0 (-1 for stack:)",

@@ -2,8 +2,11 @@
 /* Records of perf's ring and their parts: whole, damaged, and round the ring's end. */
 #include "kernel/perf/perf.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "kernel/tracefs/rights.h"
 
 #include "test.h"
 
@@ -117,6 +120,19 @@ static void samples_shared_by_recorders_are_identified_by_counter(void)
 	   0); /* the record there is another one */
 }
 
+/* Debian's kernel refuses perf to CAP_PERFMON while kernel.perf_event_paranoid is above 2. */
+static void a_refusal_is_explained_by_the_rights_that_are_there(void)
+{
+	struct diag d = { "" };
+
+	is(kernel_rights_perf("profile", -EACCES, &d), -EACCES);
+	if (!geteuid())
+		ok(strstr(d.text, "wants CAP_SYS_ADMIN") &&
+		   strstr(d.text, "kernel.perf_event_paranoid=2"));
+	else
+		ok(strstr(d.text, "CAP_PERFMON, or"));
+}
+
 int main(void)
 {
 	ring.map = calloc(1, (size_t)sysconf(_SC_PAGESIZE) + DATA);
@@ -124,6 +140,7 @@ int main(void)
 	run(lengths_that_make_no_sense_are_no_records);
 	run(parts_lie_inside_the_sample);
 	run(samples_shared_by_recorders_are_identified_by_counter);
+	run(a_refusal_is_explained_by_the_rights_that_are_there);
 	free(ring.map);
 	return test_status();
 }
