@@ -107,9 +107,9 @@ static int ask_collector(void *arg, const char *session)
 
 /*
  * Other users' programs belong to tenant collectors.  If the main collector refuses, no tenant
- * collector is asked.
+ * collector is asked.  @parts_failed: whether one of these did not do it.
  */
-static int ask(struct switch_request *q)
+static int ask(struct switch_request *q, bool *parts_failed)
 {
 	const struct arguments *a = q->a;
 	int status = ask_collector(q, a->session.name), others;
@@ -117,7 +117,8 @@ static int ask(struct switch_request *q)
 	if (status == CMD_FAILED)
 		return status;
 	others = tenant_sessions_each_other(a->dir, a->session.name, ask_collector, q);
-	return others > status ? others : status;
+	*parts_failed |= others == CMD_FAILED;
+	return others == 1 ? others : status;
 }
 
 /* No session records: switch off events that dead sessions left enabled, without a collector. */
@@ -161,20 +162,22 @@ static int switch_pattern(const struct arguments *a, const char *pattern)
 {
 	struct enable_result total = { 0 };
 	int filter_mismatch = 0, status = 0;
+	bool parts_failed = false;
 
 	for (int i = 0; i < (a->pids.n ? a->pids.n : 1) && status < CMD_FAILED; i++) {
 		pid_t pid = a->pids.n ? a->pids.at[i] : 0;
 
 		if (a->session.epoch)
-			status = ask(&(struct switch_request){ a, pattern, pid, &total });
+			status = ask(&(struct switch_request){ a, pattern, pid, &total },
+				     &parts_failed);
 		else
 			switch_off(a, pattern, pid, &total);
 		filter_mismatch |= status == 1;
 	}
 	if (status == CMD_FAILED)
 		return status;
-	status = report(a, pattern, &total);
-	return status ? status : filter_mismatch;
+	status = report(a, pattern, &total); /* of the others, too, if a part failed */
+	return parts_failed ? CMD_FAILED : status ? status : filter_mismatch;
 }
 
 static int switch_functions(const struct arguments *a)

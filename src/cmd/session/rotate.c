@@ -33,15 +33,18 @@ enum { BUSY_WAIT_MS = 20 };
 
 static int ask(const char *session, struct cmd_answer *answer)
 {
-	/* No time limit.  A tenant collector that ends meanwhile has no chunk to rotate. */
-	const struct cmd_asking how = { .passed = -1, .may_end = tenant_session_label(session) };
+	const char *label = tenant_session_label(session);
+	/* A tenant collector that ends meanwhile has no chunk to rotate. */
+	const struct cmd_asking how = { .passed = -1,
+					.timeout_s = label ? CMD_PART_WRITES_S : 0,
+					.may_end = label };
 	struct text t = { 0 };
 	int status;
 
 	json_line_add_text(&t, "verb", "rotate");
 	status = cmd_ask("rotate", session, &t, &how, answer);
 	while (!status && json_line_is_true(&answer->line, "busy")) {
-		usleep(BUSY_WAIT_MS * 1000);
+		cmd_pause(BUSY_WAIT_MS);
 		json_line_add_text(&t, "verb", "rotate");
 		status = cmd_ask("rotate", session, &t, &how, answer);
 	}

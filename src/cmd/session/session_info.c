@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 #include "collect/trigger/public.h"
 
 #define WINDOW_NS 1000000000
-enum { EVENTS_MAX = 1000000, DIRECTORIES = 16 };
+/* FILES_MAX: a tenant may fill its part of the recording with files. */
+enum { EVENTS_MAX = 1000000, DIRECTORIES = 16, FILES_MAX = 65536 };
 
 uint64_t session_info_number(const struct cmd_answer *a, const char *key)
 {
@@ -105,6 +107,7 @@ static int read_status(struct session_info *l, const char *name)
 /* ---------------------------------------------------------------- the disk */
 
 static uint64_t counted; /* nftw passes no argument to its callback */
+static int n_counted, count_most;
 
 static int count_file(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
@@ -112,7 +115,7 @@ static int count_file(const char *path, const struct stat *st, int kind, struct 
 	(void)where;
 	if (kind == FTW_F || kind == FTW_D)
 		counted += (uint64_t)st->st_blocks * 512;
-	return 0;
+	return ++n_counted > count_most;
 }
 
 static void measure_disk(struct session_info *l)
@@ -120,6 +123,8 @@ static void measure_disk(struct session_info *l)
 	struct statvfs v;
 
 	counted = 0;
+	n_counted = 0;
+	count_most = tenant_session_label(l->name) ? FILES_MAX : INT_MAX;
 	if (nftw(l->path, count_file, DIRECTORIES, FTW_PHYS) || statvfs(l->path, &v))
 		return;
 	l->has_disk = true;

@@ -77,7 +77,10 @@ static int open_output(const char *path, char shown[PATH_MAX])
 static int ask(const char *session, const struct arguments *a, int directory, const char *shown,
 	       struct cmd_answer *answer)
 {
-	const struct cmd_asking how = { .passed = directory }; /* no limit: writing takes long */
+	const struct cmd_asking how = { .passed = directory,
+					.timeout_s = tenant_session_label(session)
+							     ? CMD_PART_WRITES_S
+							     : 0 };
 	struct text t = { 0 };
 
 	json_line_add_text(&t, "verb", "snapshot");
@@ -217,6 +220,7 @@ static void begin_part(struct part *p, const struct arguments *a, const char *pa
 		p->pid = pid;
 	if (pid)
 		return;
+	cmd_ask_from_now();
 	if (!path_beside(path, whole, part))
 		_exit(cmd_error("snapshot", "%s: the path is too long", whole));
 	fd = open_for(part, path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/session/status.c - duet status: the sessions that record, their counters and programs. */
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -80,51 +81,117 @@ static void print_json(struct text *t, const struct session_status *w)
 
 /* ---------------------------------------------------------------- sessions */
 
+struct status_part {
+	const char *name;
+	struct session_info *info; /* NULL: it did not answer, or ended */
+	int status;		   /* of session_info_read */
+};
+
+/* All sessions and parts are asked at once, so that none delays another. */
 struct status_reader {
 	int dir;
-	struct session_status *whole;
+	struct cmd_strings names; /* of the parts, in order */
+	struct status_part *parts;
 	struct tenant_dirs places;
 };
 
-static int read_part(void *arg, const char *part)
+static struct status_part *part_of(const struct status_reader *g, const char *name)
+{
+	int i = 0;
+
+	while (strcmp(g->parts[i].name, name) != 0)
+		i++;
+	assert(i < g->names.n);
+	return &g->parts[i];
+}
+
+static int read_part(void *arg, const char *name)
 {
 	struct status_reader *g = arg;
-	struct session_status *w = g->whole;
-	struct session_info *l = w->n < TENANT_SESSIONS_MAX ? malloc(sizeof *l) : NULL;
-	int status = l ? session_info_read(l, g->dir, part, &g->places)
-		       : cmd_error("status", "no memory");
+	struct status_part *p = part_of(g, name);
 
-	if (!status) {
-		w->at[w->n++] = l;
-		return 0;
+	p->info = cmd_grow(NULL, 0, sizeof *p->info);
+	p->status = session_info_read(p->info, g->dir, name, &g->places);
+	if (p->status) {
+		session_info_fini(p->info);
+		free(p->info);
+		p->info = NULL;
 	}
-	if (status == CMD_FAILED && w->n) /* else this session is the only output */
-		cmd_add_string(&w->silent, part);
-	if (l)
-		session_info_fini(l);
-	free(l);
-	return status == CMD_ENDED ? 0 : status;
+	return 0;
 }
 
-static void forget(struct session_status *w)
+static void read_all(struct status_reader *g)
 {
-	for (int i = 0; i < w->n; i++) {
-		session_info_fini(w->at[i]);
-		free(w->at[i]);
+	bool any_part = false;
+
+	for (int i = 0; i < g->names.n; i++) {
+		g->parts = cmd_grow(g->parts, i, sizeof *g->parts);
+		g->parts[i] = (struct status_part){ .name = g->names.at[i] };
+		any_part |= tenant_session_label(g->names.at[i]) != NULL;
 	}
-	w->n = 0;
+	if (any_part)
+		tenant_dirs_find(&g->places);
+	cmd_at_once(g->names.at, g->names.n, read_part, g);
 }
 
-/* A session that ends while it is asked is skipped, as if it had ended before. */
-static int show(const struct arguments *a, struct status_reader *g, const char *name,
+static void reader_fini(struct status_reader *g)
+{
+	for (int i = 0; i < g->names.n; i++) {
+		if (g->parts[i].info)
+			session_info_fini(g->parts[i].info);
+		free(g->parts[i].info);
+	}
+	free(g->parts);
+	tenant_dirs_close(&g->places);
+}
+
+/* Whether @part is a tenant's part of session @name. */
+static bool is_part_of(const char *part, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(part, name, n) && part[n] == '@';
+}
+
+/* Whether it is a tenant's part of a session that is listed too. */
+static bool is_shown_with(const char *name, const struct cmd_strings *names)
+{
+	for (int i = 0; i < names->n; i++)
+		if (is_part_of(name, names->at[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Session @name with its parts.  Returns the worst status of these.  One that ended meanwhile is
+ * skipped, as if it had ended before.
+ */
+static int gather(const struct status_reader *g, const char *name, struct session_status *w)
+{
+	int status = 0;
+
+	*w = (struct session_status){ .n = 0 };
+	for (int i = 0; i < g->names.n; i++) {
+		const struct status_part *p = &g->parts[i];
+
+		if (strcmp(p->name, name) != 0 && !is_part_of(p->name, name))
+			continue;
+		if (p->info && w->n < TENANT_SESSIONS_MAX)
+			w->at[w->n++] = p->info;
+		else if (p->status == CMD_FAILED && w->n) /* else that is the only output */
+			cmd_add_string(&w->silent, p->name);
+		if (p->status == CMD_FAILED)
+			status = CMD_FAILED;
+	}
+	return status;
+}
+
+static int show(const struct arguments *a, const struct status_reader *g, const char *name,
 		struct text *json, int *n_shown)
 {
 	static struct session_status w;
-	int status;
+	int status = gather(g, name, &w);
 
-	w = (struct session_status){ .n = 0 };
-	g->whole = &w;
-	status = tenant_sessions_each(g->dir, name, read_part, g);
 	if (w.n && a->is_json) {
 		text_addf(json, "%s", *n_shown ? "," : "");
 		print_json(json, &w);
@@ -132,46 +199,40 @@ static int show(const struct arguments *a, struct status_reader *g, const char *
 		session_status_print(&w);
 	}
 	*n_shown += w.n > 0;
-	forget(&w);
+	free(w.silent.at);
 	return status;
 }
 
-/* Whether it is a tenant's part of a session that is listed too. */
-static bool is_shown_with(const char *name, const struct cmd_strings *names)
+/* The sessions to show, each with its parts. */
+static void list_wanted(const struct arguments *a, int dir, struct cmd_strings *names)
 {
-	const char *label = tenant_session_label(name);
-	size_t n = label ? (size_t)(label - 1 - name) : 0;
+	struct cmd_strings all = { 0 };
 
-	for (int i = 0; label && i < names->n; i++)
-		if (!strncmp(names->at[i], name, n) && !names->at[i][n])
-			return true;
-	return false;
+	if (dir >= 0)
+		cmd_list_sessions(dir, &all);
+	for (int i = 0; i < all.n; i++)
+		if (!a->name || !strcmp(all.at[i], a->name) || is_part_of(all.at[i], a->name))
+			cmd_add_string(names, all.at[i]);
+	free(all.at);
 }
 
 static int show_all(const struct arguments *a, int dir)
 {
-	struct cmd_strings names = { 0 };
 	struct status_reader g = { .dir = dir };
 	struct text json = { 0 };
 	int status = 0, one, n_shown = 0;
-	bool any_part = false;
 
-	if (dir >= 0)
-		cmd_list_sessions(dir, &names);
-	for (int i = 0; i < names.n; i++)
-		any_part |= tenant_session_label(names.at[i]) != NULL;
-	if (any_part)
-		tenant_dirs_find(&g.places);
+	list_wanted(a, dir, &g.names);
+	read_all(&g);
 	text_addf(&json, "{\"sessions\":[");
-	for (int i = 0; i < names.n; i++) {
-		if (a->name ? strcmp(a->name, names.at[i]) != 0
-			    : is_shown_with(names.at[i], &names))
+	for (int i = 0; i < g.names.n; i++) {
+		if (is_shown_with(g.names.at[i], &g.names))
 			continue;
-		one = show(a, &g, names.at[i], &json, &n_shown);
+		one = show(a, &g, g.names.at[i], &json, &n_shown);
 		status = one > status ? one : status;
 	}
 	text_addf(&json, "]}\n");
-	tenant_dirs_close(&g.places);
+	reader_fini(&g);
 	if (a->is_json && json.failed)
 		status = cmd_error("status", "no memory");
 	else if (a->is_json)

@@ -21,14 +21,9 @@ int tenant_sessions_each_other(int dir, const char *session,
 			       int (*call)(void *arg, const char *part), void *arg)
 {
 	struct cmd_strings parts = { 0 };
-	int status = 0, one;
 
 	cmd_list_tenant_sessions(dir, session, &parts);
-	for (int i = 1; i < parts.n; i++) {
-		one = call(arg, parts.at[i]);
-		status = one > status ? one : status;
-	}
-	return status;
+	return cmd_at_once(parts.at + 1, parts.n - 1, call, arg);
 }
 
 int tenant_sessions_each(int dir, const char *session, int (*call)(void *arg, const char *part),

@@ -18,7 +18,8 @@
 const char *tenant_session_label(const char *session);
 
 /*
- * tenant_sessions_each - call @call for @session, then for each of its tenants' parts.
+ * tenant_sessions_each - call @call for @session, then for its tenants' parts: for all of them at
+ * once (cmd_at_once), so @call runs for others while it waits for an answer.
  *
  * tenant_sessions_each_other - only for the parts.
  *

@@ -153,45 +153,59 @@ static void print_error(const char *reason)
 	print_out("\n");
 }
 
+static void print_trigger(const struct cmd_answer *answer)
+{
+	char line[4096];
+
+	if (!json_line_text(&answer->line, "text", line, sizeof line))
+		strcpy(line, "?");
+	print_out("%3llu  %s\n     fired %llu", number_in(answer, "number"), line,
+		  number_in(answer, "fired"));
+	if (number_in(answer, "held_back"))
+		print_out(", held back %llu", number_in(answer, "held_back"));
+	if (number_in(answer, "forgotten"))
+		print_out(", too many pairs at once: %llu forgotten",
+			  number_in(answer, "forgotten"));
+	print_out("\n");
+	if (json_line_text(&answer->line, "error", line, sizeof line))
+		print_error(line);
+}
+
+static void print_triggers(const char *session, const struct cmd_answer *at, int n)
+{
+	if (tenant_session_label(session))
+		print_out("%s:\n", session);
+	for (int i = 0; i < n; i++)
+		print_trigger(&at[i]);
+	if (!n)
+		print_out("no triggers: duet trigger add\n");
+	if (number_in(&at[n], "missed"))
+		print_out("MISSED: %llu times more events came than could be looked at\n",
+			  number_in(&at[n], "missed"));
+}
+
+/* Prints when all answers are there: other parts are asked meanwhile. */
 static int list(void *arg, const char *session)
 {
 	const struct arguments *a = arg;
-	struct cmd_answer answer;
+	/* Allocated once: an answer points into itself.  One more answer ends the list. */
+	struct cmd_answer *at = cmd_grow(NULL, TRIGGERS_MAX + 1, sizeof *at);
 	uint64_t after = 0;
-	char line[4096];
-	int status;
+	int status, n = 0;
 
-	if (tenant_session_label(session))
-		print_out("%s:\n", session);
-	for (;;) {
+	for (;; n++) {
 		struct text t = { 0 };
 
 		json_line_add_text(&t, "verb", "trigger");
 		json_line_add_number(&t, "after", after);
-		status = ask(a, session, &t, &answer);
-		if (status || !json_line_number(&answer.line, "number", &after))
+		status = ask(a, session, &t, &at[n]);
+		if (status || n == TRIGGERS_MAX || !json_line_number(&at[n].line, "number", &after))
 			break;
-		if (!json_line_text(&answer.line, "text", line, sizeof line))
-			strcpy(line, "?");
-		print_out("%3llu  %s\n     fired %llu", (unsigned long long)after, line,
-			  number_in(&answer, "fired"));
-		if (number_in(&answer, "held_back"))
-			print_out(", held back %llu", number_in(&answer, "held_back"));
-		if (number_in(&answer, "forgotten"))
-			print_out(", too many pairs at once: %llu forgotten",
-				  number_in(&answer, "forgotten"));
-		print_out("\n");
-		if (json_line_text(&answer.line, "error", line, sizeof line))
-			print_error(line);
 	}
-	if (!status && !after)
-		print_out("no triggers: duet trigger add\n");
-	if (status == CMD_ENDED)
-		return 0;
-	if (!status && number_in(&answer, "missed"))
-		print_out("MISSED: %llu times more events came than could be looked at\n",
-			  number_in(&answer, "missed"));
-	return status;
+	if (!status)
+		print_triggers(session, at, n);
+	free(at);
+	return status == CMD_ENDED ? 0 : status;
 }
 
 static int select_events(struct arguments *a)

@@ -47,23 +47,26 @@ static int ask(const struct listening *l, const char *session, int *fd)
 	char directory[32], request[64], line[SESSION_REQUEST_BYTES];
 	const struct exchange e = { .directory = directory,
 				    .session = session,
-				    .until_ns = monotonic_ns() + CMD_TIMEOUT_S * 1000000000ull,
+				    .until_ns = cmd_until_ns(CMD_TIMEOUT_S),
 				    .passed = -1 };
 	struct text t = text_fixed(request, sizeof request);
 	struct json_line answer;
 	int size;
 
 	snprintf(directory, sizeof directory, "/proc/self/fd/%d", l->dir);
-	*fd = exchange_connect(&e);
-	if (*fd < 0)
-		return 1;
 	json_line_add_text(&t, "verb", "watch");
 	json_line_end(&t);
-	size = exchange_on(&e, *fd, t.bytes, t.size, line, sizeof line);
+	cmd_wait_begin();
+	*fd = exchange_connect(&e);
+	size = *fd < 0 ? *fd : exchange_on(&e, *fd, t.bytes, t.size, line, sizeof line);
+	cmd_wait_end();
+	if (*fd < 0 && size != -EAGAIN)
+		return 1;
 	if (size > 0 && !json_line_parse(&answer, line, (size_t)size) &&
 	    json_line_is_true(&answer, "ok"))
 		return 0;
-	close(*fd);
+	if (*fd >= 0)
+		close(*fd);
 	*fd = -1;
 	if (size == -EAGAIN)
 		return cmd_error("trigger",

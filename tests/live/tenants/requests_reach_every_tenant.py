@@ -6,13 +6,17 @@ import json
 import os
 import re
 import signal
+import socket
+import threading
+import time
 
-from world import World, enter, has  # first: it finds tests/lib
+from world import ROOTS, World, enter, has  # first: it finds tests/lib
 import proc
 from trial import duet, is_, ok, paths, run, run_cases, skip, start, until
 
 program, library = paths(2)
 ALICE, BOB = 65530, 65531
+SILENT = [65520, 65521, 65522]
 
 
 def cmd(*args, status=0):
@@ -76,6 +80,62 @@ def a_part_that_does_not_answer_is_named():
     ok(re.search("^  default@%d .* 1 " % BOB, out, re.M), "the others are reported", out)
     os.kill(worker, signal.SIGCONT)
     world.end(c, alice, bob)
+
+
+def slow_server(path):
+    """Takes the place of a part's collector, and answers each request, but late."""
+    os.unlink(path)
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    server.bind(path)
+    server.listen(64)
+
+    def answer(connection):
+        connection.recv(65536)
+        time.sleep(4)
+        try:
+            connection.send(b'{"ok":true,"channels":16,"number":1}\n')
+        except BrokenPipeError:
+            pass
+        connection.close()
+
+    def serve():
+        while True:
+            try:
+                connection = server.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=answer, args=[connection], daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+    return server
+
+
+def parts_that_do_not_answer_delay_no_other():
+    """One limit of time, 10 s, whoever does not answer, or answers late and often."""
+    users = [world.user(uid) for uid in SILENT + [BOB]]
+    own = world.spawn([world.program])
+    c = world.collect("late", "-e", "tenants:*", "--all-users")
+    serves(*SILENT, BOB)
+    joined(*users, own)
+    parts = json.loads(cmd("status", "--json")[0])["sessions"][0]["part"]
+    keepers = {p["session"]: p["pid"] for p in parts}
+    workers = [until(lambda: proc.children(keepers["default@%d" % uid]), "its collector")[0] for uid in SILENT]
+    server = slow_server(ROOTS + "/sock-default@%d" % SILENT[0])
+    for worker in workers[1:]:
+        os.kill(worker, signal.SIGSTOP)
+    for request, shown in (("status",), "  default@%d .* 1 " % BOB), (("disable", "tenants:*"), "in 2 programs"), \
+            (("trigger", "list"), "^default@%d:\n *no triggers|no triggers" % BOB):
+        begin = time.monotonic()
+        out, err = cmd(*request, status=2)
+        seconds = time.monotonic() - begin
+        ok(9 < seconds < 19, "%s takes one limit of time" % request[0], "%.1f s" % seconds)
+        ok(re.search(shown, out, re.M), "%s: the other parts answer" % request[0], out + err)
+        for uid in SILENT[1:]:
+            ok("session default@%d: its collector does not answer" % uid in err, "%s names those that do not" % request[0],
+               err)
+    server.close()
+    for worker in workers[1:]:
+        os.kill(worker, signal.SIGCONT)
+    world.end(c, own, *users)
 
 
 def enable_disable_and_triggers_reach_all():
@@ -159,6 +219,7 @@ def live_shows_all():
 
 if not enter():
     skip("no right to make namespaces")
-world = World(program, library, users=(ALICE, BOB))
-run_cases(status_shows_all_parts_in_one_table, a_part_that_does_not_answer_is_named, enable_disable_and_triggers_reach_all,
+world = World(program, library, users=(ALICE, BOB, *SILENT))
+run_cases(status_shows_all_parts_in_one_table, a_part_that_does_not_answer_is_named, parts_that_do_not_answer_delay_no_other,
+          enable_disable_and_triggers_reach_all,
           a_snapshot_and_a_rotation_are_of_all, a_container_is_called_as_its_part_is, live_shows_all)
