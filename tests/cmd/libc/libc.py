@@ -98,8 +98,7 @@ class Recording:
         """Checks that the events are those counted; returns them by function."""
         viewed = self.viewed()
         same(viewed, self.counted(), "events in the trace, and calls counted")
-        if shutil.which("babeltrace2"):
-            same(self.babeltraced(), viewed, "events as Babeltrace and as duet count them")
+        same(self.babeltraced(), viewed, "events as Babeltrace and as duet count them")
         return viewed
 
     def is_consistent(self, from_start=False):

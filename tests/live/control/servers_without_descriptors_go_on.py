@@ -7,7 +7,6 @@ arguments: DUET PROGRAM LIBDUET
 """
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -120,7 +119,5 @@ def an_lttng_live_server_serves_honest_viewers():
     s.wait()  # it ends after its last viewer
 
 
-cases = [a_collector_serves_honest_clients, a_relay_receives_from_honest_senders]
-if shutil.which("babeltrace2"):
-    cases.append(an_lttng_live_server_serves_honest_viewers)
-run_cases(*cases)
+run_cases(a_collector_serves_honest_clients, a_relay_receives_from_honest_senders,
+          an_lttng_live_server_serves_honest_viewers)

@@ -45,6 +45,7 @@ def first_difference(theirs, ours, what):
         if a != b:
             fail("%s prints\n%s\nnot\n%s" % (what, b, a))
     is_(len(ours), len(theirs), "lines of %s" % what)
+    ok(theirs, "there are lines of %s" % what)
 
 
 def names_up_to_the_longest_path_are_shown():
@@ -78,7 +79,7 @@ def without_f_only_the_command_is_shown_and_with_ff_each_has_a_file():
     run("strace", "-ff", "-e", "signal=!chld", "-e", CALLS, "-o", theirs, *SHELL)
     cmd("strace", "-ff", "-e", "signal=!chld", "-e", CALLS, "-o", ours, "--", *SHELL)
     files = [sorted(glob.glob(name + ".*"), key=lambda f: int(f.rsplit(".", 1)[1])) for name in (theirs, ours)]
-    is_(len(files[1]), len(files[0]), "files of -ff")
+    is_((len(files[1]), len(files[0])), (3, 3), "files of -ff: the shell and its two children")
     for a, b in zip(*files):
         first_difference(lines_of(a), lines_of(b), "the %s of -ff" % os.path.basename(b))
 

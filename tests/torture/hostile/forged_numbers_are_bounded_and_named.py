@@ -34,10 +34,9 @@ def check_events(trace, totals, what):
     is_(status, 0, "%s: duet view: %s" % (what, err[-500:]))
     ok("duet:impossible" in out and 'program = "forger"' in out, what + ": the recording names the program", out[-1000:])
     readers = [("duet view", out)]
-    if shutil.which("babeltrace2"):
-        status, out, err = run("babeltrace2", trace)
-        is_(status, 0, "%s: babeltrace2: %s" % (what, err[-1500:]))
-        readers.append(("babeltrace2", out))
+    status, out, err = run("babeltrace2", trace)
+    is_(status, 0, "%s: babeltrace2: %s" % (what, err[-1500:]))
+    readers.append(("babeltrace2", out))
     for reader, text in readers:
         found = events_by_name(text)
         for name in ("honest:step", "honest:waits"):
@@ -90,10 +89,9 @@ def a_rotated_recording_is_whole():
 def a_flight_recorder_is_readable():
     trace = work + "/flight"
     forge_beside_honest_programs(trace, "--flight-recorder")
-    if shutil.which("babeltrace2"):
-        status, out, err = run("babeltrace2", trace)
-        is_(status, 0, "babeltrace2: " + err[-1500:])
-        ok("honest:step" in out, "it has honest events")
+    status, out, err = run("babeltrace2", trace)
+    is_(status, 0, "babeltrace2: " + err[-1500:])
+    ok("honest:step" in out, "it has honest events")
 
 
 def packets_of(data):
@@ -126,12 +124,11 @@ def a_repaired_recording_is_readable_whatever_times_were_in_it():
     shutil.rmtree(os.path.dirname(stream) + "/index")
     status, _, err = cmd("repair", trace, repaired)
     ok(status in (0, 1) and "a time beyond the year 2262" in err, "it is repaired: %d %s" % (status, err[-800:]))
-    if shutil.which("babeltrace2"):
-        status, out, err = run("babeltrace2", repaired)
-        is_(status, 0, "babeltrace2 reads it: " + err[-1500:])
-        steps = events_by_name(out).get("honest:step", [])
-        is_(steps, list(range(len(steps))), "its events are in order, each once")
-        ok(len(steps) > 100, "and most are there", str(len(steps)))
+    status, out, err = run("babeltrace2", repaired)
+    is_(status, 0, "babeltrace2 reads it: " + err[-1500:])
+    steps = events_by_name(out).get("honest:step", [])
+    is_(steps, list(range(len(steps))), "its events are in order, each once")
+    ok(len(steps) > 100, "and most are there", str(len(steps)))
 
 
 run_cases(a_repaired_recording_is_readable_whatever_times_were_in_it, a_recording_is_whole, a_rotated_recording_is_whole, a_flight_recorder_is_readable)
