@@ -41,17 +41,32 @@ static void spell(char *to, struct ctf_label *label, unsigned operation, unsigne
 	label->first = label->last = bits;
 }
 
-static struct ctf_type *request_type(struct ctf_meta *m, const struct ctf_type *integer)
+/* All classes share them. */
+static const struct ctf_label *request_labels(struct ctf_meta *m)
 {
-	struct ctf_type *t = ctf_meta_alloc(m, sizeof *t);
-	struct ctf_label *labels = ctf_meta_alloc(m, N_LABELS * sizeof *labels);
-	char *text = ctf_meta_alloc(m, (size_t)N_LABELS * LETTERS_MAX);
+	struct ctf_label *labels;
+	char *text;
 
-	if (!t || !labels || !text)
+	if (m->request_labels)
+		return m->request_labels;
+	labels = ctf_meta_alloc(m, N_LABELS * sizeof *labels);
+	text = ctf_meta_alloc(m, (size_t)N_LABELS * LETTERS_MAX);
+	if (!labels || !text)
 		return NULL;
 	for (unsigned i = 0; i < N_LABELS; i++)
 		spell(text + (size_t)i * LETTERS_MAX, &labels[i], i >> N_FLAGS,
 		      i & ((1u << N_FLAGS) - 1));
+	m->request_labels = labels;
+	return labels;
+}
+
+static struct ctf_type *request_type(struct ctf_meta *m, const struct ctf_type *integer)
+{
+	struct ctf_type *t = ctf_meta_alloc(m, sizeof *t);
+	const struct ctf_label *labels = request_labels(m);
+
+	if (!t || !labels)
+		return NULL;
 	*t = *integer;
 	t->kind = CTF_ENUM;
 	t->is_known = true;

@@ -169,6 +169,8 @@ struct ctf_meta {
 	uint64_t n_steps; /* steps of look-ups of lengths and tags: limited too */
 	/* a clock name that integers use before the clock is declared; or NULL */
 	const char *missing_clock;
+	/* those of requests to disks (ctf/decode/known.c), once a class has them; or NULL */
+	const struct ctf_label *request_labels;
 	struct ctf_gap *gaps; /* skipped parts, in the order of the text */
 	uint32_t n_gaps;
 	/* this class and those before it are in the tables of their streams */
