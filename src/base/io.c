@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int io_write(int fd, const void *bytes, size_t size)
@@ -220,4 +221,22 @@ bool io_exists(const char *path)
 void io_remove_tree(const char *path)
 {
 	remove_below(AT_FDCWD, path, 0);
+}
+
+int io_keep_descriptors(int *const kept[], int n)
+{
+	for (int i = 0; i < n; i++) /* first out of the way of the lowest */
+		if (*kept[i] >= 0) {
+			*kept[i] = fcntl(*kept[i], F_DUPFD_CLOEXEC, n);
+			if (*kept[i] < 0)
+				return -errno;
+		}
+	for (int i = 0; i < n; i++)
+		if (*kept[i] < 0)
+			close(i);
+		else if (dup3(*kept[i], i, O_CLOEXEC) < 0)
+			return -errno;
+		else
+			*kept[i] = i;
+	return syscall(SYS_close_range, (unsigned)n, ~0u, 0u) ? -errno : 0;
 }

@@ -85,4 +85,12 @@ bool io_exists(const char *path);
 /* io_remove_tree - remove @path and all below it, as far as possible.  It does not follow links. */
 void io_remove_tree(const char *path);
 
+/*
+ * io_keep_descriptors - move the @n descriptors @kept to the numbers 0 to @n - 1, in their order, and
+ * close all others: for a child process that lives on beside its parent.
+ *
+ * One that is negative leaves its number closed.  Returns 0 or -errno.  Needs Linux 5.9.
+ */
+int io_keep_descriptors(int *const kept[], int n);
+
 #endif

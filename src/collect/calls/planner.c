@@ -13,14 +13,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "abi/plan.h"
 #include "base/io.h"
 
-enum { SOCKET = 3, PLANS, RUNTIME, FIRST_FREE, NICE = 5 };
+enum { SOCKET = 3, PLANS, RUNTIME, N_KEPT, NICE = 5 };
 
 void planner_trouble(struct planner *p, const struct diag *d)
 {
@@ -209,17 +208,9 @@ static void run(struct planner *p)
 /* Keeps three descriptors: the collector's sockets and locks must not live on in the planner. */
 static void keep_descriptors(struct calls *c, int socket)
 {
-	int fds[] = { socket, c->plans, c->dir }, nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int in = open("/dev/null", O_RDWR | O_CLOEXEC), out = in, err = in;
 
-	for (int i = 0; i < 3; i++)
-		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FIRST_FREE);
-	for (int i = 0; i < 3; i++)
-		dup3(fds[i], SOCKET + i, O_CLOEXEC);
-	for (int fd = 0; fd < SOCKET && nothing >= 0; fd++)
-		dup2(nothing, fd);
-	syscall(SYS_close_range, (unsigned)FIRST_FREE, ~0u, 0u);
-	c->plans = PLANS;
-	c->dir = RUNTIME;
+	io_keep_descriptors((int *const[]){ &in, &out, &err, &socket, &c->plans, &c->dir }, N_KEPT);
 }
 
 static _Noreturn void become_planner(struct calls *c, int socket)

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,17 +96,6 @@ static void reap(struct broker_server *l)
  */
 enum { LENDER, ROOT, N_KEPT }; /* the guard's descriptors */
 
-/* 0 or -errno. */
-static int keep_descriptors(int socket, int root)
-{
-	/* First out of the way of each other. */
-	socket = fcntl(socket, F_DUPFD_CLOEXEC, N_KEPT);
-	root = fcntl(root, F_DUPFD_CLOEXEC, N_KEPT);
-	if (socket < 0 || root < 0 || dup2(socket, LENDER) < 0 || dup2(root, ROOT) < 0)
-		return -errno;
-	return syscall(SYS_close_range, (unsigned)N_KEPT, ~0u, 0) ? -errno : 0; /* Linux 5.9 */
-}
-
 /* Signals that end a service or come from a terminal are for the lender. */
 static _Noreturn void run_guard(int socket, int root, pid_t lender, unsigned long long start)
 {
@@ -118,7 +106,8 @@ static _Noreturn void run_guard(int socket, int root, pid_t lender, unsigned lon
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	prctl(PR_SET_NAME, "duet-guard");
 	setsid();
-	if (keep_descriptors(socket, root) || chdir("/") || io_write(LENDER, "", 1))
+	if (io_keep_descriptors((int *const[]){ &socket, &root }, N_KEPT) || chdir("/") ||
+	    io_write(LENDER, "", 1))
 		_exit(EXIT_FAILURE);
 	while (io_read(LENDER, &byte, 1) > 0)
 		;

@@ -21,7 +21,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,40 +67,16 @@ void kernel_instance_remove(struct kernel_instance *in)
 
 /* ---------------------------------------------------------------- later */
 
-enum { N_KEPT = 4 };
-
-/* Moves the descriptors of @in, and @pipe, to the lowest numbers and closes all others. 0 or
- * -errno. */
-static int keep_only(struct kernel_instance *in, int *pipe)
-{
-	int *const from[N_KEPT] = { &in->root, &in->dir, &in->free_buffer, pipe };
-
-	for (int i = 0; i < N_KEPT; i++) /* first out of the way of the lowest */
-		if (*from[i] >= 0) {
-			*from[i] = fcntl(*from[i], F_DUPFD_CLOEXEC, N_KEPT);
-			if (*from[i] < 0)
-				return -errno;
-		}
-	for (int i = 0; i < N_KEPT; i++)
-		if (*from[i] < 0)
-			close(i);
-		else if (dup3(*from[i], i, O_CLOEXEC) < 0)
-			return -errno;
-		else
-			*from[i] = i;
-	/* Linux 5.9 */
-	return syscall(SYS_close_range, (unsigned)N_KEPT, ~0u, 0) ? -errno : 0;
-}
-
 static _Noreturn void remove_in_child(struct kernel_instance *in, int pipe)
 {
+	int *const kept[] = { &in->root, &in->dir, &in->free_buffer, &pipe };
 	int root = in->root, err;
 	sigset_t all;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	setsid();
-	err = chdir("/") ? -errno : keep_only(in, &pipe);
+	err = chdir("/") ? -errno : io_keep_descriptors(kept, sizeof kept / sizeof *kept);
 	if (!err)
 		err = io_write(pipe, "", 1);
 	close(pipe);

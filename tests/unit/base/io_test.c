@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/diag.h"
@@ -159,6 +160,42 @@ static void a_reason_is_kept_with_its_error(void)
 	ok(diag_errno(NULL, "never") < 0);
 }
 
+/* The write ends of two pipes change their places; a child reports by them. */
+static void kept_descriptors_are_the_lowest_and_the_only_ones(void)
+{
+	int first[2], second[2], none = -1, status;
+	char letters[2] = "";
+	pid_t child;
+
+	ok(!pipe(first) && !pipe(second));
+	child = fork();
+	if (!child) {
+		/* From the numbers that they are to have. */
+		dup2(first[1], 1);
+		dup2(second[1], 0);
+		first[1] = 1;
+		second[1] = 0;
+		if (io_keep_descriptors((int *const[]){ &first[1], &second[1], &none }, 3) ||
+		    first[1] != 0 || second[1] != 1 || none != -1)
+			_exit(1);
+		if (write(0, "a", 1) != 1 || write(1, "b", 1) != 1)
+			_exit(2);
+		for (int fd = 2; fd < 64; fd++)
+			if (fcntl(fd, F_GETFD) >= 0)
+				_exit(3);
+		_exit(0);
+	}
+	is(waitpid(child, &status, 0), child);
+	is(status, 0);
+	close(first[1]);
+	close(second[1]);
+	is(read(first[0], &letters[0], 1), 1);
+	is(read(second[0], &letters[1], 1), 1);
+	ok(letters[0] == 'a' && letters[1] == 'b');
+	close(first[0]);
+	close(second[0]);
+}
+
 int main(void)
 {
 	run(a_write_is_whole_however_the_system_cuts_it);
@@ -168,5 +205,6 @@ int main(void)
 	run(a_small_file_is_text_and_cut_to_fit);
 	run(directories_are_made_with_their_parents_and_may_be_there);
 	run(a_reason_is_kept_with_its_error);
+	run(kept_descriptors_are_the_lowest_and_the_only_ones);
 	return test_status();
 }
