@@ -25,7 +25,7 @@
 #include <sys/mman.h>
 
 #include "script/vm/internal.h"
-#include "script/vm/x86.h"
+#include "script/vm/translate.h"
 
 enum label_kind { AT, ON_ERROR, ON_ACTIONS, ON_NESTING, KINDS };
 enum { PASSES_MOST = 8, FAR = 1 << 30, CODE_MOST = 1 << 28, VM = R12 };
@@ -42,8 +42,6 @@ struct translation {
 	uint32_t kept; /* bit: R6 + i is kept by the function */
 	bool only_far;
 };
-
-static const uint8_t native[] = { RAX, RSI, RDX, RCX, R8, R9, RBX, R13, R14, R15, RBP };
 
 #define FIELD(name) ((int32_t)offsetof(struct script_vm, name))
 
@@ -68,191 +66,6 @@ static void count_action(struct translation *t, uint32_t insn)
 {
 	x86_mi32(&t->x, X86_SUB, VM, FIELD(actions), 1);
 	jump_rarely(t, CC_NEGATIVE, ON_ACTIONS, insn);
-}
-
-/* ---- arithmetic ---- */
-
-static void shift(struct x86 *x, enum x86_shift op, int to, int from)
-{
-	int target = to == RCX ? R11 : to;
-
-	if (from == RCX && to != RCX) {
-		x86_shift_cl(x, op, to);
-		return;
-	}
-	x86_mov(x, R11, RCX);
-	x86_mov(x, RCX, from);
-	x86_shift_cl(x, op, target);
-	x86_mov(x, RCX, R11);
-}
-
-/* r11: the divisor, neither 0 nor -1. */
-static void divide_plainly(struct x86 *x, int to, bool is_signed, bool is_modulo)
-{
-	x86_mov(x, R10, RAX);
-	x86_mov(x, RDI, RDX);
-	x86_mov(x, RAX, to);
-	if (is_signed)
-		x86_bytes(x, 0x9948, 2); /* cqo */
-	else
-		x86_rr(x, false, X86_XOR, RDX, RDX);
-	x86_unary(x, is_signed ? X86_IDIV : X86_DIV, R11);
-	x86_mov(x, R11, is_modulo ? RDX : RAX);
-	x86_mov(x, RAX, R10);
-	x86_mov(x, RDX, RDI);
-	x86_mov(x, to, R11);
-}
-
-static void divide_by_minus_1(struct x86 *x, int to, bool is_modulo)
-{
-	if (is_modulo)
-		x86_mov_imm(x, to, 0);
-	else
-		x86_unary(x, X86_NEG, to);
-}
-
-static void divide_imm(struct x86 *x, int to, int32_t by, bool is_signed, bool is_modulo)
-{
-	if (!by) {
-		if (!is_modulo)
-			x86_mov_imm(x, to, 0);
-	} else if (is_signed && by == -1) {
-		divide_by_minus_1(x, to, is_modulo);
-	} else {
-		x86_mov_imm(x, R11, (uint64_t)(int64_t)by);
-		divide_plainly(x, to, is_signed, is_modulo);
-	}
-}
-
-/* A short forward jump that is completed by land(). */
-static uint32_t skip_if(struct x86 *x, int opcode)
-{
-	x86_byte(x, opcode);
-	x86_byte(x, 0);
-	return x->n;
-}
-
-static void land(struct x86 *x, uint32_t from)
-{
-	if (from <= x->capacity)
-		x->bytes[from - 1] = (uint8_t)(x->n - from);
-}
-
-static void divide(struct x86 *x, int to, int from, bool is_signed, bool is_modulo)
-{
-	uint32_t zero, minus_1 = 0, done, done_2 = 0;
-
-	x86_mov(x, R11, from);
-	x86_rr(x, true, X86_TEST, R11, R11);
-	zero = skip_if(x, 0x70 | CC_EQUAL);
-	if (is_signed) {
-		x86_ri(x, X86_CMP, R11, -1);
-		minus_1 = skip_if(x, 0x70 | CC_EQUAL);
-	}
-	divide_plainly(x, to, is_signed, is_modulo);
-	done = skip_if(x, 0xeb);
-	if (is_signed) {
-		land(x, minus_1);
-		divide_by_minus_1(x, to, is_modulo);
-		done_2 = skip_if(x, 0xeb);
-	}
-	land(x, zero);
-	if (!is_modulo)
-		x86_mov_imm(x, to, 0);
-	land(x, done);
-	if (is_signed)
-		land(x, done_2);
-}
-
-static void alu_register(struct x86 *x, const struct bpf_insn *i)
-{
-	int to = native[i->dst_reg], from = native[i->src_reg];
-
-	switch (BPF_OP(i->code)) {
-	case BPF_ADD:
-		x86_rr(x, true, X86_ADD, from, to);
-		break;
-	case BPF_SUB:
-		x86_rr(x, true, X86_SUB, from, to);
-		break;
-	case BPF_OR:
-		x86_rr(x, true, X86_OR, from, to);
-		break;
-	case BPF_AND:
-		x86_rr(x, true, X86_AND, from, to);
-		break;
-	case BPF_XOR:
-		x86_rr(x, true, X86_XOR, from, to);
-		break;
-	case BPF_MOV:
-		x86_mov(x, to, from);
-		break;
-	case BPF_MUL:
-		x86_multiply(x, to, from);
-		break;
-	case BPF_LSH:
-		shift(x, X86_SHL, to, from);
-		break;
-	case BPF_RSH:
-		shift(x, X86_SHR, to, from);
-		break;
-	case BPF_ARSH:
-		shift(x, X86_SAR, to, from);
-		break;
-	case BPF_DIV:
-		divide(x, to, from, i->off == 1, false);
-		break;
-	case BPF_MOD:
-		divide(x, to, from, i->off == 1, true);
-		break;
-	}
-}
-
-static void alu_number(struct x86 *x, const struct bpf_insn *i)
-{
-	int to = native[i->dst_reg];
-
-	switch (BPF_OP(i->code)) {
-	case BPF_ADD:
-		x86_ri(x, X86_ADD, to, i->imm);
-		break;
-	case BPF_SUB:
-		x86_ri(x, X86_SUB, to, i->imm);
-		break;
-	case BPF_OR:
-		x86_ri(x, X86_OR, to, i->imm);
-		break;
-	case BPF_AND:
-		x86_ri(x, X86_AND, to, i->imm);
-		break;
-	case BPF_XOR:
-		x86_ri(x, X86_XOR, to, i->imm);
-		break;
-	case BPF_MOV:
-		x86_mov_imm(x, to, (uint64_t)(int64_t)i->imm);
-		break;
-	case BPF_MUL:
-		x86_multiply_imm(x, to, i->imm);
-		break;
-	case BPF_LSH:
-		x86_shift_imm(x, X86_SHL, to, i->imm & 63);
-		break;
-	case BPF_RSH:
-		x86_shift_imm(x, X86_SHR, to, i->imm & 63);
-		break;
-	case BPF_ARSH:
-		x86_shift_imm(x, X86_SAR, to, i->imm & 63);
-		break;
-	case BPF_DIV:
-		divide_imm(x, to, i->imm, i->off == 1, false);
-		break;
-	case BPF_MOD:
-		divide_imm(x, to, i->imm, i->off == 1, true);
-		break;
-	case BPF_NEG:
-		x86_unary(x, X86_NEG, to);
-		break;
-	}
 }
 
 /* ---- jumps and calls ---- */
@@ -286,7 +99,7 @@ static enum x86_condition condition(uint8_t code)
 
 static void compare(struct x86 *x, const struct bpf_insn *i)
 {
-	int to = native[i->dst_reg], from = native[i->src_reg];
+	int to = vm_registers[i->dst_reg], from = vm_registers[i->src_reg];
 	bool is_set = BPF_OP(i->code) == BPF_JSET;
 
 	if (BPF_SRC(i->code) == BPF_X) {
@@ -315,11 +128,11 @@ static void jump_insn(struct translation *t, uint32_t n, const struct bpf_insn *
 		return;
 	}
 	if (!is_always)
-		over = skip_if(&t->x, 0x70 | (c ^ 1)); /* the opposite */
+		over = x86_skip_if(&t->x, 0x70 | (c ^ 1)); /* the opposite */
 	count_action(t, n);
 	jump(t, CC_ALWAYS, *label(t, AT, target));
 	if (!is_always)
-		land(&t->x, over);
+		x86_land(&t->x, over);
 }
 
 static void call_c(struct x86 *x, const void *function)
@@ -421,21 +234,21 @@ static void translate_insn(struct translation *t, uint32_t n)
 	switch (BPF_CLASS(i->code)) {
 	case BPF_ALU64:
 		if (BPF_SRC(i->code) == BPF_X)
-			alu_register(&t->x, i);
+			vm_translate_register(&t->x, i);
 		else
-			alu_number(&t->x, i);
+			vm_translate_number(&t->x, i);
 		break;
 	case BPF_LDX:
-		x86_load(&t->x, native[i->dst_reg], native[i->src_reg], i->off);
+		x86_load(&t->x, vm_registers[i->dst_reg], vm_registers[i->src_reg], i->off);
 		break;
 	case BPF_STX:
-		x86_store(&t->x, native[i->dst_reg], i->off, native[i->src_reg]);
+		x86_store(&t->x, vm_registers[i->dst_reg], i->off, vm_registers[i->src_reg]);
 		break;
 	case BPF_ST:
-		x86_store_imm(&t->x, native[i->dst_reg], i->off, i->imm);
+		x86_store_imm(&t->x, vm_registers[i->dst_reg], i->off, i->imm);
 		break;
 	case BPF_LD:
-		x86_mov_imm(&t->x, native[i->dst_reg], constant(t, i));
+		x86_mov_imm(&t->x, vm_registers[i->dst_reg], constant(t, i));
 		break;
 	default:
 		jump_or_call(t, n, i);
@@ -471,7 +284,7 @@ static void begin_function(struct translation *t)
 	}
 	for (i = 0; i < 4; i++)
 		if (t->kept & 1u << i)
-			x86_push(x, native[6 + i]);
+			x86_push(x, vm_registers[6 + i]);
 	if (needs_padding(t))
 		x86_ri(x, X86_SUB, RSP, 8);
 	if (t->f->is_handler) { /* (machine, frame, stack) */
@@ -493,7 +306,7 @@ static void end_function(struct translation *t)
 		x86_ri(x, X86_ADD, RSP, 8);
 	for (i = 3; i >= 0; i--)
 		if (t->kept & 1u << i)
-			x86_pop(x, native[6 + i]);
+			x86_pop(x, vm_registers[6 + i]);
 	if (t->f->is_handler) {
 		x86_pop(x, VM);
 		x86_pop(x, RBP);

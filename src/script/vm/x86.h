@@ -242,4 +242,18 @@ static inline void x86_call(struct x86 *x, uint32_t target)
 	x86_bytes(x, (uint64_t)distance, 4);
 }
 
+/* A short forward jump with this opcode; x86_land() completes it. */
+static inline uint32_t x86_skip_if(struct x86 *x, int opcode)
+{
+	x86_byte(x, opcode);
+	x86_byte(x, 0);
+	return x->n;
+}
+
+static inline void x86_land(struct x86 *x, uint32_t from)
+{
+	if (from <= x->capacity)
+		x->bytes[from - 1] = (uint8_t)(x->n - from);
+}
+
 #endif
