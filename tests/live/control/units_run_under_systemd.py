@@ -13,6 +13,7 @@ import fcntl
 import os
 import shutil
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -23,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SYSTEMD = "/lib/systemd/systemd"
 SECONDS, PATIENCE = 280, 60  # of all, of a single wait
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
-DEVICES = ["null", "zero", "full", "random", "urandom", "tty"]
+DEVICES = {"null": 3, "zero": 5, "full": 7, "random": 8, "urandom": 9, "tty": 0, "console": 3, "kmsg": 3}
 TRIAL = "duet-trial"  # the unit that runs the checks, and the directory with their files
 SERVICE = """[Unit]
 Description=duet's units are tried
@@ -97,12 +98,9 @@ def make_root(work, program, meson, build):
 
 def add_devices(root):
     mount("tmpfs", root, "/dev", "mode=755")
-    for device in DEVICES:
-        open(root + "/dev/" + device, "w").close()
-        run("mount", "--bind", "/dev/" + device, root + "/dev/" + device)
-    for name in "console", "kmsg":
-        open(root + "/dev/" + name, "w").close()
-        run("mount", "--bind", "/dev/null", root + "/dev/" + name)
+    for name, minor in DEVICES.items():  # nodes of its own: systemd may change their modes
+        os.mknod(root + "/dev/" + name, 0o666 | stat.S_IFCHR, os.makedev(5 if name == "tty" else 1, minor))
+        os.chmod(root + "/dev/" + name, 0o666)
     mount("tmpfs", root, "/dev/shm", "mode=1777")
     mount("devpts", root, "/dev/pts", "newinstance,ptmxmode=0666,mode=620")
     os.symlink("pts/ptmx", root + "/dev/ptmx")
