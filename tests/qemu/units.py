@@ -86,7 +86,8 @@ def make_root(work, args):
         (units / name).unlink(missing_ok=True)
         (units / name).symlink_to("/dev/null")
     (root.path / "etc/machine-id").write_text("")
-    for mounted in "dev/shm", "run", "sys/kernel/tracing", "sys", "proc":
+    for mounted in (*("dev/" + n for n in ("null", "zero", "urandom", "tty", "shm")), "run", "sys/kernel/tracing", "sys",
+                    "proc"):
         subprocess.run(["umount", "-R", "-l", root.path / mounted], check=False)
     return root.path
 
