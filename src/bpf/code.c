@@ -10,7 +10,7 @@
 
 void bpf_code_begin(struct bpf_code *c)
 {
-	c->n = c->n_labels = c->n_jumps = 0;
+	c->n = c->n_labels = c->n_jumps = c->n_functions = 0;
 	c->failed = false;
 }
 
@@ -50,11 +50,14 @@ int bpf_code_end(struct bpf_code *c)
 {
 	for (int i = 0; i < c->n_jumps && !c->failed; i++) {
 		int to = c->labels[c->jumps[i].label], distance = to - c->jumps[i].insn - 1;
+		struct bpf_insn *insn = &c->insns[c->jumps[i].insn];
 
 		if (to < 0 || distance < INT16_MIN || distance > INT16_MAX)
 			c->failed = true;
+		else if (insn->code == (BPF_JMP | BPF_CALL))
+			insn->imm = distance;
 		else
-			c->insns[c->jumps[i].insn].off = (int16_t)distance;
+			insn->off = (int16_t)distance;
 	}
 	return c->failed ? -E2BIG : 0;
 }
@@ -154,4 +157,20 @@ void bpf_call(struct bpf_code *c, int helper)
 void bpf_exit(struct bpf_code *c)
 {
 	add(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+}
+
+void bpf_function(struct bpf_code *c, int label, const char *name, int n_arguments)
+{
+	assert(n_arguments >= 0 && n_arguments <= BPF_ARGUMENTS_MAX);
+	bpf_put_label(c, label);
+	if (c->n_functions == BPF_FUNCTIONS_MAX) {
+		c->failed = true;
+		return;
+	}
+	c->functions[c->n_functions++] = (struct bpf_function){ name, c->n, n_arguments };
+}
+
+void bpf_call_function(struct bpf_code *c, int label)
+{
+	add_jump(c, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, label);
 }

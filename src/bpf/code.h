@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BPF_CODE_MAX = 4096, BPF_LABELS_MAX = 512 };
+enum { BPF_CODE_MAX = 4096, BPF_LABELS_MAX = 512, BPF_FUNCTIONS_MAX = 16, BPF_ARGUMENTS_MAX = 5 };
 
 struct bpf_code {
 	struct bpf_insn insns[BPF_CODE_MAX];
@@ -23,14 +23,19 @@ struct bpf_code {
 	struct {
 		int insn, label;
 	} jumps[BPF_CODE_MAX];
-	int n_jumps;
+	int n_jumps; /* and calls of functions */
+	struct bpf_function {
+		const char *name;
+		int insn, n_arguments;
+	} functions[BPF_FUNCTIONS_MAX];
+	int n_functions;
 	bool failed; /* too long, or a jump too far */
 };
 
 void bpf_code_begin(struct bpf_code *c);
 /* Resolves the jumps. 0, or -E2BIG. */
 int bpf_code_end(struct bpf_code *c);
-/* bpf_code_prune - after that: leave out instructions that are never reached. */
+/* bpf_code_prune - after that: leave out instructions that are never reached. Not with functions. */
 void bpf_code_prune(struct bpf_code *c);
 
 /* A label may be used at once. It must be placed exactly once. */
@@ -60,6 +65,12 @@ void bpf_jump_if_imm(struct bpf_code *c, int op, int a, int32_t value, int label
 
 void bpf_call(struct bpf_code *c, int helper);
 void bpf_exit(struct bpf_code *c);
+
+/* bpf_function - a function begins here, behind the program and earlier functions; @label is placed.
+ * Its @n_arguments numbers are in R1 and above, its result, a number, is in R0, and it has R6 to R9
+ * and a stack of its own. The verifier walks it once, whatever its callers pass (bpf/functions.h). */
+void bpf_function(struct bpf_code *c, int label, const char *name, int n_arguments);
+void bpf_call_function(struct bpf_code *c, int label);
 
 /* The first loads the map itself, for helpers. The second loads the address of the bytes of a map
  * of one element. */

@@ -54,7 +54,7 @@ void bpf_code_prune(struct bpf_code *c)
 	static _Thread_local int place[BPF_CODE_MAX + 1];
 	int n = 0;
 
-	assert(!c->failed);
+	assert(!c->failed && !c->n_functions);
 	memset(reached, 0, sizeof reached);
 	if (c->n)
 		mark(c, reached);

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/functions.h"
+
 enum { LOG_SIZE = 1 << 20 };
 
 /* The kernel offers tracing helpers to programs with a GPL-compatible license only. */
@@ -59,10 +61,37 @@ int bpf_map_make(const char *name, uint32_t element_size, uint32_t n, struct dia
 		      : fd;
 }
 
+/* Returns a descriptor or -errno. */
+static int load_types(const struct bpf_function_types *t)
+{
+	union bpf_attr a;
+
+	memset(&a, 0, sizeof a);
+	a.btf = (uintptr_t)t->btf;
+	a.btf_size = t->size;
+	return bpf_unlimited(BPF_BTF_LOAD, &a);
+}
+
+/* Without types the kernel still takes the functions, but may refuse what they add up to. */
+static int add_types(union bpf_attr *a, struct bpf_function_types *t, const struct bpf_code *c)
+{
+	int types = bpf_functions_describe(t, c) ? load_types(t) : -1;
+
+	if (types < 0)
+		return types;
+	a->prog_btf_fd = (uint32_t)types;
+	a->func_info_rec_size = sizeof *t->info;
+	a->func_info = (uintptr_t)t->info;
+	a->func_info_cnt = t->n;
+	return types;
+}
+
 static int load(const char *name, const struct bpf_code *c, int btf_id, char *log,
 		uint32_t log_size)
 {
+	struct bpf_function_types functions;
 	union bpf_attr a;
+	int program, types;
 
 	memset(&a, 0, sizeof a);
 	a.prog_type = BPF_PROG_TYPE_TRACING;
@@ -75,7 +104,11 @@ static int load(const char *name, const struct bpf_code *c, int btf_id, char *lo
 	a.log_size = log_size;
 	a.log_level = log ? 1 : 0;
 	snprintf(a.prog_name, sizeof a.prog_name, "%s", name);
-	return bpf_unlimited(BPF_PROG_LOAD, &a);
+	types = add_types(&a, &functions, c);
+	program = bpf_unlimited(BPF_PROG_LOAD, &a);
+	if (types >= 0)
+		close(types); /* the program holds them */
+	return program;
 }
 
 /* The line before the one with the instruction count. */

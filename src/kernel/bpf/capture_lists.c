@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/bpf/capture_lists.c - captures of lists, by loops that the verifier can bound: see capture.c. */
+/*
+ * kernel/bpf/capture_lists.c - captures of lists: functions with loops that the verifier can bound.
+ *
+ * A loop counts in R6 and calls a function for each turn, so that nothing which happens in a turn
+ * multiplies the paths of the verifier. The first arguments are always the CPU and the position, or
+ * the CPU, the capture's word and the position; the last one is the address in the program. The
+ * result is the new position, at most BPF_BYTES_MAX; a function for a turn returns 0 if the list
+ * ends before it. Registers: R7 the ring or, in a loop, the CPU; R8 the position; R9 the capture's
+ * word or the address.
+ */
 #include "kernel/bpf/capture_lists.h"
 
 #include <assert.h>
@@ -7,7 +16,37 @@
 #include "kernel/bpf/capture_steps.h"
 
 enum { IOVEC = 16, HEADER = 56, HEADERS = 64, NAME_MAX_BYTES = ABI_CAPTURE_ADDRESS_MAX };
-enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16 }; /* with a NUL; read at once */
+enum { NAME = 0, NAME_BYTES = 8, IOVECS = 16, N_IOVECS = 24 }; /* in a msghdr */
+enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16 };		       /* with a NUL; read at once */
+enum { IS_LAST = 1 << 16, UNREADABLE = POINTERS + 1 };	       /* results */
+
+/* ---------------------------------------------------------------- steps */
+
+/* R7 becomes the ring of the CPU in R1, and the position R8 is checked. */
+static void enter(const struct bpf_captures *k, int leave)
+{
+	struct bpf_code *c = k->c;
+	int has_ring = bpf_label(c);
+
+	bpf_store(c, BPF_DW, FP, STACK_CPU, R1);
+	bpf_find_ring(c, k->p, has_ring);
+	bpf_jump(c, leave); /* never */
+	bpf_put_label(c, has_ring);
+	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_CAPTURE_BEGIN_MAX, leave);
+}
+
+static void return_register(struct bpf_code *c, int reg)
+{
+	bpf_alu(c, BPF_MOV, R0, reg);
+	bpf_exit(c);
+}
+
+static void return_number(struct bpf_code *c, int label, int number)
+{
+	bpf_put_label(c, label);
+	bpf_alu_imm(c, BPF_MOV, R0, number);
+	bpf_exit(c);
+}
 
 /*
  * Reads a text of at most @max bytes with its NUL from R3 to position R8, and advances R8. R0
@@ -35,99 +74,6 @@ static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 	bpf_store(c, BPF_W, R1, max - 4, R2);
 	bpf_alu(c, BPF_ADD, R8, R0);
 }
-
-/* Reads the pointer at STACK_POINTER into R3 and advances STACK_POINTER; jumps to @done if it is
- * NULL or cannot be read. */
-static void next_pointer(struct bpf_code *c, int done)
-{
-	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
-	read_word(c, 8, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
-	bpf_alu_imm(c, BPF_ADD, R1, 8);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
-	bpf_load(c, BPF_DW, R3, FP, STACK_WORD);
-	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, done);
-}
-
-/* Reads each text with its NUL; three dots follow if there are more than fit. R6 counts. */
-void bpf_capture_texts(struct bpf_code *c, int stage, int done)
-{
-	int again = bpf_label(c), more = bpf_label(c);
-
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_put_label(c, again);
-	bound_position(c, stage, done);
-	next_pointer(c, done);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ARGS, more);
-	stage_text(c, stage, ABI_CAPTURE_ARG_MAX, more);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bpf_jump(c, again);
-	bpf_put_label(c, more);
-	at_stage(c, stage);
-	for (int k = 0; k < 3; k++)
-		bpf_store_imm(c, BPF_B, R1, k, '.');
-	bpf_alu_imm(c, BPF_ADD, R8, 3);
-	bpf_jump(c, done);
-}
-
-/* Adds to R6 those of the POINTERS at R1 that stand before a NULL. R5 becomes 0 if there is one. No
- * branches: see stage_text(). */
-static void count_pointers(struct bpf_code *c)
-{
-	bpf_alu_imm(c, BPF_MOV, R5, 1);
-	for (int i = 0; i < POINTERS; i++) {
-		bpf_load(c, BPF_DW, R2, R1, 8 * i);
-		bpf_alu(c, BPF_MOV, R3, R2);
-		bpf_alu_imm(c, BPF_MUL, R3, -1);
-		bpf_alu(c, BPF_OR, R2, R3);
-		bpf_alu_imm(c, BPF_RSH, R2, 63); /* 1: not NULL */
-		bpf_alu(c, BPF_AND, R5, R2);
-		bpf_alu(c, BPF_ADD, R6, R5);
-	}
-}
-
-/* Counts in R6, R9 bounds the loops. Many pointers at once; one by one where those end in memory
- * that cannot be read. */
-void bpf_capture_count(struct bpf_code *c, int stage, int done)
-{
-	int again = bpf_label(c), over = bpf_label(c), singly = bpf_label(c), next = bpf_label(c);
-
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_alu_imm(c, BPF_MOV, R9, 0);
-	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R9, ABI_CAPTURE_ENVP_MAX / POINTERS, over);
-	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
-	bpf_alu_imm(c, BPF_MOV, R2, 8 * POINTERS);
-	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, singly);
-	at_stage(c, stage);
-	count_pointers(c);
-	bpf_jump_if_imm(c, BPF_JEQ, R5, 0, over);
-	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
-	bpf_alu_imm(c, BPF_ADD, R1, 8 * POINTERS);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
-	bpf_alu_imm(c, BPF_ADD, R9, 1);
-	bpf_jump(c, again);
-	bpf_put_label(c, singly);
-	bpf_alu_imm(c, BPF_MOV, R9, 0);
-	bpf_put_label(c, next);
-	bpf_jump_if_imm(c, BPF_JEQ, R9, POINTERS, over);
-	next_pointer(c, over);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bpf_alu_imm(c, BPF_ADD, R9, 1);
-	bpf_jump(c, next);
-	bpf_put_label(c, over);
-	at_stage(c, stage);
-	bpf_store(c, BPF_W, R1, 0, R6);
-	bpf_alu_imm(c, BPF_ADD, R8, 4);
-	bpf_jump(c, done);
-}
-
-_Static_assert(ABI_CAPTURE_ENVP_MAX % POINTERS == 0, "no more are counted");
 
 /* Stores a u16 size and R2 bytes from R3; size 0 if they cannot be read. */
 static void stage_counted(struct bpf_code *c, int stage)
@@ -173,153 +119,365 @@ static void stage_data(struct bpf_code *c, int stage, int done)
 	stage_counted(c, stage);
 }
 
-/* Reads the iovec at STACK_POINTER and its data, and advances STACK_POINTER. */
-static void stage_iovec(struct bpf_code *c, int stage, int done)
+/* ---------------------------------------------------------------- texts */
+
+/* Text R4 of a list, at the pointer that stands at address R3; with its NUL. */
+static void define_text(const struct bpf_captures *k)
 {
-	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
+	struct bpf_code *c = k->c;
+	int more = bpf_label(c), leave = bpf_label(c);
+
+	bpf_function(c, k->functions[CAPTURE_TEXT], "text", 4);
+	bpf_alu(c, BPF_MOV, R8, R2);
+	bpf_alu(c, BPF_MOV, R9, R3);
+	bpf_alu(c, BPF_MOV, R6, R4);
+	enter(k, leave);
+	bpf_alu(c, BPF_MOV, R3, R9);
+	read_word(c, 8, leave);
+	bpf_load(c, BPF_DW, R3, FP, STACK_WORD);
+	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, leave);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ARGS, more);
+	stage_text(c, k->stage, ABI_CAPTURE_ARG_MAX, more);
+	return_register(c, R8);
+	bpf_put_label(c, more);
+	at_stage(c, k->stage);
+	for (int i = 0; i < 3; i++)
+		bpf_store_imm(c, BPF_B, R1, i, '.');
+	bpf_alu_imm(c, BPF_ADD, R8, 3);
+	bpf_alu_imm(c, BPF_OR, R8, IS_LAST);
+	return_register(c, R8);
+	return_number(c, leave, 0);
+}
+
+/* Each text with its NUL; three dots follow if there are more than fit. */
+static void define_texts(const struct bpf_captures *k)
+{
+	struct bpf_code *c = k->c;
+	int again = bpf_label(c), done = bpf_label(c);
+
+	bpf_function(c, k->functions[CAPTURE_TEXTS], "texts", 3);
+	bpf_alu(c, BPF_MOV, R7, R1);
+	bpf_alu(c, BPF_MOV, R8, R2);
+	bpf_alu(c, BPF_MOV, R9, R3);
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_put_label(c, again);
+	bpf_jump_if_imm(c, BPF_JGT, R6, ABI_CAPTURE_ARGS, done); /* never */
+	bpf_alu(c, BPF_MOV, R1, R7);
+	bpf_alu(c, BPF_MOV, R2, R8);
+	bpf_alu(c, BPF_MOV, R3, R9);
+	bpf_alu(c, BPF_MOV, R4, R6);
+	bpf_call_function(c, k->functions[CAPTURE_TEXT]);
+	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, done);
+	bpf_alu(c, BPF_MOV, R8, R0);
+	bpf_alu_imm(c, BPF_AND, R8, IS_LAST - 1);
+	bpf_alu_imm(c, BPF_ADD, R9, 8);
+	bpf_alu_imm(c, BPF_ADD, R6, 1);
+	bpf_jump_if_imm(c, BPF_JSET, R0, IS_LAST, done);
+	bpf_jump(c, again);
+	bpf_put_label(c, done);
+	return_register(c, R8);
+}
+
+/* ---------------------------------------------------------------- pointers */
+
+/* Adds to R6 those of the POINTERS at R1 that stand before a NULL. No branches: see stage_text(). */
+static void count_pointers(struct bpf_code *c)
+{
+	bpf_alu_imm(c, BPF_MOV, R5, 1);
+	for (int i = 0; i < POINTERS; i++) {
+		bpf_load(c, BPF_DW, R2, R1, 8 * i);
+		bpf_alu(c, BPF_MOV, R3, R2);
+		bpf_alu_imm(c, BPF_MUL, R3, -1);
+		bpf_alu(c, BPF_OR, R2, R3);
+		bpf_alu_imm(c, BPF_RSH, R2, 63); /* 1: not NULL */
+		bpf_alu(c, BPF_AND, R5, R2);
+		bpf_alu(c, BPF_ADD, R6, R5);
+	}
+}
+
+/* Counts the POINTERS at address R3 up to a NULL. */
+static void define_count_block(const struct bpf_captures *k)
+{
+	struct bpf_code *c = k->c;
+	int leave = bpf_label(c);
+
+	bpf_function(c, k->functions[CAPTURE_COUNT_BLOCK], "count_block", 3);
+	bpf_alu(c, BPF_MOV, R8, R2);
+	bpf_alu(c, BPF_MOV, R9, R3);
+	enter(k, leave);
+	bpf_alu(c, BPF_MOV, R3, R9);
+	bpf_alu_imm(c, BPF_MOV, R2, 8 * POINTERS);
+	read_here(c, k->stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, leave);
+	at_stage(c, k->stage);
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	count_pointers(c);
+	return_register(c, R6);
+	return_number(c, leave, UNREADABLE);
+}
+
+/* Counts those at address R1 one by one, where they end in memory that cannot be read. */
+static void define_count_rest(const struct bpf_captures *k)
+{
+	struct bpf_code *c = k->c;
+	int again = bpf_label(c), done = bpf_label(c);
+
+	bpf_function(c, k->functions[CAPTURE_COUNT_REST], "count_rest", 1);
+	bpf_alu(c, BPF_MOV, R9, R1);
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_put_label(c, again);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, POINTERS, done);
+	bpf_alu(c, BPF_MOV, R3, R9);
+	read_word(c, 8, done);
+	bpf_load(c, BPF_DW, R1, FP, STACK_WORD);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
+	bpf_alu_imm(c, BPF_ADD, R9, 8);
+	bpf_alu_imm(c, BPF_ADD, R6, 1);
+	bpf_jump(c, again);
+	bpf_put_label(c, done);
+	return_register(c, R6);
+}
+
+/* The number of pointers before a NULL: many at once, then one by one. */
+static void define_count(const struct bpf_captures *k)
+{
+	struct bpf_code *c = k->c;
+	int again = bpf_label(c), over = bpf_label(c), is_full = bpf_label(c), leave = bpf_label(c),
+	    is_counted = bpf_label(c);
+
+	bpf_function(c, k->functions[CAPTURE_COUNT], "count", 3);
+	bpf_alu(c, BPF_MOV, R7, R1);
+	bpf_alu(c, BPF_MOV, R8, R2);
+	bpf_alu(c, BPF_MOV, R9, R3);
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_put_label(c, again);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ENVP_MAX, over);
+	bpf_alu(c, BPF_MOV, R1, R7);
+	bpf_alu(c, BPF_MOV, R2, R8);
+	bpf_alu(c, BPF_MOV, R3, R9);
+	bpf_call_function(c, k->functions[CAPTURE_COUNT_BLOCK]);
+	bpf_jump_if_imm(c, BPF_JEQ, R0, POINTERS, is_full);
+	bpf_jump_if_imm(c, BPF_JLT, R0, POINTERS, is_counted);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_call_function(c, k->functions[CAPTURE_COUNT_REST]);
+	bpf_put_label(c, is_counted);
+	bpf_alu(c, BPF_ADD, R6, R0);
+	bpf_jump(c, over);
+	bpf_put_label(c, is_full);
+	bpf_alu_imm(c, BPF_ADD, R6, POINTERS);
+	bpf_alu_imm(c, BPF_ADD, R9, 8 * POINTERS);
+	bpf_jump(c, again);
+	bpf_put_label(c, over);
+	bpf_alu(c, BPF_MOV, R1, R7);
+	enter(k, leave);
+	at_stage(c, k->stage);
+	bpf_store(c, BPF_W, R1, 0, R6);
+	bpf_alu_imm(c, BPF_ADD, R8, 4);
+	return_register(c, R8);
+	return_number(c, leave, 0);
+}
+
+_Static_assert(ABI_CAPTURE_ENVP_MAX % POINTERS == 0, "no more are counted");
+
+/* ---------------------------------------------------------------- iovecs */
+
+/* An iovec and its data. */
+static void define_iovec(const struct bpf_captures *k)
+{
+	struct bpf_code *c = k->c;
+	int leave = bpf_label(c);
+
+	bpf_function(c, k->functions[CAPTURE_IOVEC], "iovec", 4);
+	bpf_alu(c, BPF_MOV, R9, R2);
+	bpf_alu(c, BPF_MOV, R8, R3);
+	bpf_alu(c, BPF_MOV, R6, R4);
+	enter(k, leave);
+	bpf_alu(c, BPF_MOV, R3, R6);
 	bpf_alu_imm(c, BPF_MOV, R2, IOVEC);
-	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
-	bpf_alu_imm(c, BPF_ADD, R1, IOVEC);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
-	at_stage(c, stage);
+	read_here(c, k->stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, leave);
+	at_stage(c, k->stage);
 	bpf_load(c, BPF_DW, R3, R1, 0);
 	bpf_load(c, BPF_DW, R2, R1, 8);
 	bpf_alu_imm(c, BPF_ADD, R8, IOVEC);
-	stage_data(c, stage, done);
+	stage_data(c, k->stage, leave);
+	return_register(c, R8);
+	return_number(c, leave, 0);
 }
 
-/* Reads STACK_COUNT iovecs from STACK_POINTER on. R6 counts. */
-static void capture_iovecs(struct bpf_code *c, int stage, int done)
+/* R4 of something at address R5, @bytes each, by function @turn. */
+static void define_loop(const struct bpf_captures *k, enum bpf_capture_function f, const char *name,
+			enum bpf_capture_function turn, int bytes)
 {
-	int again = bpf_label(c);
+	struct bpf_code *c = k->c;
+	int again = bpf_label(c), done = bpf_label(c);
 
+	bpf_function(c, k->functions[f], name, 5);
+	bpf_alu(c, BPF_MOV, R7, R1);
+	bpf_store(c, BPF_DW, FP, STACK_WORD, R2);
+	bpf_alu(c, BPF_MOV, R8, R3);
+	bpf_store(c, BPF_DW, FP, STACK_COUNT, R4);
+	bpf_alu(c, BPF_MOV, R9, R5);
 	bpf_alu_imm(c, BPF_MOV, R6, 0);
 	bpf_put_label(c, again);
 	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_VECTOR_MAX, done);
 	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
 	bpf_jump_if(c, BPF_JGE, R6, R1, done);
-	bound_position(c, stage, done);
-	stage_iovec(c, stage, done);
+	bpf_alu(c, BPF_MOV, R1, R7);
+	bpf_load(c, BPF_DW, R2, FP, STACK_WORD);
+	bpf_alu(c, BPF_MOV, R3, R8);
+	bpf_alu(c, BPF_MOV, R4, R9);
+	bpf_call_function(c, k->functions[turn]);
+	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, done);
+	bpf_alu(c, BPF_MOV, R8, R0);
+	bpf_alu_imm(c, BPF_ADD, R9, bytes);
 	bpf_alu_imm(c, BPF_ADD, R6, 1);
 	bpf_jump(c, again);
+	bpf_put_label(c, done);
+	return_register(c, R8);
 }
 
-/* Reads the msghdr at R3, in @size bytes, and its name. The iovecs become STACK_COUNT from
- * STACK_POINTER on. */
-static void stage_header(struct bpf_code *c, int stage, int size, int done)
+/* ---------------------------------------------------------------- messages */
+
+/* The msghdr at address R3, in R4 bytes, and its name. */
+static void define_header(const struct bpf_captures *k)
 {
-	bpf_alu_imm(c, BPF_MOV, R2, size);
-	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
-	at_stage(c, stage);
-	bpf_load(c, BPF_DW, R3, R1, 16);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
-	bpf_load(c, BPF_DW, R3, R1, 24);
-	bpf_store(c, BPF_DW, FP, STACK_COUNT, R3);
-	bpf_load(c, BPF_DW, R3, R1, 0);
-	bpf_load(c, BPF_W, R2, R1, 8);
-	bpf_alu_imm(c, BPF_ADD, R8, size);
+	struct bpf_code *c = k->c;
+	int leave = bpf_label(c);
+
+	bpf_function(c, k->functions[CAPTURE_HEADER], "header", 4);
+	bpf_alu(c, BPF_MOV, R8, R2);
+	bpf_alu(c, BPF_MOV, R9, R3);
+	bpf_alu(c, BPF_MOV, R6, R4);
+	enter(k, leave);
+	bpf_jump_if_imm(c, BPF_JGT, R6, HEADERS, leave); /* never */
+	bpf_alu(c, BPF_MOV, R3, R9);
+	bpf_alu(c, BPF_MOV, R2, R6);
+	read_here(c, k->stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, leave);
+	at_stage(c, k->stage);
+	bpf_load(c, BPF_DW, R3, R1, NAME);
+	bpf_load(c, BPF_W, R2, R1, NAME_BYTES);
+	bpf_alu(c, BPF_ADD, R8, R6);
 	limit_r2(c, NAME_MAX_BYTES);
-	stage_counted(c, stage);
+	stage_counted(c, k->stage);
+	return_register(c, R8);
+	return_number(c, leave, 0);
 }
 
-/* R2 becomes the argument with the number of elements, or jumps to @done if it is not positive. */
-static void find_elements(struct bpf_code *c, int stage, int at, int done)
+/* The next iovec of a message or, if it has no more, the next header. */
+static void define_headers_turn(const struct bpf_captures *k)
 {
-	load_argument(c, stage, R3, BPF_CAPTURE_SIZE);
-	sign_extend(c, R3);
-	bpf_jump_if_imm(c, BPF_JSLT, R3, 1, done);
-	bpf_store(c, BPF_DW, FP, at, R3);
-}
+	struct bpf_code *c = k->c;
+	int leave = bpf_label(c), is_header = bpf_label(c);
+	int messages = k->stage + (int)offsetof(struct bpf_stage, messages),
+	    message = k->stage + (int)offsetof(struct bpf_stage, message),
+	    iovecs = k->stage + (int)offsetof(struct bpf_stage, iovecs),
+	    iovec = k->stage + (int)offsetof(struct bpf_stage, iovec);
 
-/* Finds the iovecs of a readv or writev, or those of a msghdr after the msghdr itself. */
-void bpf_capture_vector(struct bpf_code *c, int stage, int is_header, int done)
-{
-	int iovecs = bpf_label(c);
-
-	find_elements(c, stage, STACK_COUNT, done);
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
-	bpf_jump(c, iovecs);
+	bpf_function(c, k->functions[CAPTURE_HEADERS_TURN], "headers_turn", 3);
+	bpf_alu(c, BPF_MOV, R9, R2);
+	bpf_alu(c, BPF_MOV, R8, R3);
+	enter(k, leave);
+	bpf_load(c, BPF_DW, R2, R7, iovecs);
+	bpf_jump_if_imm(c, BPF_JEQ, R2, 0, is_header);
+	bpf_alu_imm(c, BPF_SUB, R2, 1);
+	bpf_store(c, BPF_DW, R7, iovecs, R2);
+	bpf_load(c, BPF_DW, R4, R7, iovec);
+	bpf_alu(c, BPF_MOV, R2, R4);
+	bpf_alu_imm(c, BPF_ADD, R2, IOVEC);
+	bpf_store(c, BPF_DW, R7, iovec, R2);
+	bpf_load(c, BPF_DW, R1, FP, STACK_CPU);
+	bpf_alu(c, BPF_MOV, R2, R9);
+	bpf_alu(c, BPF_MOV, R3, R8);
+	bpf_call_function(c, k->functions[CAPTURE_IOVEC]);
+	bpf_exit(c);
 	bpf_put_label(c, is_header);
-	load_argument(c, stage, R3, 0);
-	stage_header(c, stage, HEADER, done);
-	bpf_put_label(c, iovecs);
-	capture_iovecs(c, stage, done);
+	bpf_load(c, BPF_DW, R2, R7, messages);
+	bpf_jump_if_imm(c, BPF_JEQ, R2, 0, leave);
+	bpf_alu_imm(c, BPF_SUB, R2, 1);
+	bpf_store(c, BPF_DW, R7, messages, R2);
+	bpf_load(c, BPF_DW, R3, R7, message);
+	bpf_alu(c, BPF_MOV, R2, R3);
+	bpf_alu_imm(c, BPF_ADD, R2, HEADERS);
+	bpf_store(c, BPF_DW, R7, message, R2);
+	bpf_load(c, BPF_DW, R1, FP, STACK_CPU);
+	bpf_alu(c, BPF_MOV, R2, R8);
+	bpf_alu_imm(c, BPF_MOV, R4, HEADERS);
+	bpf_call_function(c, k->functions[CAPTURE_HEADER]);
+	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, leave);
+	at_stage(c, k->stage);
+	bpf_load(c, BPF_DW, R2, R1, IOVECS);
+	bpf_store(c, BPF_DW, R7, iovec, R2);
+	bpf_load(c, BPF_DW, R2, R1, N_IOVECS);
+	bpf_store(c, BPF_DW, R7, iovecs, R2);
+	bpf_exit(c);
+	return_number(c, leave, 0);
 }
 
-/* Reads mmsghdrs, each with its iovecs. One loop for both: each turn reads the next iovec, or the
- * next header if there is none. R6 counts. */
-void bpf_capture_headers(struct bpf_code *c, int stage, int done)
+/* R4 mmsghdrs at address R5, each with its iovecs. One loop for both. */
+static void define_headers(const struct bpf_captures *k)
 {
-	int again = bpf_label(c), is_header = bpf_label(c);
+	struct bpf_code *c = k->c;
+	int again = bpf_label(c), done = bpf_label(c), leave = bpf_label(c);
 
-	find_elements(c, stage, STACK_LEFT, done);
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_NEXT, R3);
-	bpf_store_imm(c, BPF_DW, FP, STACK_COUNT, 0);
+	bpf_function(c, k->functions[CAPTURE_HEADERS], "headers", 5);
+	bpf_alu(c, BPF_MOV, R9, R2);
+	bpf_alu(c, BPF_MOV, R8, R3);
+	bpf_alu(c, BPF_MOV, R6, R4);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R5);
+	enter(k, leave);
+	bpf_store(c, BPF_DW, R7, k->stage + (int)offsetof(struct bpf_stage, messages), R6);
+	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
+	bpf_store(c, BPF_DW, R7, k->stage + (int)offsetof(struct bpf_stage, message), R1);
+	bpf_store_imm(c, BPF_DW, R7, k->stage + (int)offsetof(struct bpf_stage, iovecs), 0);
+	bpf_load(c, BPF_DW, R7, FP, STACK_CPU);
 	bpf_alu_imm(c, BPF_MOV, R6, 0);
 	bpf_put_label(c, again);
 	bpf_jump_if_imm(c, BPF_JEQ, R6, 2 * ABI_CAPTURE_MESSAGES_MAX, done);
 	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bound_position(c, stage, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_header);
-	bpf_alu_imm(c, BPF_SUB, R1, 1);
-	bpf_store(c, BPF_DW, FP, STACK_COUNT, R1);
-	stage_iovec(c, stage, done);
+	bpf_alu(c, BPF_MOV, R1, R7);
+	bpf_alu(c, BPF_MOV, R2, R9);
+	bpf_alu(c, BPF_MOV, R3, R8);
+	bpf_call_function(c, k->functions[CAPTURE_HEADERS_TURN]);
+	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, done);
+	bpf_alu(c, BPF_MOV, R8, R0);
 	bpf_jump(c, again);
-	bpf_put_label(c, is_header);
-	bpf_load(c, BPF_DW, R1, FP, STACK_LEFT);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
-	bpf_alu_imm(c, BPF_SUB, R1, 1);
-	bpf_store(c, BPF_DW, FP, STACK_LEFT, R1);
-	bpf_load(c, BPF_DW, R3, FP, STACK_NEXT);
-	bpf_alu(c, BPF_MOV, R1, R3);
-	bpf_alu_imm(c, BPF_ADD, R1, HEADERS);
-	bpf_store(c, BPF_DW, FP, STACK_NEXT, R1);
-	stage_header(c, stage, HEADERS, done);
-	bpf_jump(c, again);
+	bpf_put_label(c, done);
+	return_register(c, R8);
+	return_number(c, leave, 0);
 }
 
-/* Reads the iocbs that an array points to, each with the data or the iovecs that it writes. R6
- * counts. */
-void bpf_capture_each(struct bpf_code *c, int stage, int done)
+/* ---------------------------------------------------------------- iocbs */
+
+/* The iocb that the pointer at address R4 points to, with the data or the iovecs that it writes. */
+static void define_block(const struct bpf_captures *k)
 {
 	enum { BLOCK = 64, OPCODE = 16, BUFFER = 24, BYTES = 32, IOVEC_BITS = 4 };
-	int again = bpf_label(c);
+	struct bpf_code *c = k->c;
+	int leave = bpf_label(c);
 
-	find_elements(c, stage, STACK_LEFT, done);
-	load_argument(c, stage, R3, 0);
-	bpf_store(c, BPF_DW, FP, STACK_NEXT, R3);
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_VECTOR_MAX, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_LEFT);
-	bpf_jump_if(c, BPF_JGE, R6, R1, done);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bound_position(c, stage, done);
-	bpf_load(c, BPF_DW, R3, FP, STACK_NEXT);
+	bpf_function(c, k->functions[CAPTURE_BLOCK], "block", 4);
+	bpf_alu(c, BPF_MOV, R9, R2);
+	bpf_alu(c, BPF_MOV, R8, R3);
+	bpf_alu(c, BPF_MOV, R6, R4);
+	enter(k, leave);
+	bpf_alu(c, BPF_MOV, R3, R6);
 	bpf_alu_imm(c, BPF_MOV, R2, 8);
-	read_here(c, stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_NEXT);
-	bpf_alu_imm(c, BPF_ADD, R1, 8);
-	bpf_store(c, BPF_DW, FP, STACK_NEXT, R1);
-	at_stage(c, stage);
+	read_here(c, k->stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, leave);
+	at_stage(c, k->stage);
 	bpf_load(c, BPF_DW, R3, R1, 0);
 	for (int i = 0; i < BLOCK / 8; i++) /* for reading below, if that fails now */
 		bpf_store_imm(c, BPF_DW, R1, 10 + 8 * i, 0);
 	bpf_alu_imm(c, BPF_ADD, R8, 10);
 	bpf_alu_imm(c, BPF_MOV, R2, BLOCK);
-	read_here(c, stage);
+	read_here(c, k->stage);
 	bpf_alu_imm(c, BPF_MOV, R2, BLOCK);
 	bpf_alu_imm(c, BPF_ARSH, R0, 63);
 	bpf_alu_imm(c, BPF_XOR, R0, -1);
 	bpf_alu(c, BPF_AND, R2, R0);
-	at_stage(c, stage);
+	at_stage(c, k->stage);
 	bpf_store(c, BPF_H, R1, -2, R2);
 	bpf_load(c, BPF_DW, R3, R1, BUFFER);
 	bpf_load(c, BPF_DW, R2, R1, BYTES);
@@ -332,6 +490,129 @@ void bpf_capture_each(struct bpf_code *c, int stage, int done)
 	bpf_alu_imm(c, BPF_AND, R4, 1);
 	bpf_alu_imm(c, BPF_MUL, R4, IOVEC_BITS);
 	bpf_alu(c, BPF_LSH, R2, R4);
-	stage_data(c, stage, done);
-	bpf_jump(c, again);
+	stage_data(c, k->stage, leave);
+	return_register(c, R8);
+	return_number(c, leave, 0);
+}
+
+/* ---------------------------------------------------------------- all */
+
+/* R4 becomes the argument with the number of elements, or jumps to @done if it is not positive. */
+static void find_elements(const struct bpf_captures *k, int done)
+{
+	load_argument(k->c, k->stage, R4, BPF_CAPTURE_SIZE);
+	sign_extend(k->c, R4);
+	bpf_jump_if_imm(k->c, BPF_JSLT, R4, 1, done);
+}
+
+/* Calls @f with R3 and above; R8 becomes the position behind what it read. */
+static void call_list(const struct bpf_captures *k, enum bpf_capture_function f, bool has_word,
+		      int done)
+{
+	struct bpf_code *c = k->c;
+
+	bpf_load(c, BPF_DW, R1, FP, STACK_CPU);
+	bpf_alu(c, BPF_MOV, R2, has_word ? R9 : R8);
+	if (has_word)
+		bpf_alu(c, BPF_MOV, R3, R8);
+	bpf_call_function(c, k->functions[f]);
+	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, done);
+	bpf_alu(c, BPF_MOV, R8, R0);
+}
+
+/* A list of elements whose number is an argument. */
+static void read_elements(const struct bpf_captures *k, enum bpf_capture_function f, int done)
+{
+	find_elements(k, done);
+	load_argument(k->c, k->stage, R5, 0);
+	call_list(k, f, true, done);
+}
+
+/* A list of pointers that ends with NULL. */
+static void read_pointers(const struct bpf_captures *k, enum bpf_capture_function f, int done)
+{
+	load_argument(k->c, k->stage, R3, 0);
+	call_list(k, f, false, done);
+}
+
+/* A msghdr, then its iovecs. */
+static void read_message(const struct bpf_captures *k, int done)
+{
+	struct bpf_code *c = k->c;
+
+	bpf_alu(c, BPF_MOV, R6, R8);
+	load_argument(c, k->stage, R3, 0);
+	bpf_alu_imm(c, BPF_MOV, R4, HEADER);
+	call_list(k, CAPTURE_HEADER, false, done);
+	bpf_alu(c, BPF_MOV, R1, R7);
+	bpf_alu(c, BPF_ADD, R1, R6);
+	bpf_alu_imm(c, BPF_ADD, R1, bpf_stage_record(k->stage) + RECORD);
+	bpf_load(c, BPF_DW, R4, R1, N_IOVECS);
+	bpf_load(c, BPF_DW, R5, R1, IOVECS);
+	call_list(k, CAPTURE_VECTOR, true, done);
+}
+
+static void read_list(const struct bpf_captures *k, enum abi_capture_how how, int done)
+{
+	int is_other = bpf_label(k->c);
+
+	bpf_jump_if_imm(k->c, BPF_JNE, R1, how, is_other);
+	if (how == ABI_CAPTURE_TEXTS)
+		read_pointers(k, CAPTURE_TEXTS, done);
+	else if (how == ABI_CAPTURE_POINTERS)
+		read_pointers(k, CAPTURE_COUNT, done);
+	else if (how == ABI_CAPTURE_VECTOR)
+		read_elements(k, CAPTURE_VECTOR, done);
+	else if (how == ABI_CAPTURE_HEADERS)
+		read_elements(k, CAPTURE_HEADERS, done);
+	else if (how == ABI_CAPTURE_EACH)
+		read_elements(k, CAPTURE_EACH, done);
+	else
+		read_message(k, done);
+	bpf_jump(k->c, done);
+	bpf_put_label(k->c, is_other);
+}
+
+void bpf_capture_list(const struct bpf_captures *k, int done)
+{
+	bool is_entry = k->stage == BPF_ENTRY_STAGE;
+
+	bpf_alu(k->c, BPF_MOV, R1, R9);
+	bpf_alu_imm(k->c, BPF_RSH, R1, BPF_CAPTURE_HOW);
+	bpf_alu_imm(k->c, BPF_AND, R1, BPF_CAPTURE_HOWS);
+	if (is_entry)
+		read_list(k, ABI_CAPTURE_TEXTS, done);
+	if (!k->p->has_extra)
+		return;
+	read_list(k, ABI_CAPTURE_VECTOR, done);
+	read_list(k, ABI_CAPTURE_HEADER, done);
+	read_list(k, ABI_CAPTURE_HEADERS, done);
+	if (!is_entry)
+		return;
+	read_list(k, ABI_CAPTURE_POINTERS, done);
+	read_list(k, ABI_CAPTURE_EACH, done);
+}
+
+void bpf_capture_lists(const struct bpf_captures *k)
+{
+	bool is_entry = k->stage == BPF_ENTRY_STAGE;
+
+	if (is_entry) {
+		define_texts(k);
+		define_text(k);
+	}
+	if (!k->p->has_extra)
+		return;
+	define_loop(k, CAPTURE_VECTOR, "vector", CAPTURE_IOVEC, IOVEC);
+	define_iovec(k);
+	define_header(k);
+	define_headers(k);
+	define_headers_turn(k);
+	if (!is_entry)
+		return;
+	define_count(k);
+	define_count_block(k);
+	define_count_rest(k);
+	define_loop(k, CAPTURE_EACH, "each", CAPTURE_BLOCK, 8);
+	define_block(k);
 }

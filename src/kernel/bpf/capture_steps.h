@@ -9,6 +9,8 @@
 
 #include "kernel/bpf/capture.h"
 
+enum { BPF_USER_PAGE = 4096 };
+
 static inline int args_of(int stage)
 {
 	return stage == BPF_EXIT_STAGE ? stage + (int)offsetof(struct bpf_stage, args)
@@ -19,6 +21,16 @@ static inline int words_of(int stage)
 {
 	return bpf_stage_record(stage) + RECORD +
 	       (stage == BPF_EXIT_STAGE ? KERNEL_EXIT_WORDS : KERNEL_CAPTURE_WORDS);
+}
+
+/* R2 becomes a word that locates the bytes from STACK_BEGIN to R8. */
+static inline void make_word(struct bpf_code *c)
+{
+	bpf_load(c, BPF_DW, R1, FP, STACK_BEGIN);
+	bpf_alu(c, BPF_MOV, R2, R8);
+	bpf_alu(c, BPF_SUB, R2, R1);
+	bpf_alu_imm(c, BPF_LSH, R2, 16);
+	bpf_alu(c, BPF_OR, R2, R1);
 }
 
 /* R1 becomes the address of byte R8 of the record in @stage. */
@@ -46,16 +58,6 @@ static inline void load_argument(struct bpf_code *c, int stage, int to, int shif
 	bpf_alu_imm(c, BPF_LSH, R1, 3);
 	bpf_alu(c, BPF_ADD, R1, R7);
 	bpf_load(c, BPF_DW, to, R1, args_of(stage));
-}
-
-/* @to becomes the bits of the second word of the @i-th capture from bit @shift on. */
-static inline void load_more(struct bpf_code *c, int i, int to, int shift, int mask)
-{
-	bpf_load(c, BPF_DW, to, FP, STACK_ROW);
-	bpf_load(c, BPF_DW, to, to,
-		 (int)sizeof(struct bpf_capture) * i + (int)offsetof(struct bpf_capture, more));
-	bpf_alu_imm(c, BPF_RSH, to, shift);
-	bpf_alu_imm(c, BPF_AND, to, mask);
 }
 
 /* Reads R2 bytes from R3 to position R8. R0 is not 0 on failure. */

@@ -77,23 +77,28 @@ void bpf_leave_if_no_task_followed(struct bpf_code *c, const struct bpf_plan *p,
 
 /* ---------------------------------------------------------------- the record */
 
+void bpf_find_ring(struct bpf_code *c, const struct bpf_plan *p, int has_ring)
+{
+	bpf_load_map(c, R1, p->rings);
+	bpf_alu(c, BPF_MOV, R2, FP);
+	bpf_alu_imm(c, BPF_ADD, R2, STACK_CPU);
+	bpf_call(c, BPF_FUNC_map_lookup_elem);
+	bpf_alu(c, BPF_MOV, R7, R0);
+	bpf_jump_if_imm(c, BPF_JNE, R7, 0, has_ring);
+}
+
 void bpf_get_ring(struct bpf_code *c, const struct bpf_plan *p, int leave)
 {
 	int has_ring = bpf_label(c);
 
 	bpf_call(c, BPF_FUNC_get_smp_processor_id);
-	bpf_store(c, BPF_W, FP, STACK_CPU, R0);
-	bpf_load_map(c, R1, p->rings);
-	bpf_alu(c, BPF_MOV, R2, FP);
-	bpf_alu_imm(c, BPF_ADD, R2, STACK_CPU);
-	bpf_call(c, BPF_FUNC_map_lookup_elem);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, has_ring);
+	bpf_store(c, BPF_DW, FP, STACK_CPU, R0);
+	bpf_find_ring(c, p, has_ring);
 	bpf_load_map_value(c, R1, p->control, offsetof(struct bpf_control, lost));
 	bpf_alu_imm(c, BPF_MOV, R2, 1);
 	bpf_atomic(c, BPF_ADD, R1, 0, R2);
 	bpf_jump(c, leave);
 	bpf_put_label(c, has_ring);
-	bpf_alu(c, BPF_MOV, R7, R0);
 }
 
 void bpf_reserve(struct bpf_code *c, const struct bpf_plan *p, int size, int leave)

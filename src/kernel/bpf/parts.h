@@ -26,8 +26,7 @@ enum {
 	STACK_BEGIN = -48
 };
 enum { STACK_ROW = -56, STACK_POINTER = -64, STACK_COUNT = -72, STACK_NR = -80 };
-enum { STACK_NEXT = -88, STACK_LEFT = -96 };
-enum { STACK_FILTER = -104 }; /* and below: filter.c */
+enum { STACK_FILTER = -88 }; /* and below: filter.c */
 
 /* In a record, from its word on. */
 enum { RECORD = 8, COMMON_TID = RECORD + 4 };
@@ -49,6 +48,8 @@ void bpf_find_pid(struct bpf_code *c, const struct bpf_plan *p, int to);
 
 /* bpf_get_ring - R7 becomes the ring of this CPU. */
 void bpf_get_ring(struct bpf_code *c, const struct bpf_plan *p, int leave);
+/* bpf_find_ring - R7 becomes the ring of the CPU at STACK_CPU; jumps to @has_ring if there is one. */
+void bpf_find_ring(struct bpf_code *c, const struct bpf_plan *p, int has_ring);
 /* bpf_reserve - R9 becomes a new record of @size bytes or, if that is 0, of R8 bytes. */
 void bpf_reserve(struct bpf_code *c, const struct bpf_plan *p, int size, int leave);
 /* bpf_store_common - store the event id and the thread at offset @at from @to. The flags and the

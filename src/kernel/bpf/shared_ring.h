@@ -64,6 +64,8 @@ struct bpf_stage {
 	uint64_t late;	   /* a text is or was not in memory; here, so that the verifier does not
 			    * follow both cases to the end */
 	uint64_t args[8];  /* at an exit: the call's, counted from 1, then the result */
+	/* Of a list of messages: messages and iovecs to come, and their addresses. */
+	uint64_t messages, message, iovecs, iovec;
 	uint8_t record[BPF_RECORD_MAX];
 };
 

@@ -185,18 +185,19 @@ static int filter_call(struct bpf_code *c, int shift, const struct kernel_bpf_fi
 
 /* ---------------------------------------------------------------- the programs */
 
-static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
-			      int leave)
+static void record_pointed_to(const struct bpf_captures *k, uint16_t kernel_id, int leave)
 {
+	const struct bpf_plan *p = k->p;
+	struct bpf_code *c = k->c;
 	int is_in_memory = bpf_label(c);
 
 	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
 	bpf_store(c, BPF_DW, FP, STACK_NR, R8);
 	bpf_store_imm(c, BPF_DW, R7, bpf_stage_late(BPF_ENTRY_STAGE), 0);
 	store_call(c, p, kernel_id, R7, bpf_stage_record(BPF_ENTRY_STAGE));
-	bpf_stage_begin(c, p, BPF_ENTRY_STAGE);
+	bpf_stage_begin(c, BPF_ENTRY_STAGE);
 	bpf_stage_texts(c, BPF_ENTRY_STAGE);
-	bpf_stage_captures(c, p, BPF_ENTRY_STAGE);
+	bpf_stage_captures(k);
 	bpf_load(c, BPF_DW, R1, R7, bpf_stage_late(BPF_ENTRY_STAGE));
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_in_memory);
 	find_late(c, p);
@@ -209,9 +210,11 @@ int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 			  const struct kernel_bpf_filter *filters, int n)
 {
 	enum { SIZE = RECORD + KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS };
+	struct bpf_captures k;
 	int leave, points;
 
 	bpf_code_begin(c);
+	bpf_captures_begin(&k, c, p, BPF_ENTRY_STAGE);
 	leave = bpf_label(c);
 	points = bpf_label(c);
 	bpf_load(c, BPF_DW, R6, R1, 0); /* registers */
@@ -232,18 +235,20 @@ int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 	bpf_publish(c, SIZE);
 	bpf_jump(c, leave);
 	bpf_put_label(c, points);
-	record_pointed_to(c, p, kernel_id, leave);
+	record_pointed_to(&k, kernel_id, leave);
 	bpf_end(c, leave);
+	bpf_captures_end(&k);
 	return 0;
 }
 
 /* Records the exit of a call with result R8 and registers R6: late texts, and data written for the
  * caller. */
-static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
-			    int leave)
+static void record_captured(const struct bpf_captures *k, uint16_t kernel_id, int leave)
 {
 	enum { RECORD_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, record) + RECORD };
 	enum { ARGS_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, args) };
+	const struct bpf_plan *p = k->p;
+	struct bpf_code *c = k->c;
 	int is_in_memory = bpf_label(c);
 
 	bpf_store_common(c, R7, bpf_stage_record(BPF_EXIT_STAGE), kernel_id);
@@ -255,12 +260,12 @@ static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16
 		bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * (i + 1), R1);
 	}
 	bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * ABI_CAPTURE_RESULT, R8);
-	bpf_stage_begin(c, p, BPF_EXIT_STAGE);
+	bpf_stage_begin(c, BPF_EXIT_STAGE);
 	bpf_load(c, BPF_DW, R1, R7, bpf_stage_late(BPF_EXIT_STAGE));
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_in_memory);
 	bpf_stage_texts(c, BPF_EXIT_STAGE);
 	bpf_put_label(c, is_in_memory);
-	bpf_stage_captures(c, p, BPF_EXIT_STAGE);
+	bpf_stage_captures(k);
 	bpf_stage_to_ring(c, p, BPF_EXIT_STAGE, leave);
 }
 
@@ -285,8 +290,10 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 			 const struct kernel_bpf_filter *filters, int n)
 {
 	int leave, points, may_be_late, is_complete, is_unwanted;
+	struct bpf_captures k;
 
 	bpf_code_begin(c);
+	bpf_captures_begin(&k, c, p, BPF_EXIT_STAGE);
 	leave = bpf_label(c);
 	points = bpf_label(c);
 	may_be_late = bpf_label(c);
@@ -325,11 +332,12 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_EXIT_CAPTURES, points);
 	record_result(c, p, kernel_id, true, leave);
 	bpf_put_label(c, points);
-	record_captured(c, p, kernel_id, leave);
+	record_captured(&k, kernel_id, leave);
 	bpf_put_label(c, is_unwanted);
 	if (n) /* the verifier rejects unreachable instructions */
 		forget_late(c, p, leave);
 	bpf_end(c, leave);
+	bpf_captures_end(&k);
 	return 0;
 }
 #else
