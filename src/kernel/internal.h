@@ -4,6 +4,7 @@
 #define KERNEL_INTERNAL_H
 
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "kernel/bpf/bpf.h"
 #include "kernel/threads/cgroup.h"
@@ -81,6 +82,31 @@ int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag
 int kernel_complete(struct kernel *k, const struct kernel_options *o, struct diag *d);
 /* kernel_thread_start - a thread without signals; false: there is none. */
 bool kernel_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+
+/* The size that is asked for; before Linux 6.8 a sub-buffer is a page. */
+enum { KERNEL_SUBBUFFER_KIB = 64 };
+
+/*
+ * An instance while it is set up: kernel/setup_instance.c. It begins when the instance exists; the
+ * events are announced when they are chosen; when it has ended, events may be enabled; and when all
+ * programs are made, the buffers get another size if they need it. Each end returns 0 or -errno;
+ * @err: an earlier error, which is reported first.
+ */
+struct kernel_instance_setup {
+	struct kernel *kernel;
+	const struct kernel_options *o;
+	struct diag d;
+	int err;
+	bool has_thread;
+	pthread_t thread;
+	sem_t events; /* they are known, or there will be none */
+	bool has_events, is_quiet;
+	uint64_t kib; /* of each CPU; 0: not sized yet */
+};
+void kernel_instance_begin(struct kernel_instance_setup *p);
+void kernel_instance_announce(struct kernel_instance_setup *p);
+int kernel_instance_end(struct kernel_instance_setup *p, int err, struct diag *d);
+int kernel_instance_resize(struct kernel_instance_setup *p, struct diag *d);
 
 /* kernel_setup_perf - the part of kernel_complete() for call stacks and counters. */
 int kernel_setup_perf(struct kernel *k, const struct kernel_options *o, struct diag *d);

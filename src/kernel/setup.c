@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/setup.c - prepares an instance: its buffers, events and filters, and the BPF programs.
+ * kernel/setup.c - prepares an instance: its its events and filters, and the BPF programs.
  *
- * The order matters. Setting the sub-buffers' size clears the buffers, so it precedes the buffers'
- * size; the clock is set before any record; events are enabled last. record-cmd is disabled because
- * saving names adds two thirds to the cost of a sched_switch, and the trace has the names anyway.
- *
- * System calls: setup_syscalls.c. perf: setup_perf.c. See kernel.h.
+ * Events are enabled last. Clock, modes and buffers: setup_instance.c. System calls:
+ * setup_syscalls.c. perf: setup_perf.c. See kernel.h.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -29,9 +26,7 @@
 #include "kernel/tracefs/rights.h"
 #include "kernel/probe/uprobe.h"
 
-#define SUBBUFFER_KIB "64"
-
-enum { BUFFER_KIB = 16384, QUIET_PART = 8 };
+enum { BUFFER_KIB = 16384 };
 
 static const char stream_block[] =
 	"stream {\n\tid = 0;\n\tpacket.context := struct packet_context;\n"
@@ -50,83 +45,15 @@ int kernel_set(const struct kernel *k, const char *file, const char *value, stru
 		   : 0;
 }
 
-static int set_number(const struct kernel *k, const char *file, long value, struct diag *d)
-{
-	char text[32];
-
-	snprintf(text, sizeof text, "%ld", value);
-	return kernel_set(k, file, text, d);
-}
-
-/* The number at the start of a file of the instance; 0 if there is none. */
-static unsigned long get_number(const struct kernel *k, const char *file)
-{
-	unsigned long value;
-	char *text;
-
-	if (kernel_tracefs_read(k->instance.dir, file, &text) < 0)
-		return 0;
-	value = strtoul(text, NULL, 10);
-	free(text);
-	return value;
-}
-
 uint32_t kernel_buffer_kib(const struct kernel_options *o)
 {
 	return o->buffer_kib ? o->buffer_kib : BUFFER_KIB;
 }
 
-/* Whether the instance records only births and ends of processes because BPF programs record the
- * rest. */
-static bool is_quiet(const struct kernel *k)
-{
-	for (int i = 0; i < k->selection.n_events; i++) {
-		const struct kernel_pattern *e = &k->selection.events[i];
-
-		if (!e->bpf && strcmp(e->system, "sched") != 0 && strcmp(e->system, "task") != 0)
-			return false;
-	}
-	return (!k->selection.n_entry || k->selection.entry_bpf) &&
-	       (!k->selection.n_exit || k->selection.exit_bpf);
-}
-
-static int refuse_size(uint64_t kib, struct diag *d)
-{
-	return diag_fail(d, -EFBIG,
-			 "a buffer of %" PRIu64
-			 " KiB of each CPU is more than the lender of kernel "
-			 "tracing lends: an eighth of memory for all\n  choose a smaller "
-			 "--kernel-buffer",
-			 kib);
-}
-
-static int size_buffers(struct kernel *k, const struct kernel_options *o, struct diag *d)
-{
-	uint64_t kib = kernel_buffer_kib(o) / (k->bpf && is_quiet(k) ? QUIET_PART : 1),
-		 page_kib = k->drain.page_size / 1024;
-	int err;
-
-	if (k->bpf && kib < 2 * page_kib)
-		kib = 2 * page_kib;
-	k->drain.buffer_pages = (uint32_t)(kib / page_kib);
-	err = set_number(k, "buffer_size_kb", (long)kib, d);
-	return err == -EFBIG ? refuse_size(kib, d) : err;
-}
-
-/* Before Linux 6.8 a sub-buffer is a page, and reading costs two to three times more. */
-static void size_subbuffers(struct kernel *k)
-{
-	unsigned long kib;
-
-	kernel_tracefs_write(k->instance.dir, "buffer_subbuf_size_kb", SUBBUFFER_KIB);
-	kib = get_number(k, "buffer_subbuf_size_kb");
-	k->drain.page_size = kib ? kib * 1024 : (size_t)sysconf(_SC_PAGESIZE);
-}
-
 /* Sub-buffers are of at most this size; records of BPF programs may be longer. */
 static int set_up_classes(struct kernel *k, struct diag *d)
 {
-	size_t page = atoi(SUBBUFFER_KIB) * 1024u, longest = BPF_RECORD_MAX;
+	size_t page = KERNEL_SUBBUFFER_KIB * 1024u, longest = BPF_RECORD_MAX;
 
 	if (page < (size_t)sysconf(_SC_PAGESIZE))
 		page = (size_t)sysconf(_SC_PAGESIZE);
@@ -141,56 +68,6 @@ static int set_up_page(struct kernel *k, struct diag *d)
 	return k->drain.page ? 0
 			     : diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes",
 					 k->drain.page_size);
-}
-
-static int set_up_options(struct kernel *k, const struct kernel_options *o, struct diag *d)
-{
-	int err = kernel_set(k, "trace_options", "norecord-cmd", d);
-
-	if (!err)
-		err = kernel_set(k, "trace_options", o->overwrite ? "overwrite" : "nooverwrite", d);
-	if (!err)
-		err = kernel_set(k, "trace_options", "event-fork", d);
-	return err;
-}
-
-/* The kernel waits for grace periods here, so this has a thread of its own. */
-struct instance_setup {
-	struct kernel *kernel;
-	const struct kernel_options *o;
-	struct diag d;
-	int err;
-	bool has_thread;
-	pthread_t thread;
-};
-
-static void *set_up_instance(void *arg)
-{
-	struct instance_setup *p = arg;
-	struct kernel *k = p->kernel;
-
-	p->err = kernel_set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), &p->d);
-	if (!p->err)
-		size_subbuffers(k);
-	if (!p->err)
-		p->err = set_up_options(k, p->o, &p->d);
-	return NULL;
-}
-
-static void begin_instance(struct instance_setup *p)
-{
-	p->has_thread = kernel_thread_start(&p->thread, set_up_instance, p);
-	if (!p->has_thread)
-		set_up_instance(p);
-}
-
-/* @err: an earlier error, which is reported first. */
-static int end_instance(struct instance_setup *p, int err, struct diag *d)
-{
-	if (p->has_thread)
-		pthread_join(p->thread, NULL);
-	p->has_thread = false;
-	return err || !p->err ? err : diag_fail(d, p->err, "%s", p->d.text);
 }
 
 int kernel_set_filter(const struct kernel *k, const char *system, const char *event,
@@ -357,16 +234,18 @@ static int select_probes(struct kernel *k, const struct kernel_options *o, struc
 	return err ? err : select_functions(k, &o->graph, d);
 }
 
-static int select_events(struct kernel *k, const struct kernel_options *o, struct instance_setup *p,
-			 struct diag *d)
+static int select_events(struct kernel *k, const struct kernel_options *o,
+			 struct kernel_instance_setup *p, struct diag *d)
 {
 	struct kernel_format *f = malloc(sizeof *f);
 	int err = f ? select_of_kernel(k, o, d)
 		    : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
 
 	if (!err)
+		kernel_instance_announce(p);
+	if (!err)
 		err = set_up_syscalls(k, &k->selection, f, d);
-	err = end_instance(p, err, d);
+	err = kernel_instance_end(p, err, d);
 	if (!err)
 		err = select_probes(k, o, d);
 	if (!err)
@@ -547,7 +426,7 @@ static int check_own_only(const struct kernel *k, const struct kernel_options *o
 
 int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
-	struct instance_setup setup = { .kernel = k, .o = o };
+	struct kernel_instance_setup setup = { .kernel = k, .o = o };
 	bool is_alone;
 	int err = open_instance(k, &is_alone, d);
 
@@ -561,19 +440,19 @@ int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag
 	if (err)
 		return err;
 	k->drain.instance = k->instance.dir;
-	begin_instance(&setup);
+	kernel_instance_begin(&setup);
 	err = set_up_classes(k, d);
 	if (!err)
 		err = open_bpf(k, o, d);
 	if (!err)
 		err = select_events(k, o, &setup, d);
-	err = end_instance(&setup, err, d);
+	err = kernel_instance_end(&setup, err, d);
 	if (!err)
 		err = set_up_page(k, d);
 	if (!err)
 		err = recover_bpf(k, o, d);
 	if (!err)
-		err = size_buffers(k, o, d);
+		err = kernel_instance_resize(&setup, d);
 	return err ? err : open_cpus(k, d);
 }
 

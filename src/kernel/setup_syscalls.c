@@ -15,6 +15,13 @@
 #include "kernel/filter.h"
 #include "kernel/internal.h"
 
+/* Where formats of system calls are read: those of a new instance, all 360, would be looked up for the first
+ * time, which takes twice as long. */
+static int formats_of(const struct kernel *k)
+{
+	return k->root >= 0 ? k->root : k->instance.dir;
+}
+
 /* Some system calls have no tracepoint: then their arguments have no names. */
 int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
 			      struct kernel_format *f)
@@ -30,7 +37,7 @@ int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s
 		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
 		texts = 0;
 		also.n = 0;
-		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL) ||
+		if (!kernel_event_format(formats_of(k), "syscalls", event, f, NULL) ||
 		    kernel_format_of_missing_call(kernel_syscall_name(nr), f)) {
 			texts = by_bpf ? kernel_layout_texts(f) : 0;
 			if (by_bpf)

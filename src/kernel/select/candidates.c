@@ -47,22 +47,41 @@ static const char *const renamed[][3] = {
 	{ "compaction", "mm_compaction_", "compaction_" },
 };
 
-static void name_event(char *name, size_t size, const char *system, const char *event)
+/* Copies @n bytes to the text @to of 96 bytes, from @at on; returns where the text ends. Names are made for
+ * thousands of lines and several patterns, so nothing is formatted. */
+static size_t put(char *to, size_t at, const char *from, size_t n)
+{
+	if (n > 95 - at)
+		n = 95 - at;
+	memcpy(to + at, from, n);
+	to[at + n] = 0;
+	return at + n;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static void name_event(char name[96], const char *system, const char *event, size_t size)
 {
 	const char *prefix = "";
+	size_t at;
 
 	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-		if (!strcmp(system, renamed[i][0]) &&
-		    !strncmp(event, renamed[i][1], strlen(renamed[i][1]))) {
-			snprintf(name, size, "%s%s", renamed[i][2], event + strlen(renamed[i][1]));
+		if (!strcmp(system, renamed[i][0]) && begins(event, renamed[i][1])) {
+			size_t dropped = strlen(renamed[i][1]);
+
+			at = put(name, 0, renamed[i][2], strlen(renamed[i][2]));
+			put(name, at, event + dropped, size - dropped);
 			return;
 		}
 	for (size_t i = 0; i < sizeof prefixed / sizeof *prefixed; i++)
-		if (!strcmp(system, prefixed[i][0]) &&
-		    !strncmp(event, prefixed[i][1], strlen(prefixed[i][1])) &&
-		    strncmp(event, prefixed[i][2], strlen(prefixed[i][2])) != 0)
+		if (!strcmp(system, prefixed[i][0]) && begins(event, prefixed[i][1]) &&
+		    !begins(event, prefixed[i][2]))
 			prefix = prefixed[i][2];
-	snprintf(name, size, "%s%s", prefix, event);
+	at = put(name, 0, prefix, strlen(prefix));
+	put(name, at, event, size);
 }
 
 /* The table's row @i of either kind; false behind the last. */
@@ -114,9 +133,8 @@ static bool split_line(struct line *l, const char *line, size_t size)
 	n_event = size - n_system - 1;
 	if (!n_event || n_system >= sizeof l->system || n_event >= sizeof l->event)
 		return false;
-	snprintf(l->system, sizeof l->system, "%.*s", (int)n_system, line);
-	snprintf(l->event, sizeof l->event, "%.*s", (int)n_event, colon + 1);
-	name_event(l->name, sizeof l->name, l->system, l->event);
+	put(l->system, 0, line, n_system);
+	put(l->event, 0, colon + 1, n_event);
 	return true;
 }
 
@@ -127,13 +145,17 @@ static int each_syscall(int (*each)(void *, const struct kernel_candidate *), vo
 
 	for (int i = 0; !err && i < 2 * KERNEL_SYSCALLS_MAX; i++) {
 		struct kernel_candidate c = { name, "syscalls", event, i / 2, i % 2 == 0 };
-		const char *s = kernel_syscall_name(c.nr);
+		const char *s = kernel_syscall_name(c.nr), *own;
+		size_t at;
 
 		if (!s)
 			continue;
-		snprintf(name, sizeof name, "syscall_%s_%s", c.is_entry ? "entry" : "exit", s);
-		snprintf(event, sizeof event, "sys_%s_%s", c.is_entry ? "enter" : "exit",
-			 kernel_syscall_kernel_name(c.nr));
+		own = kernel_syscall_kernel_name(c.nr);
+		at = c.is_entry ? put(name, 0, "syscall_entry_", 14)
+				: put(name, 0, "syscall_exit_", 13);
+		put(name, at, s, strlen(s));
+		at = c.is_entry ? put(event, 0, "sys_enter_", 10) : put(event, 0, "sys_exit_", 9);
+		put(event, at, own, strlen(own));
 		err = each(arg, &c);
 	}
 	return err;
@@ -158,6 +180,7 @@ int kernel_each_candidate(const char *available,
 				struct kernel_candidate k = { l.name, l.system, l.event, -1,
 							      false };
 
+				name_event(l.name, l.system, l.event, strlen(l.event));
 				err = each(arg, &k);
 				if (err)
 					return err;
