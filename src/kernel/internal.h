@@ -37,6 +37,8 @@ struct kernel {
 	uint32_t capture_bytes;		    /* of buffers, and structures too; 0: neither */
 	uint8_t texts[KERNEL_SYSCALLS_MAX]; /* texts in entries: kernel_layout_texts() */
 	int n_events;			    /* recorded by the instance */
+	uint32_t idle_bpf;		    /* bit of the program for switches from idle; 0: none */
+	char *busy_filter;		    /* of the other switches: setup_idle.c */
 	struct kernel_cpu *cpus;
 	int n_cpus;
 	uint64_t missed_ns;	      /* when missed probes were last read */
@@ -108,6 +110,8 @@ void kernel_instance_announce(struct kernel_instance_setup *p);
 int kernel_instance_end(struct kernel_instance_setup *p, int err, struct diag *d);
 int kernel_instance_resize(struct kernel_instance_setup *p, struct diag *d);
 
+/* kernel_setup_idle - let a BPF program record the switches from idle if perf records the others. @f: room. */
+int kernel_setup_idle(struct kernel *k, struct kernel_format *f, struct diag *d);
 /* kernel_setup_perf - the part of kernel_complete() for call stacks and counters. */
 int kernel_setup_perf(struct kernel *k, const struct kernel_options *o, struct diag *d);
 

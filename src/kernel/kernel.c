@@ -160,7 +160,9 @@ static int switch_events(struct kernel *k, bool pause, struct diag *d)
 	k->is_triggers_only = triggers_only;
 	if (!err)
 		err = switch_tracing(k, on, d);
-	kernel_bpf_switch(k->bpf, !on ? 0 : kernel_wait_bpf(&k->selection, triggers_only));
+	kernel_bpf_switch(k->bpf, !on ? 0
+				      : kernel_wait_bpf(&k->selection, triggers_only) |
+						  (triggers_only ? 0 : k->idle_bpf));
 	return err;
 }
 
@@ -401,6 +403,7 @@ void kernel_close(struct kernel *k)
 	kernel_profile_close(k->profile);
 	kernel_watch_free(k->drain.watch);
 	kernel_selection_fini(&k->selection);
+	free(k->busy_filter);
 	ctf_writer_close(&k->drain.sink);
 	if (k->drain.classes.by_kernel_id)
 		kernel_classes_fini(&k->drain.classes);

@@ -250,6 +250,8 @@ static int select_events(struct kernel *k, const struct kernel_options *o,
 		err = select_probes(k, o, d);
 	if (!err)
 		err = set_up_events(k, &k->selection, o->graph.has_arguments, f, d);
+	if (!err)
+		err = kernel_setup_idle(k, f, d);
 	free(f);
 	return err;
 }

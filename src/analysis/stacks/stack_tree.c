@@ -29,6 +29,7 @@ static const uint32_t NO_MAPPING = UINT32_MAX, FUNCTION = UINT32_MAX - 1;
 struct class
 {
 	bool has_stack, is_of_sample;
+	bool is_switch; /* STACKS_OFF_CPU; those from idle may have no stack */
 	enum ctf_scope scope;
 	const struct ctf_op *weight; /* STACKS_OFF_CPU: the thread that comes to the CPU */
 	const struct ctf_op *function, *depth,
@@ -67,7 +68,8 @@ static bool plan_classes(struct stacks *tree, struct stacks_private *p)
 				*(class->is_of_sample ? &tree->has_samples : &tree->has_others) =
 					true;
 			if (p->o.weight == STACKS_OFF_CPU) {
-				class->has_stack &= !strcmp(c->name, "sched_switch");
+				class->is_switch = !strcmp(c->name, "sched_switch");
+				class->has_stack &= class->is_switch;
 				class->weight = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
 				found |= class->has_stack;
 				continue;
@@ -456,13 +458,13 @@ int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct 
 
 	if (s->is_graph && c->function)
 		return on_call(s, e, w, c);
-	if (!c->has_stack)
-		return 0;
-	if (p->o.weight == STACKS_OFF_CPU) {
+	if (c->is_switch) {
 		err = end_wait(s, e, c);
 		if (err || !w->tid) /* the idle thread does not wait */
 			return err;
 	}
+	if (!c->has_stack)
+		return 0;
 	if (p->o.samples_alone && s->has_samples && !c->is_of_sample)
 		return 0;
 	if (p->o.own && !stacks_own_has(p->o.own, e, w)) {

@@ -73,6 +73,15 @@ static struct kernel_class *new_class(struct kernel_classes *c, uint16_t id, con
 	return class;
 }
 
+uint16_t kernel_classes_unused_id(const struct kernel_classes *c)
+{
+	uint16_t id = KERNEL_IDS - 1;
+
+	while (id && c->by_kernel_id[id] != &c->unknown)
+		id--;
+	return id;
+}
+
 static uint16_t find_place(const struct kernel_format *f, const char *name, unsigned size)
 {
 	for (int i = 0; i < f->n_fields; i++)

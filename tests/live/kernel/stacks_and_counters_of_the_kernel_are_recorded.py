@@ -113,6 +113,33 @@ def switches_have_stacks_and_times_off_the_cpu():
     ok(0 < within(ns, "main", "wait_here") <= span, "and all together no longer than the recording", (ns, span))
 
 
+def whole_machine_switches(name):
+    is_(cmd("record", "-q", "--all-kernel", "-k", "stack:sched_switch", "-o", work + "/" + name, "--", sys.executable,
+            "-c", "import time\nfor _ in range(400): time.sleep(0.001)")[0], 0, "duet record")
+    return events(name)["sched_switch"]
+
+
+def switches_from_idle_are_there():
+    """Some kernels do not report them to perf: then BPF programs record them, without stacks."""
+    if cmd("record", "-q", "--kernel-backend=bpf", "-k", "sched_switch", "-o", work + "/bpf", "--", "true")[0]:
+        return
+    for i in range(5):  # until some other work leaves a CPU idle
+        found = whole_machine_switches("idle-%d" % i)
+        if any(not e["fields"]["next_tid"] for e in found):
+            break
+    for cpu in sorted({e["cpu"] for e in found}):
+        switches = [e for e in found if e["cpu"] == cpu]
+        after_idle = [b for a, b in zip(switches, switches[1:]) if a["fields"]["next_tid"] == 0]
+        is_([e["fields"]["prev_comm"] for e in after_idle if e["fields"]["prev_tid"]], [],
+            "CPU %d: whatever ran after idle was switched to" % cpu)
+        is_([e for e in switches if e["fields"]["prev_tid"] and not e["fields"]["callstack_kernel"]], [],
+            "CPU %d: all others have stacks" % cpu)
+    is_(cmd("record", "-q", "--all-kernel", "-k", "stack:sched_switch", "-f", "next_prio < 0", "-o", work + "/rare", "--",
+            "sleep", "0.3")[0], 0, "with a filter")
+    is_([e["fields"]["next_comm"] for e in events("rare")["sched_switch"] if e["fields"]["next_prio"] >= 0], [],
+        "which holds for both")
+
+
 def some_system_calls_have_stacks_and_the_others_none():
     _, _, found = record_running("calls", "syscall_*_getppid,stack:syscall_entry_getppid")
     is_((len(found["syscall_entry_getppid"]), len(found["syscall_exit_getppid"])), (N, N), "each once")
@@ -334,7 +361,7 @@ def unrecordable_stacks_and_counters_are_refused():
 
 if __name__ == "__main__":
     may_sample()
-    run_cases(switches_have_stacks_and_times_off_the_cpu, some_system_calls_have_stacks_and_the_others_none,
+    run_cases(switches_have_stacks_and_times_off_the_cpu, switches_from_idle_are_there, some_system_calls_have_stacks_and_the_others_none,
               calls_without_a_name_have_stacks_too, filters_hold_for_events_with_stacks,
               each_page_fault_is_counted_with_its_place, sessions_that_count_at_once_get_each_page_fault, chrome_draws_how_they_add_up, a_period_counts_for_those_between,
               counters_are_fields_of_chosen_events,               babeltrace_reads_them_without_a_warning, the_successor_of_a_killed_collector_goes_on,
