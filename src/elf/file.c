@@ -29,7 +29,7 @@ bool elf_file_open(struct elf_file *f, const char *path)
 		return false;
 	}
 	elf_version(EV_CURRENT);
-	f->elf = elf_begin(f->fd, ELF_C_READ_MMAP, NULL);
+	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
 	if (f->elf && elf_kind(f->elf) == ELF_K_ELF)
 		return true;
 	elf_file_close(f);

@@ -138,7 +138,7 @@ int elf_sites(const char *path, void (*visit)(void *arg, const struct elf_site *
 	if (fd < 0)
 		return fd;
 	elf_version(EV_CURRENT);
-	f.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	f.elf = elf_begin(fd, ELF_C_READ, NULL); /* elf/file.h */
 	if (!f.elf || elf_kind(f.elf) != ELF_K_ELF || gelf_getclass(f.elf) != ELFCLASS64) {
 		n = diag_fail(d, -ENOEXEC, "%s is not a 64-bit program or library", path);
 	} else if (find_records(&f)) {
