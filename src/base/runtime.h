@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,6 +34,22 @@ static inline bool runtime_path(char *path, size_t size, const char *name)
 	if (dir && *dir)
 		return compose(path, size, dir, slash, name, NULL);
 	return compose(path, size, "/dev/shm/duet-", decimal(digits, geteuid()), slash, name, NULL);
+}
+
+/* Linux 5.14; older kernels say EINVAL. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* runtime_reserve - have memory for @bytes at @at, which lie in a mapped file there: a store into a
+ * file of a full file system raises SIGBUS. False: there is none. */
+static inline bool runtime_reserve(void *at, size_t bytes)
+{
+	enum { PAGE_MASK = 4095 };
+	uintptr_t begin = (uintptr_t)at & ~(uintptr_t)PAGE_MASK;
+	uintptr_t end = ((uintptr_t)at + bytes + PAGE_MASK) & ~(uintptr_t)PAGE_MASK;
+
+	return !madvise((void *)begin, end - begin, MADV_POPULATE_WRITE) || errno == EINVAL;
 }
 
 /* Makes the directory, whatever the umask is.  True also if another process makes it meanwhile. */

@@ -21,10 +21,6 @@
 
 #include "base/runtime.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
-
 enum { PAGE_BYTES = 4096 };
 #define NO_PROC (1u << 31) /* above the numbers of all /proc */
 
@@ -193,8 +189,7 @@ void page_drop(struct abi_control *c, const char *name)
 static bool reserve(struct abi_control *c, uint32_t begin, uint32_t end)
 {
 	begin &= ~(uint32_t)(PAGE_BYTES - 1);
-	return end <= begin || !madvise((char *)c + begin, end - begin, MADV_POPULATE_WRITE) ||
-	       errno == EINVAL;
+	return end <= begin || runtime_reserve((char *)c + begin, end - begin);
 }
 
 /* The same for bytes that follow others in an area: if @begin is not at the start of a page, that

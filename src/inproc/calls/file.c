@@ -19,10 +19,7 @@
 
 #include "base/atomic.h"
 #include "base/compose.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
+#include "base/runtime.h"
 
 enum { PAGE = 4096 };
 
@@ -94,7 +91,7 @@ static struct abi_calls *map_file(int fd)
 	c = mmap(NULL, CALLS_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (c == MAP_FAILED)
 		return NULL;
-	if (!calls_file_reserve(c, PAGE)) {
+	if (!runtime_reserve(c, PAGE)) {
 		munmap(c, CALLS_FILE_BYTES);
 		return NULL;
 	}
@@ -119,14 +116,6 @@ struct abi_calls *calls_file_make(int dir, char name[CALLS_FILE_NAME_BYTES])
 	return c;
 }
 
-bool calls_file_reserve(void *at, size_t bytes)
-{
-	uintptr_t begin = (uintptr_t)at & ~(uintptr_t)(PAGE - 1);
-	uintptr_t end = ((uintptr_t)at + bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-
-	return !madvise((void *)begin, end - begin, MADV_POPULATE_WRITE) || errno == EINVAL;
-}
-
 static struct abi_calls_object *objects_of(struct abi_calls *c)
 {
 	return (void *)((char *)c + ABI_CALLS_OBJECTS_AT);
@@ -146,8 +135,8 @@ static bool copy(struct abi_calls *to, struct abi_calls *from)
 		return false;
 	object_bytes = objects * sizeof(struct abi_calls_object);
 	function_bytes = functions * sizeof(struct abi_calls_function);
-	if (!calls_file_reserve(objects_of(to), object_bytes) ||
-	    !calls_file_reserve(functions_of(to), function_bytes))
+	if (!runtime_reserve(objects_of(to), object_bytes) ||
+	    !runtime_reserve(functions_of(to), function_bytes))
 		return false;
 	memcpy(to, from, sizeof *to);
 	memcpy(objects_of(to), objects_of(from), object_bytes);

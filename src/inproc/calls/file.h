@@ -25,10 +25,6 @@ enum {
  */
 struct abi_calls *calls_file_make(int dir, char name[CALLS_FILE_NAME_BYTES]) HIDDEN;
 
-/* calls_file_reserve - have memory for @bytes at @at, which lie in a calls file: a store into a
- * file of a full file system raises SIGBUS.  False: there is none. */
-bool calls_file_reserve(void *at, size_t bytes) HIDDEN;
-
 /*
  * calls_file_inherit - in a forked child: make a file of its own at the address of @old, its
  * parent's, with the parent's objects and functions, and no threads.

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/runtime.h"
 #include "base/compose.h"
 #include "clock/clock.h"
 #include "inproc/calls/file.h"
@@ -221,7 +222,7 @@ static bool number(struct target *t)
 	if (t->object >= ABI_CALLS_OBJECTS || first < 1 || first > ABI_CALLS_FUNCTIONS)
 		return false;
 	o = target_object(t);
-	if (!calls_file_reserve(o, sizeof *o))
+	if (!runtime_reserve(o, sizeof *o))
 		return false;
 	*o = (struct abi_calls_object){ .bias = t->loaded.bias,
 					.loaded_ns = now_ns(),
@@ -231,9 +232,9 @@ static bool number(struct target *t)
 					.build_id_bytes = t->loaded.build_id_bytes };
 	memcpy(o->build_id, t->loaded.build_id, sizeof o->build_id);
 	compose(o->path, sizeof o->path, t->path, NULL);
-	t->has_number = n <= ABI_CALLS_FUNCTIONS - first &&
-			calls_file_reserve(&calls_functions()[first],
-					   n * sizeof(struct abi_calls_function));
+	t->has_number =
+		n <= ABI_CALLS_FUNCTIONS - first &&
+		runtime_reserve(&calls_functions()[first], n * sizeof(struct abi_calls_function));
 	if (t->has_number) {
 		o->n_sites = n;
 		store(&c->n_functions, first + n);

@@ -8,14 +8,19 @@
  *
  * An area that a thread used before keeps its paths, and adds to them: sums of the program stay
  * complete.
+ *
+ * The paths of an area have no memory at first, most of them never: a page is reserved with the first
+ * path in it. Where the file system is full, as there is no room, the last one takes the calls.
  */
 #include "inproc/calls/hook/path.h"
 
 #include <sys/mman.h>
 
+#include "base/runtime.h"
+
 _Static_assert(CALLS_KEYS == 1 << (64 - 51), "calls_path_slot gives its number of bits");
 
-enum { KEYS_BYTES = CALLS_KEYS * (sizeof(uint64_t) + sizeof(uint16_t)) };
+enum { KEYS_BYTES = CALLS_KEYS * (sizeof(uint64_t) + sizeof(uint16_t)), PAGE = 4096 };
 
 static bool add_key(struct calls_self *s, uint64_t key, uint32_t node)
 {
@@ -38,9 +43,22 @@ static uint32_t n_paths(const struct calls_self *s)
 	return n < CALLS_PATH_REST ? n : CALLS_PATH_REST;
 }
 
+/* Reserves the page in which @p ends, if the path before it does not end there too. */
+static bool has_memory(struct abi_calls_path *p)
+{
+	uintptr_t before = (uintptr_t)p - 1, last = (uintptr_t)(p + 1) - 1;
+
+	return before / PAGE == last / PAGE || runtime_reserve(p, sizeof *p);
+}
+
 bool path_begin(struct calls_self *s)
 {
+	struct abi_calls_path *paths = s->area->paths;
 	char *memory;
+
+	if (!runtime_reserve(&paths[0], sizeof *paths) ||
+	    !runtime_reserve(&paths[CALLS_PATH_REST], sizeof *paths))
+		return false;
 
 	if (!s->keys) {
 		memory = mmap(NULL, KEYS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -87,7 +105,8 @@ uint32_t path_make(struct calls_self *s, uint32_t function)
 		add_key(s, calls_path_key(s->node, function), node);
 		return node;
 	}
-	if (n >= CALLS_PATH_REST || !add_key(s, calls_path_key(s->node, function), n))
+	if (n >= CALLS_PATH_REST || !has_memory(&s->area->paths[n]) ||
+	    !add_key(s, calls_path_key(s->node, function), n))
 		return CALLS_PATH_REST;
 	s->area->paths[n] = (struct abi_calls_path){ .parent = s->node, .function = function };
 	store(&s->area->n_paths, n + 1);

@@ -17,6 +17,8 @@
 #include "inproc/calls/hook/path.h"
 #include "inproc/calls/hook/slow.h"
 #include "inproc/calls/hook/thread.h"
+
+#include "base/runtime.h"
 #include "inproc/process.h"
 
 struct calls_self calls_nobody, calls_ended;
@@ -113,18 +115,11 @@ static bool renew_process(void)
 	return true;
 }
 
-/* Linux 5.14; older kernels say EINVAL. */
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
-/* Gives the area its memory: a store into a page of a full tmpfs would end the program by SIGBUS.
- * The nodes of a profile are not included. */
+/* Gives the area its memory, to the last byte of its frames. The paths of a profile get theirs one by
+ * one: path.c. */
 static bool has_memory(struct abi_calls_thread *area)
 {
-	return !madvise(area, offsetof(struct abi_calls_thread, paths) & ~(size_t)4095,
-			MADV_POPULATE_WRITE) ||
-	       errno == EINVAL;
+	return runtime_reserve(area, offsetof(struct abi_calls_thread, paths));
 }
 
 static bool take(struct abi_calls_thread *area, uint32_t tid)
