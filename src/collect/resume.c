@@ -22,7 +22,7 @@
 #include "collect/chunks/chunks.h"
 #include "ctf/write/public.h"
 
-/* ---------------------------------------------------------------- the packet in progress */
+/* ---------------------------------------------------------------- the packets in progress */
 
 struct recovering {
 	struct session *session;
@@ -34,21 +34,22 @@ struct recovering {
 	uint64_t bytes;	    /* of all packets */
 };
 
-/* Whether the last packet of a file holds exactly the bytes [read, pending) of chunk @c. */
+/* Whether packet @k of a file holds exactly the bytes [read, pending) of chunk @c. */
 static bool holds_bytes_of(const struct recovering *g, const struct ctf_recovered *s,
-			   const struct abi_chunk *c, uint64_t read, uint64_t pending)
+			   const struct ctf_recovered_packet *k, const struct abi_chunk *c,
+			   uint64_t read, uint64_t pending)
 {
 	uint64_t size = pending - read;
 	char *bytes;
 	bool same = false;
 	int fd;
 
-	if (s->content != sizeof(struct abi_ctf_packet) + size)
+	if (k->content != sizeof(struct abi_ctf_packet) + size)
 		return false;
 	fd = openat(g->dir, s->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	bytes = malloc(size);
 	if (fd >= 0 && bytes)
-		same = pread(fd, bytes, size, (off_t)(s->offset + sizeof(struct abi_ctf_packet))) ==
+		same = pread(fd, bytes, size, (off_t)(k->offset + sizeof(struct abi_ctf_packet))) ==
 			       (ssize_t)size &&
 		       !memcmp(bytes, (const char *)c + read, size);
 	free(bytes);
@@ -67,12 +68,16 @@ static void recover_chunk(const struct recovering *g, const struct ctf_recovered
 		return;
 	read = load(&c->read);
 	pending = load(&c->pending);
-	if (read < sizeof *c || pending <= read || pending > p->chunk_size ||
-	    !holds_bytes_of(g, s, c, read, pending))
+	if (read < sizeof *c || pending <= read || pending > p->chunk_size)
 		return;
-	store(&c->cut_ns, s->end_ns);
-	store(&c->read, pending);
-	store(&c->pending, 0);
+	for (uint32_t k = 0; k < s->n; k++) {
+		if (!holds_bytes_of(g, s, &s->packets[k], c, read, pending))
+			continue;
+		store(&c->cut_ns, s->packets[k].end_ns);
+		store(&c->read, pending);
+		store(&c->pending, 0);
+		return;
+	}
 }
 
 /*
@@ -118,7 +123,7 @@ static void recover_stream(void *arg, const struct ctf_recovered *s)
 		return;
 	}
 	g->n_packets += s->bytes > 0;
-	g->bytes += s->offset + s->bytes;
+	g->bytes += s->bytes;
 	if (s->bytes && !strcmp(s->name, PROCNAMES_STREAM))
 		drain_add_reported(&g->handover->reported, g->number, s->discarded);
 	if (!p || !s->bytes)
@@ -146,7 +151,7 @@ static void count_packets(void *arg, const struct ctf_recovered *s)
 	struct recovering *g = arg;
 
 	g->n_packets += s->bytes > 0;
-	g->bytes += s->offset + s->bytes;
+	g->bytes += s->bytes;
 }
 
 /*

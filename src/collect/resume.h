@@ -3,8 +3,9 @@
  * collect/resume.h - continue where a killed collector ended.
  *
  * The pools are as it left them.  Its files are recovered (ctf/write/recover.h) and stay; new data
- * goes into a trace beside them.  Only the packet that it was writing could be in both.  The chunk
- * it came from identifies it: abi_chunk.pending.  So each event is in exactly one of the traces.
+ * goes into a trace beside them.  Only the packets of the write that it was in could be in both, in
+ * whole or the first of them.  The chunks that they came from identify them: abi_chunk.pending.  So each
+ * event is in exactly one of the traces.
  */
 #ifndef COLLECT_RESUME_H
 #define COLLECT_RESUME_H

@@ -265,6 +265,16 @@ static void lie(struct sim_program *p)
 	sim_log("program %u lies", p->pid);
 }
 
+/* Thread @writer runs; one that was interrupted, and runs again, is another than the one before. */
+static void run_thread(uint32_t writer)
+{
+	static uint32_t running;
+
+	if (writer != running || !writer)
+		sim_switch_thread();
+	running = writer;
+}
+
 static void act(struct sim_program *p)
 {
 	/* One for each level of interruption, so that no payload changes while it is written. */
@@ -282,9 +292,12 @@ static void act(struct sim_program *p)
 		n = sim_draw_scaled(sim_draw(8) ? 128 : 1024); /* the common case is short */
 	sim_set_cpu(sim_draw_cpu(), p->has_rseq);
 	p->is_busy[thread] = true;
+	run_thread(depth ? 0 : p->writer + thread + 1);
 	depth++;
 	step_run(n, write_event, in_the_middle, w);
 	depth--;
+	if (depth)
+		run_thread(0);
 	p->is_busy[thread] = false;
 	sim_set_cpu(cpu, true);
 }

@@ -156,10 +156,11 @@ static void draw_plan(struct sim_plan *p)
 		p->disk += 5;
 	p->plugs = !draw_of_cpus(4);
 	p->more_cpus = p->plugs ? draw_of_cpus(SIM_MORE_CPUS + 1) : 0;
+	p->is_dense = sim->seed % 5 == 2; /* no draw: seeds stay as they were */
 	p->rotate_bytes = one_of(0, 5000, 100000);
 	for (uint32_t i = 0; i < p->n_channels; i++) {
 		p->overwrite[i] = !sim_draw(4);
-		p->coarse[i] = (sim->seed + i) % 4 == 1; /* no draw: seeds stay as they were */
+		p->coarse[i] = (sim->seed + i) % 4 == 1; /* nor here */
 	}
 	if (!is_soak)
 		return;
@@ -212,6 +213,15 @@ static void round_of_loop(void)
 	}
 }
 
+/* So much at once that each CPU closes several chunks, which one write puts into its stream. */
+static void dense_burst(void)
+{
+	for (uint32_t n = 1 + sim_draw(1500); n && !sim->failed; n--) {
+		sim_advance(100);
+		programs_act();
+	}
+}
+
 /* From one timer to the next. */
 static void period(void)
 {
@@ -228,6 +238,8 @@ static void period(void)
 			sim_advance(sim_draw(collector.schedule.pass_ms * 1000000 / 4));
 		programs_act();
 	}
+	if (sim->plan.is_dense && sim_chance(200))
+		dense_burst();
 	if (sim->now_ns < until)
 		sim_advance(until - sim->now_ns);
 	if (sim_chance(sim->plan.peers))

@@ -90,6 +90,7 @@ struct sim_plan {
 	uint32_t slow;	       /* a write to the disk takes up to so many ns */
 	uint32_t rotate_bytes; /* 0: in one piece */
 	uint32_t more_cpus;    /* numbers from n_cpus on, unknown at the start */
+	bool is_dense;	       /* bursts close several chunks of a CPU between two passes */
 	bool plugs;	       /* CPUs come and go */
 	bool idle;	       /* hours with bursts in between */
 	bool liars;
@@ -164,6 +165,7 @@ void sim_show_time(void);
 void sim_set_cpu(uint32_t cpu, bool has_rseq);
 /* As the kernel at an interruption of a thread: the current sequence begins again. */
 void sim_interrupt_rseq(ucontext_t *u);
+void sim_switch_thread(void);
 void sim_world_init(void);
 enum { SIM_KILLED = 42 }; /* exit status of a collector that died as planned */
 

@@ -39,6 +39,8 @@ static void set_view(struct pool *p)
 void sim_show_time(void)
 {
 	collector.session.clock.offset_ns = sim->now_ns;
+	if (collector.bounds)
+		collector.bounds->clock.offset_ns = sim->now_ns;
 	for (uint32_t i = 0; i < collector.session.n_channels; i++)
 		set_view(&collector.session.pools[i]);
 	for (uint32_t p = 0; p < SIM_PROGRAMS; p++)
@@ -81,6 +83,12 @@ void sim_set_cpu(uint32_t cpu, bool has_rseq)
 {
 	sim->cpu = cpu;
 	area.cpu_id = area.cpu_id_start = has_rseq ? cpu : UINT32_MAX;
+}
+
+/* Another thread runs: each has an area of its own, which the kernel clears when it waits. */
+void sim_switch_thread(void)
+{
+	area.rseq_cs = 0;
 }
 
 void sim_interrupt_rseq(ucontext_t *u)

@@ -101,29 +101,42 @@ static bool is_calm(const struct drain *d)
 
 /* ---------------------------------------------------------------- writing */
 
-/*
- * Writes a chunk's new bytes and marks how far it is in the file, so that no successor repeats it.
- * If we are killed in between, `pending` names the bytes that may be in the file: collect/resume.c.
- */
-static int write_chunk(struct drain *d, struct output *o, const struct drain_chunk *s,
-		       uint64_t lost, struct diag *diag)
+/* If we are killed before mark_written(), `pending` names the bytes that may be in the file: resume.c. */
+static void mark_pending(struct drain *d, const struct drain_chunk *s, const struct drain_packet *k)
 {
 	struct abi_chunk *c = pool_chunk_at(d->pool, s->index);
-	struct drain_packet k;
-	int err;
 
 	assert(s->position > s->read);
-	err = drain_check_packet(d, o, s, lost, &k, diag);
-	if (err)
-		return err;
-	store(&c->pending, s->read + (uint32_t)k.body.iov_len);
-	err = drain_put_packet(d, o, &k, diag);
-	if (!err) {
-		d->marks[s->index].cut_ns = k.packet.end_ns;
+	store(&c->pending, s->read + (uint32_t)k->body.iov_len);
+}
+
+/* Marks how far the chunk is in the file, so that no successor repeats it. */
+static void mark_written(struct drain *d, const struct drain_chunk *s, const struct drain_packet *k,
+			 bool is_written)
+{
+	struct abi_chunk *c = pool_chunk_at(d->pool, s->index);
+
+	if (is_written) {
+		d->marks[s->index].cut_ns = k->packet.end_ns;
 		store(&c->cut_ns, d->marks[s->index].cut_ns);
 		store_release(&c->read, s->position);
 	}
 	store_release(&c->pending, 0);
+}
+
+/* Writes a chunk's new bytes. */
+static int write_chunk(struct drain *d, struct output *o, const struct drain_chunk *s,
+		       uint64_t lost, struct diag *diag)
+{
+	const struct drain_place at = drain_place_of(o);
+	struct drain_packet k;
+	int err = drain_check_packet(d, &at, s, lost, &k, diag);
+
+	if (err)
+		return err;
+	mark_pending(d, s, &k);
+	err = drain_put_packet(d, o, &k, diag);
+	mark_written(d, s, &k, !err);
 	return err;
 }
 
@@ -219,7 +232,70 @@ static bool is_number_forged(const struct drain *d, const struct output *o,
 }
 
 /*
- * Writes chunks [d->at, end) of one CPU, in order; stops after the packet that exceeds the slice.
+ * Its successor replaced it in the slot, so it is final (write.c, (4)).  The scan may have read it before
+ * that, so read its word again.
+ */
+static void look_again(struct drain *d, struct drain_chunk *s, const struct drain_chunk *end)
+{
+	if (s->is_final || s + 1 >= end || s[1].sequence != s->sequence + 1)
+		return;
+	read_word(d->pool, s);
+	s->is_final = true;
+}
+
+/* Whether the chunk can be one of several in a write: whole, and not one for another stream. */
+static bool is_plain(const struct drain *d, const struct drain_chunk *s,
+		     const struct drain_place *at)
+{
+	return s->is_final && s->position > s->read && !d->marks[s->index].exclusive_stream &&
+	       drain_packet_begin(d, s) >= at->end_ns;
+}
+
+/*
+ * Checks chunks from @s on that one write can put into the stream of their CPU, up to one in which
+ * something is wrong.  Returns their number.
+ */
+static uint32_t gather(struct drain *d, const struct output *o, struct drain_chunk *s,
+		       struct drain_chunk *end, struct drain_packet *k)
+{
+	struct drain_place at = drain_place_of(o);
+
+	for (; s < end && at.part < d->n_at_once && s->sequence == o->next + at.part; s++, k++) {
+		look_again(d, s, end);
+		if (!is_plain(d, s, &at) ||
+		    drain_check_packet(d, &at, s, drain_slot_lost(d, s->cpu), k, NULL) ||
+		    k->found.times || k->found.bytes || !k->body.iov_len)
+			break;
+		at = (struct drain_place){ k->packet.end_ns, k->packet.discarded, at.sequence + 1,
+					   at.part + 1 };
+	}
+	return at.part;
+}
+
+/*
+ * Writes chunks from @s on by one write, and frees them.  Returns their number; 0: they are to be written
+ * one by one, as none is plain, or the disk has no room for all.
+ */
+static uint32_t write_several(struct drain *d, struct output *o, struct drain_chunk *s,
+			      struct drain_chunk *end)
+{
+	struct drain_packet k[CTF_PACKETS_MOST];
+	uint32_t n = gather(d, o, s, end, k);
+	bool is_written;
+
+	for (uint32_t i = 0; i < n; i++)
+		mark_pending(d, &s[i], &k[i]);
+	is_written = n && !drain_put_packets(d, o, k, n, NULL);
+	for (uint32_t i = 0; i < n; i++) {
+		mark_written(d, &s[i], &k[i], is_written);
+		if (is_written)
+			free_chunk(d, &s[i]);
+	}
+	return is_written ? n : 0;
+}
+
+/*
+ * Writes chunks [d->at, end) of one CPU, in order; stops after the write that exceeds the slice.
  */
 static int write_cpu(struct drain *d, struct drain_chunk *end, struct diag *diag)
 {
@@ -255,26 +331,25 @@ static int write_cpu(struct drain *d, struct drain_chunk *end, struct diag *diag
 		drain_skip(d, o, s);
 	o->next = s->sequence;
 	o->stuck = 0;
-	for (; s < end && s->sequence == o->next; s++) {
-		/*
-		 * Its successor replaced it in the slot, so it is final (write.c, (4)).  The scan
-		 * may have read it before that, so read its word again.
-		 */
-		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
-			read_word(d->pool, s);
-			s->is_final = true;
+	while (s < end && s->sequence == o->next) {
+		uint32_t n = write_several(d, o, s, end);
+
+		if (!n) {
+			look_again(d, s, end);
+			if (s->position > s->read && (s->is_final || d->partial)) {
+				err = write_of_cpu(d, o, s, diag);
+				if (err)
+					return err;
+			}
+			if (!s->is_final)
+				break;
+			free_chunk(d, s);
+			n = 1;
 		}
-		if (s->position > s->read && (s->is_final || d->partial)) {
-			err = write_of_cpu(d, o, s, diag);
-			if (err)
-				return err;
-		}
-		if (!s->is_final)
-			break;
-		free_chunk(d, s);
-		o->next++;
+		s += n;
+		o->next += n;
 		if (is_slice_over(d)) {
-			d->at = s + 1;
+			d->at = s;
 			break;
 		}
 	}

@@ -24,6 +24,7 @@
  *       streams_write         streams.c        for each channel, until the slice is over:
  *         drain_write         drain.c            write and free the listed chunks
  *           write_cpu         drain.c              the chunks of one CPU, in order
+ *             write_several   drain.c                up to four whole ones at once, where possible
  *           write_exclusive   drain.c              one chunk of the exclusive path
  *             write_chunk     drain.c                once, with marks for a successor
  *               drain_check_packet  packet.c           copied, bounded, cut to whole events

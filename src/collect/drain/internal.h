@@ -50,7 +50,8 @@ struct drain {
 	struct counter *counter;
 	struct bounds *bounds; /* borrowed; NULL: nothing is bounded */
 	uint64_t begin_ns;     /* no event is older; 0 without bounds */
-	char *scratch;	       /* of a chunk's size, for packet.c; NULL: not needed yet */
+	char *scratch;	       /* of n_at_once chunks, for packet.c; NULL: not needed yet */
+	uint32_t n_at_once;    /* packets in one write */
 	struct mark *marks;
 	struct drain_chunk *seen;
 	struct drain_chunk *at, *end; /* the part of `seen` that this pass has yet to write */
@@ -124,21 +125,34 @@ struct drain_packet {
 };
 /* drain_bound_begin - replace an impossible begin; @now_ns was read after it. */
 void drain_bound_begin(const struct drain *d, struct drain_chunk *s, uint64_t now_ns);
+/* The end of a stream, in the file or behind packets that are to be written with the next one. */
+struct drain_place {
+	uint64_t end_ns, lost, sequence; /* sequence: of the next packet */
+	uint32_t part;			 /* of the scratch memory, below n_at_once */
+};
+static inline struct drain_place drain_place_of(const struct output *o)
+{
+	return (struct drain_place){ o->end_ns, o->lost, o->stream.sequence, 0 };
+}
 /*
- * drain_check_packet - the packet @k of the unread bytes of @s, at the end of @o.
+ * drain_check_packet - the packet @k of the unread bytes of @s, at @at.
  *
- * @k points to memory of @d that the next call uses again.  Returns 0 or -ENOMEM.
+ * @k points to the part of memory of @d that @at names.  Returns 0 or -ENOMEM.
  *
  * drain_put_packet - write it, and note `found`.  Returns 0 or -errno: nothing was written.
+ *
+ * drain_put_packets - the same for @n packets in which nothing was found, none of them empty.
  *
  * drain_packet_begin - where it would begin, as its chunk says.
  *
  * drain_skip - chunks of a CPU before @s are missing: count them as lost packets, if they can have
  * existed.
  */
-int drain_check_packet(struct drain *d, const struct output *o, const struct drain_chunk *s,
+int drain_check_packet(struct drain *d, const struct drain_place *at, const struct drain_chunk *s,
 		       uint64_t lost, struct drain_packet *k, struct diag *diag);
 int drain_put_packet(struct drain *d, struct output *o, struct drain_packet *k, struct diag *diag);
+int drain_put_packets(struct drain *d, struct output *o, struct drain_packet *k, uint32_t n,
+		      struct diag *diag);
 uint64_t drain_packet_begin(const struct drain *d, const struct drain_chunk *s);
 void drain_skip(struct drain *d, struct output *o, const struct drain_chunk *s);
 /*

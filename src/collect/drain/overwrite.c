@@ -183,8 +183,9 @@ void drain_each_copied(const struct drain *d,
 /* drain_finish reports refused events. */
 static int append(struct drain *d, struct output *o, const struct drain_chunk *s, struct diag *diag)
 {
+	const struct drain_place at = drain_place_of(o);
 	struct drain_packet k;
-	int err = drain_check_packet(d, o, s, 0, &k, diag);
+	int err = drain_check_packet(d, &at, s, 0, &k, diag);
 
 	return err ? err : drain_put_packet(d, o, &k, diag);
 }

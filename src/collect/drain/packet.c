@@ -47,21 +47,24 @@ uint64_t drain_packet_begin(const struct drain *d, const struct drain_chunk *s)
 }
 
 /* The bytes in memory that no program can write to, and the events in them; NULL without memory. */
-static const char *own_bytes(struct drain *d, const struct drain_chunk *s, uint64_t begin_ns,
-			     uint64_t most_ns, struct counted *n)
+static const char *own_bytes(struct drain *d, const struct drain_chunk *s, uint32_t part,
+			     uint64_t begin_ns, uint64_t most_ns, struct counted *n)
 {
 	const char *bytes = s->bytes + s->read;
-	size_t size = s->position - s->read;
+	size_t size = s->position - s->read, each = d->pool->chunk_size;
+	char *to;
 
 	if (s->bytes != (const char *)pool_chunk_at(d->pool, s->index)) { /* a copy already */
 		*n = counter_count(d->counter, bytes, size, begin_ns, most_ns);
 		return bytes;
 	}
 	if (!d->scratch)
-		d->scratch = malloc(d->pool->chunk_size);
-	if (d->scratch)
-		*n = counter_copy(d->counter, d->scratch, bytes, size, begin_ns, most_ns);
-	return d->scratch;
+		d->scratch = malloc(d->n_at_once * each);
+	if (!d->scratch)
+		return NULL;
+	to = d->scratch + part * each;
+	*n = counter_copy(d->counter, to, bytes, size, begin_ns, most_ns);
+	return to;
 }
 
 static uint64_t at_least(uint64_t a, uint64_t b)
@@ -69,7 +72,7 @@ static uint64_t at_least(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-int drain_check_packet(struct drain *d, const struct output *o, const struct drain_chunk *s,
+int drain_check_packet(struct drain *d, const struct drain_place *at, const struct drain_chunk *s,
 		       uint64_t lost, struct drain_packet *k, struct diag *diag)
 {
 	const char *bytes;
@@ -78,12 +81,12 @@ int drain_check_packet(struct drain *d, const struct output *o, const struct dra
 	struct counted n = { 0 };
 
 	assert(s->read >= sizeof(struct abi_chunk) && s->read <= s->position);
-	assert(s->position <= d->pool->chunk_size);
-	begin_ns = at_least(drain_packet_begin(d, s), at_least(d->begin_ns, o->end_ns));
+	assert(s->position <= d->pool->chunk_size && at->part < d->n_at_once);
+	begin_ns = at_least(drain_packet_begin(d, s), at_least(d->begin_ns, at->end_ns));
 	end_ns = s->begin_ns + s->since_ns;
 	*k = (struct drain_packet){ .owner = ABI_OWNER_OF(s->state) };
 	k->found.times = s->has_no_begin || s->since_ns > now_ns - s->begin_ns;
-	bytes = own_bytes(d, s, begin_ns, now_ns, &n);
+	bytes = own_bytes(d, s, at->part, begin_ns, now_ns, &n);
 	if (!bytes)
 		return diag_fail(diag, -ENOMEM, "no memory to write events");
 	if (!d->bounds)
@@ -92,8 +95,8 @@ int drain_check_packet(struct drain *d, const struct output *o, const struct dra
 	k->body = (struct iovec){ (void *)bytes, n.bytes };
 	k->packet = (struct ctf_packet){ .begin_ns = begin_ns,
 					 .end_ns = n.bytes ? n.last_ns : begin_ns,
-					 .discarded = at_least(lost, o->lost),
-					 .sequence = o->stream.sequence,
+					 .discarded = at_least(lost, at->lost),
+					 .sequence = at->sequence,
 					 .n_events = n.events,
 					 .cpu = s->cpu,
 					 .n_body = 1 };
@@ -116,6 +119,25 @@ int drain_put_packet(struct drain *d, struct output *o, struct drain_packet *k, 
 		o->end_ns = k->packet.end_ns;
 		o->lost = k->packet.discarded;
 	}
+	return 0;
+}
+
+int drain_put_packets(struct drain *d, struct output *o, struct drain_packet *k, uint32_t n,
+		      struct diag *diag)
+{
+	struct ctf_packet packets[CTF_PACKETS_MOST];
+	int err;
+
+	assert(o->is_open && n > 0 && n <= d->n_at_once);
+	for (uint32_t i = 0; i < n; i++) {
+		packets[i] = k[i].packet;
+		packets[i].body = &k[i].body;
+	}
+	err = ctf_stream_append_all(&o->stream, packets, (int)n, diag);
+	if (err)
+		return err;
+	o->end_ns = packets[n - 1].end_ns;
+	o->lost = packets[n - 1].discarded;
 	return 0;
 }
 

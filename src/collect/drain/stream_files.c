@@ -62,6 +62,15 @@ uint64_t drain_count_closed(const struct drain *d)
 	return load(&d->pool->shared->order) - d->n_freed;
 }
 
+/* More at once gains nothing: docs/design/figures/collector.md. */
+static uint32_t packets_at_once(uint32_t chunk_size)
+{
+	enum { AT_ONCE_BYTES = 1 << 18 };
+	uint32_t n = AT_ONCE_BYTES / chunk_size;
+
+	return n < 1 ? 1 : n > CTF_PACKETS_MOST ? CTF_PACKETS_MOST : n;
+}
+
 int drain_open(struct drain **drain, const struct drain_options *o, struct diag *diag)
 {
 	struct drain *d = calloc(1, sizeof *d);
@@ -73,6 +82,7 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	if (!d)
 		return diag_fail(diag, -ENOMEM, "no memory for the collector");
 	d->pool = pool;
+	d->n_at_once = packets_at_once((uint32_t)pool->chunk_size);
 	d->sink = o->sink;
 	d->class_id = o->class_id;
 	d->contexts = o->contexts;

@@ -52,8 +52,8 @@ static int recover_metadata(int dir)
 	return err;
 }
 
-/* Reads the last entry of the index, and cuts the index to whole entries. */
-static int read_last_entry(int fd, struct ctf_recovered *s)
+/* Reads the last entries of the index, and cuts the index to whole entries. */
+static int read_last_entries(int fd, struct ctf_recovered *s)
 {
 	const off_t head = sizeof(struct abi_ctf_index_header),
 		    each = sizeof(struct abi_ctf_index_entry);
@@ -66,15 +66,19 @@ static int read_last_entry(int fd, struct ctf_recovered *s)
 	n = st.st_size < head ? 0 : (st.st_size - head) / each;
 	if (st.st_size >= head && ftruncate(fd, head + n * each))
 		return -errno;
-	if (!n)
-		return 0;
-	if (pread(fd, &e, sizeof e, head + (n - 1) * each) != (ssize_t)sizeof e)
-		return -EIO;
-	s->offset = be64toh(e.offset);
-	s->bytes = be64toh(e.packet_bits) / 8;
-	s->content = be64toh(e.content_bits) / 8;
-	s->end_ns = be64toh(e.end_ns);
-	s->discarded = be64toh(e.discarded);
+	for (s->n = 0; s->n < CTF_PACKETS_MOST && s->n < n; s->n++) {
+		if (pread(fd, &e, sizeof e, head + (n - 1 - s->n) * each) != (ssize_t)sizeof e)
+			return -EIO;
+		s->packets[s->n] = (struct ctf_recovered_packet){
+			.offset = be64toh(e.offset),
+			.content = be64toh(e.content_bits) / 8,
+			.end_ns = be64toh(e.end_ns),
+		};
+		if (s->n)
+			continue;
+		s->bytes = be64toh(e.offset) + be64toh(e.packet_bits) / 8;
+		s->discarded = be64toh(e.discarded);
+	}
 	return 0;
 }
 
@@ -86,14 +90,14 @@ static int recover_stream(int dir, int index_dir, const char *index, struct ctf_
 	snprintf(s->name, sizeof s->name, "%.*s", (int)(strlen(index) - 4), index);
 	if (fd < 0)
 		return -errno;
-	err = read_last_entry(fd, s);
+	err = read_last_entries(fd, s);
 	close(fd);
 	if (err)
 		return err;
 	data = openat(dir, s->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (data < 0)
 		return -errno;
-	if (ftruncate(data, (off_t)(s->offset + s->bytes)))
+	if (ftruncate(data, (off_t)s->bytes))
 		err = -errno;
 	close(data);
 	return err;

@@ -12,18 +12,23 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "ctf/write/ledger.h"
 
 /* ctf_recover_metadata - the size of the complete blocks in @fd, metadata of @size bytes that is
  * being written. */
 uint64_t ctf_recover_metadata(int fd, uint64_t size);
 
-/* The last packet of one stream file. */
+/* A stream file, and its last packets: as many as one write may have added. */
 struct ctf_recovered {
-	char name[64];		/* of the stream file */
-	uint64_t offset, bytes; /* of the packet; 0 bytes: the stream has none */
-	uint64_t content;	/* bytes of it without the padding */
-	uint64_t end_ns;
-	uint64_t discarded;
+	char name[64];	    /* of the stream file */
+	uint64_t bytes;	    /* in the file; 0: it has no packet */
+	uint64_t discarded; /* as the last packet says */
+	uint32_t n;
+	struct ctf_recovered_packet {
+		uint64_t offset;
+		uint64_t content; /* bytes of it without the padding */
+		uint64_t end_ns;
+	} packets[CTF_PACKETS_MOST]; /* the last one first */
 };
 
 /*

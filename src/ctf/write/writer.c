@@ -270,10 +270,10 @@ void ctf_stream_close(struct ctf_stream *st)
 	st->fd = st->index = -1;
 }
 
-static int append_index(struct ctf_stream *st, const struct abi_ctf_packet *h)
+static struct abi_ctf_index_entry entry_of(const struct abi_ctf_packet *h, uint64_t offset)
 {
-	struct abi_ctf_index_entry e = {
-		.offset = htobe64(st->offset),
+	return (struct abi_ctf_index_entry){
+		.offset = htobe64(offset),
 		.packet_bits = htobe64(h->packet_bits),
 		.content_bits = htobe64(h->content_bits),
 		.begin_ns = htobe64(h->begin_ns),
@@ -283,15 +283,19 @@ static int append_index(struct ctf_stream *st, const struct abi_ctf_packet *h)
 		.stream_instance_id = htobe64(h->stream_instance_id),
 		.sequence = htobe64(h->sequence),
 	};
-	off_t before = lseek(st->index, 0, SEEK_CUR);
-	int err = io_write(st->index, &e, sizeof e);
+}
 
-	st->n_index += err ? 0 : sizeof e;
-	if (err && before >= 0) {
-		(void)!ftruncate(st->index, before);
-		lseek(st->index, before, SEEK_SET);
+static int append_index(struct ctf_stream *st, const struct abi_ctf_index_entry *e, size_t size)
+{
+	int err = io_write(st->index, e, size);
+
+	if (err) {
+		(void)!ftruncate(st->index, (off_t)st->n_index);
+		lseek(st->index, (off_t)st->n_index, SEEK_SET);
+		return err;
 	}
-	return err;
+	st->n_index += size;
+	return 0;
 }
 
 /*
@@ -306,10 +310,32 @@ static size_t padding(uint64_t offset, uint64_t size)
 	return n * LEAST_SHARE <= size ? n : 0;
 }
 
-static int append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d)
+/* Packets that one write appends. */
+struct writing {
+	struct abi_ctf_packet heads[CTF_PACKETS_MOST];
+	struct abi_ctf_index_entry entries[CTF_PACKETS_MOST];
+	struct ctf_sum sums[CTF_PACKETS_MOST];
+	struct iovec v[BODY_MAX + 2 * CTF_PACKETS_MOST];
+	int n, n_v;
+	uint64_t size;
+};
+
+static void add_part(struct writing *w, void *bytes, size_t size)
+{
+	w->v[w->n_v++] = (struct iovec){ bytes, size };
+}
+
+static int add_packet(struct writing *w, const struct ctf_stream *st, const struct ctf_packet *p,
+		      struct diag *d)
 {
 	static char zeros[FILE_PAGE];
-	struct abi_ctf_packet h = {
+	struct abi_ctf_packet *h = &w->heads[w->n];
+	uint64_t size = sizeof *h, offset = st->offset + w->size;
+
+	assert(p->n_body >= 0 && w->n < CTF_PACKETS_MOST);
+	if (p->n_body > BODY_MAX + 2 * w->n - w->n_v)
+		return diag_fail(d, -E2BIG, "%s: a packet in %d pieces", st->name, p->n_body);
+	*h = (struct abi_ctf_packet){
 		.magic = ABI_CTF_MAGIC,
 		.stream_id = st->class_id,
 		.stream_instance_id = st->instance,
@@ -319,54 +345,86 @@ static int append(struct ctf_stream *st, const struct ctf_packet *p, struct diag
 		.discarded = p->discarded,
 		.cpu = p->cpu,
 	};
-	struct iovec v[BODY_MAX + 2];
-	struct ctf_writer *s = st->writer;
-	uint64_t size = sizeof h, blocks;
-	int err;
-
-	assert(st->fd >= 0 && st->index >= 0 && p->n_body >= 0);
-	if (st->writer->refuses)
-		return diag_fail(d, -ENOENT, "%s: %s", st->writer->path, st->writer->refuses);
-	if (p->n_body > BODY_MAX)
-		return diag_fail(d, -E2BIG, "%s: a packet in %d pieces", st->name, p->n_body);
-	memcpy(h.uuid, s->uuid, sizeof h.uuid);
-	v[0] = (struct iovec){ &h, sizeof h };
+	memcpy(h->uuid, st->writer->uuid, sizeof h->uuid);
+	add_part(w, h, sizeof *h);
 	for (int i = 0; i < p->n_body; i++) {
-		v[i + 1] = p->body[i];
+		add_part(w, p->body[i].iov_base, p->body[i].iov_len);
 		size += p->body[i].iov_len;
 	}
-	h.content_bits = size * 8;
-	v[p->n_body + 1] = (struct iovec){ zeros, padding(st->offset, size) };
-	size += v[p->n_body + 1].iov_len;
-	h.packet_bits = size * 8;
-	blocks = disk_blocks(st->offset, size) +
-		 disk_blocks(st->n_index, sizeof(struct abi_ctf_index_entry));
-	if (!disk_take(s->disk, s->dir, blocks, p->is_report))
+	h->content_bits = size * 8;
+	add_part(w, zeros, padding(offset, size));
+	size += padding(offset, size);
+	h->packet_bits = size * 8;
+	w->entries[w->n] = entry_of(h, offset);
+	w->sums[w->n++] = (struct ctf_sum){ p->n_events, size };
+	w->size += size;
+	return 0;
+}
+
+/* Room on the disk and in the spool for all of @w. */
+static int take_room(struct ctf_stream *st, const struct writing *w, uint64_t *blocks,
+		     bool is_report, struct diag *d)
+{
+	struct ctf_writer *s = st->writer;
+
+	*blocks = disk_blocks(st->offset, w->size) +
+		  disk_blocks(st->n_index, (size_t)w->n * sizeof *w->entries);
+	if (!disk_take(s->disk, s->dir, *blocks, is_report))
 		return refuse(s, st->name, d);
-	if (!quota_take(s->quota, size)) {
-		disk_untake(s->disk, blocks);
-		return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", s->path, st->name);
-	}
-	ctf_ledger_begin(s->ledger, p->n_events, size);
-	err = io_writev(st->fd, v, p->n_body + 2);
+	if (quota_take(s->quota, w->size))
+		return 0;
+	disk_untake(s->disk, *blocks);
+	return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", s->path, st->name);
+}
+
+static int write_all(struct ctf_stream *st, struct writing *w, uint64_t blocks, struct diag *d)
+{
+	struct ctf_writer *s = st->writer;
+	int err;
+
+	ctf_ledger_begin(s->ledger, w->sums, (uint32_t)w->n);
+	err = io_writev(st->fd, w->v, w->n_v);
 	if (!err)
-		err = append_index(st, &h);
+		err = append_index(st, w->entries, (size_t)w->n * sizeof *w->entries);
 	if (err) {
 		/* If cutting back fails too, readers stop before the incomplete packet. */
 		(void)!ftruncate(st->fd, (off_t)st->offset);
 		lseek(st->fd, (off_t)st->offset, SEEK_SET);
-		quota_wrote(s->quota, size);
+		quota_wrote(s->quota, w->size);
 		disk_untake(s->disk, blocks);
-		ctf_ledger_begin(s->ledger, 0, 0);
+		ctf_ledger_begin(s->ledger, NULL, 0);
 		return diag_fail(d, err, "%s/%s: %s", s->path, st->name, strerror(-err));
 	}
 	quota_wrote(s->quota, 0);
 	ctf_ledger_end(s->ledger);
-	st->offset += size;
-	st->sequence = p->sequence + 1;
-	s->bytes += size;
+	return 0;
+}
+
+static int append(struct ctf_stream *st, const struct ctf_packet *p, int n, struct diag *d)
+{
+	struct ctf_writer *s = st->writer;
+	struct writing w;
+	uint64_t blocks;
+	int err = 0;
+
+	assert(st->fd >= 0 && st->index >= 0 && n > 0 && n <= CTF_PACKETS_MOST);
+	if (s->refuses)
+		return diag_fail(d, -ENOENT, "%s: %s", s->path, s->refuses);
+	w.n = w.n_v = 0; /* the rest is written before it is read */
+	w.size = 0;
+	for (int i = 0; i < n && !err; i++)
+		err = add_packet(&w, st, &p[i], d);
+	if (!err)
+		err = take_room(st, &w, &blocks, p->is_report, d);
+	if (!err)
+		err = write_all(st, &w, blocks, d);
+	if (err)
+		return err;
+	st->offset += w.size;
+	st->sequence = p[n - 1].sequence + 1;
+	s->bytes += w.size;
 	s->first_ns = s->first_ns && s->first_ns < p->begin_ns ? s->first_ns : p->begin_ns;
-	s->last_ns = s->last_ns > p->end_ns ? s->last_ns : p->end_ns;
+	s->last_ns = s->last_ns > p[n - 1].end_ns ? s->last_ns : p[n - 1].end_ns;
 	return 0;
 }
 
@@ -377,19 +435,27 @@ static int append_opening(struct ctf_stream *st, uint32_t cpu, struct diag *d)
 		.begin_ns = st->begin_ns, .end_ns = st->begin_ns, .is_report = true, .cpu = cpu
 	};
 
-	return append(st, &opening, d);
+	return append(st, &opening, 1, d);
+}
+
+int ctf_stream_append_all(struct ctf_stream *st, const struct ctf_packet *p, int n, struct diag *d)
+{
+	struct ctf_packet packets[CTF_PACKETS_MOST];
+	int err;
+
+	assert(n > 0 && n <= CTF_PACKETS_MOST);
+	if (st->offset || p->sequence || !st->begin_ns || st->begin_ns >= p->begin_ns)
+		return append(st, p, n, d);
+	err = append_opening(st, p->cpu, d);
+	if (err)
+		return err;
+	memcpy(packets, p, (size_t)n * sizeof *p);
+	for (int i = 0; i < n; i++)
+		packets[i].sequence += st->sequence; /* behind the opening */
+	return append(st, packets, n, d);
 }
 
 int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d)
 {
-	struct ctf_packet packet = *p;
-	int err;
-
-	if (!st->offset && !p->sequence && st->begin_ns && st->begin_ns < p->begin_ns) {
-		err = append_opening(st, p->cpu, d);
-		if (err)
-			return err;
-		packet.sequence = st->sequence;
-	}
-	return append(st, &packet, d);
+	return ctf_stream_append_all(st, p, 1, d);
 }

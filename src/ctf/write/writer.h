@@ -113,6 +113,13 @@ void ctf_stream_close(struct ctf_stream *st);
  * used up, -EDQUOT if its disk budget is. */
 int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d);
 
+/*
+ * ctf_stream_append_all - the same for at most CTF_PACKETS_MOST packets, in order: one write for all of
+ * them and one for their index entries.  All are appended, or none.  The numbers of those behind the
+ * first count on from its own, and all are reports or none.
+ */
+int ctf_stream_append_all(struct ctf_stream *st, const struct ctf_packet *p, int n, struct diag *d);
+
 /* ctf_writer_end - let each stream of the trace end at @end_ns, or where the last one ends if that
  * is later.  Nothing is appended afterwards.  Returns 0 or the first error: then some streams end
  * with their last packet. */

@@ -41,14 +41,28 @@ enum {
 
 /* ---------------------------------------------------------------- streams and indexes */
 
-/* Finds the packet that an earlier sender sent last. */
+/* A round may see the same packet again. */
+static void note_packet(struct spool_file *stream, uint64_t offset)
+{
+	uint64_t *newest = &stream->last[CTF_PACKETS_MOST - 1];
+
+	if (offset <= *newest)
+		return;
+	memmove(stream->last, stream->last + 1, sizeof stream->last - sizeof *newest);
+	*newest = offset;
+}
+
+/* Finds the packets that an earlier sender sent last. */
 static void note_last(struct spool *s, uint32_t index, struct spool_file *stream, uint64_t from)
 {
+	uint64_t at =
+		from > HEAD + CTF_PACKETS_MOST * ENTRY ? from - CTF_PACKETS_MOST * ENTRY : HEAD;
 	struct abi_ctf_index_entry e;
 
-	if (!stream->last && from > HEAD && !spool_open_number(s, index) &&
-	    pread(s->fd, &e, sizeof e, (off_t)(from - ENTRY)) == (ssize_t)sizeof e)
-		stream->last = be64toh(e.offset);
+	if (stream->last[CTF_PACKETS_MOST - 1] || from <= HEAD || spool_open_number(s, index))
+		return;
+	for (; at < from && pread(s->fd, &e, sizeof e, (off_t)at) == (ssize_t)sizeof e; at += ENTRY)
+		note_packet(stream, be64toh(e.offset));
 }
 
 /* Returns the time at which the packets after the target begin; 0: not known; ALL: there are
@@ -83,7 +97,7 @@ static uint64_t target_stream(struct spool *s, uint32_t number, uint64_t until_n
 		if (upto >= stream->sent + ROUND_BYTES || begin_ns > until_ns)
 			return begin_ns;
 		upto = end > upto ? end : upto;
-		stream->last = be64toh(e[i].offset);
+		note_packet(stream, be64toh(e[i].offset));
 		index->target = from + (uint64_t)(i + 1) * ENTRY;
 		stream->target = upto;
 	}

@@ -227,7 +227,7 @@ int spool_read(struct spool *s, const struct message *m, uint8_t *to, struct dia
 static void give_back(struct spool *s, uint32_t number)
 {
 	struct spool_file *f = &s->files[number];
-	uint64_t until = f->acknowledged < f->last ? f->acknowledged : f->last;
+	uint64_t until = f->acknowledged < f->last[0] ? f->acknowledged : f->last[0];
 
 	if (f->kind != SPOOL_STREAM || spool_is_snapshot(f->name))
 		return;

@@ -13,8 +13,8 @@
  * The recorder may be killed at any time.  Its successor then repairs the files
  * (ctf/write/recover.h): it cuts streams to the packets that indexes name, cuts metadata to whole
  * blocks, and removes a trace without a packet.  So nothing beyond these limits is sent while a
- * recorder appends.  The last packet of each stream stays on disk here, because the successor
- * compares it with the buffers.
+ * recorder appends.  The last packets of each stream, as many as one write may have added, stay on disk
+ * here, because the successor compares them with the buffers.
  *
  * The bytes of a stream that a relay has acknowledged may be given back to the disk (a hole).
  * The rest can still be sent, by another process too.  A trace chunk is finished at the relay
@@ -31,6 +31,7 @@
 
 #include "base/diag.h"
 #include "base/quota.h"
+#include "ctf/write/public.h"
 #include "net/message.h"
 
 enum spool_kind { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK, SPOOL_FINISHED };
@@ -44,9 +45,10 @@ struct spool_file {
 	uint64_t sent, acknowledged, freed;
 	uint64_t returned;  /* bytes given back to the quota */
 	uint64_t ever_sent; /* by this process, on any connection */
-	uint64_t last;	    /* offset of the last packet that the index named */
-	bool is_known;	    /* the relay has reported its size */
-	bool was_known;	    /* the same, on this or an earlier connection */
+	/* offsets of the last packets that the index named, the newest last; 0: fewer were seen */
+	uint64_t last[CTF_PACKETS_MOST];
+	bool is_known;	/* the relay has reported its size */
+	bool was_known; /* the same, on this or an earlier connection */
 };
 
 struct spool {

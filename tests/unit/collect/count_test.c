@@ -365,7 +365,7 @@ static void a_count_is_right_whatever_lengths_follow_each_other(void)
 
 static void write_packet(struct counts *c, uint64_t events, uint64_t n)
 {
-	ctf_ledger_begin(&c->ledger, events, n);
+	ctf_ledger_begin(&c->ledger, &(struct ctf_sum){ events, n }, 1);
 	ctf_ledger_end(&c->ledger);
 }
 
@@ -381,15 +381,34 @@ static void a_packet_that_a_killed_writer_wrote_counts_once(void)
 
 	counts_begin(&c, 1);
 	write_packet(&c, 10, 1000);
-	ctf_ledger_begin(&c.ledger, 3, 300); /* in the file, and killed */
+	ctf_ledger_begin(&c.ledger, &(struct ctf_sum){ 3, 300 }, 1); /* in the file, and killed */
 	counts_settle(&c, 1, 1300);
 	counts_settle(&c, 1, 1300);
 	is_sum(counts_of(&c, 1), 13, 1300);
 	counts_begin(&c, 2);
-	ctf_ledger_begin(&c.ledger, 5, 500); /* killed before it was in the file */
+	ctf_ledger_begin(&c.ledger, &(struct ctf_sum){ 5, 500 },
+			 1); /* killed before it was in the file */
 	counts_settle(&c, 2, 0);
 	is_sum(counts_of(&c, 2), 0, 0);
 	is_sum(ctf_ledger_read(&c.ledger), 13, 1300);
+}
+
+/* One write has several packets; a kill leaves the first of them in the index. */
+static void of_several_packets_the_first_count(void)
+{
+	const struct ctf_sum each[] = { { 3, 300 }, { 5, 500 }, { 7, 700 } };
+	static const uint64_t events[] = { 10, 13, 18, 25 }, n[] = { 1000, 1300, 1800, 2500 };
+
+	for (int found = 0; found < 4; found++) {
+		struct counts c = { .marks[0].number = 0 };
+
+		counts_begin(&c, 1);
+		write_packet(&c, 10, 1000);
+		ctf_ledger_begin(&c.ledger, each, 3);
+		counts_settle(&c, 1, n[found]);
+		counts_settle(&c, 1, n[found]);
+		is_sum(counts_of(&c, 1), events[found], n[found]);
+	}
 }
 
 static void a_collector_without_packets_changes_no_sum(void)
@@ -398,7 +417,7 @@ static void a_collector_without_packets_changes_no_sum(void)
 
 	counts_begin(&c, 1);
 	write_packet(&c, 10, 1000);
-	ctf_ledger_begin(&c.ledger, 3, 300);
+	ctf_ledger_begin(&c.ledger, &(struct ctf_sum){ 3, 300 }, 1);
 	counts_begin(&c, 2); /* killed before it recovered trace 1 */
 	counts_settle(&c, 2, 0);
 	counts_settle(&c, 1, 1300);
@@ -434,6 +453,7 @@ int main(void)
 	run(a_count_is_right_whatever_lengths_follow_each_other);
 	run(events_without_ids_may_be_nothing_but_a_header);
 	run(a_packet_that_a_killed_writer_wrote_counts_once);
+	run(of_several_packets_the_first_count);
 	run(a_collector_without_packets_changes_no_sum);
 	run(each_trace_has_its_own_sum);
 	return test_status();

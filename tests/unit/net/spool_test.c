@@ -354,6 +354,45 @@ static void a_relay_acknowledges_no_more_than_was_sent(void)
 	end_other();
 }
 
+enum { LONG_PACKETS = 12, LONG_BYTES = 4096 };
+
+/* A successor compares the last packets, as many as one write may have added, with the buffers. */
+static void the_last_packets_stay_on_disk(void)
+{
+	static char stream[LONG_PACKETS * LONG_BYTES];
+	struct {
+		char head[16];
+		struct abi_ctf_index_entry entries[LONG_PACKETS];
+	} __attribute__((packed)) index = { .head = "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48" };
+	struct diag d = { "" };
+	struct stat full, freed;
+	char path[PATH_MAX];
+	struct spool s;
+
+	memset(stream, 'a', sizeof stream);
+	for (uint64_t i = 0; i < LONG_PACKETS; i++)
+		index.entries[i] = (struct abi_ctf_index_entry){
+			.offset = htobe64(i * LONG_BYTES),
+			.packet_bits = htobe64(LONG_BYTES * 8),
+			.begin_ns = htobe64(1000 + i),
+			.end_ns = htobe64(1001 + i),
+		};
+	put("ust/uid/0/64-bit/metadata", "", 0);
+	put("ust/uid/0/64-bit/cpu_0", stream, sizeof stream);
+	put("ust/uid/0/64-bit/index/cpu_0.idx", (char *)&index, sizeof index);
+	put(".duet/clock", "# x\n", 4);
+	snprintf(path, sizeof path, "%s/ust/uid/0/64-bit/cpu_0", work);
+	is(stat(path, &full), 0);
+	is(spool_open(&s, work, 0, true, NULL, &d), 0);
+	spool_begin_connection(&s);
+	rounds(&s, 5);
+	is(stat(path, &freed), 0);
+	if (!s.cannot_free)
+		is((full.st_blocks - freed.st_blocks) * 512,
+		   (LONG_PACKETS - CTF_PACKETS_MOST) * LONG_BYTES);
+	spool_close(&s);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
 {
 	(void)st, (void)type, (void)f;
@@ -372,6 +411,7 @@ int main(void)
 	run(links_and_fifos_that_come_after_the_scan_are_not_opened);
 	run(the_senders_file_is_not_made_behind_a_link);
 	run(a_relay_acknowledges_no_more_than_was_sent);
+	run(the_last_packets_stay_on_disk);
 	nftw(own, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return test_status();
