@@ -349,7 +349,7 @@ static void snapshot(struct verify_counts *c, const char *path, const struct led
 	if (l)
 		remember_failure(c, streams_finish(drain, 0, &d), &d);
 	streams_close(drain);
-	verify_trace(c, path, l, VERIFY_FLIGHT_RECORDER);
+	verify_trace(c, path, l, (struct verify_options){ .is_flight_recorder = true });
 	verify_remove(path);
 }
 
@@ -419,7 +419,9 @@ static void drain_discarding(struct verify_counts *c, const char *path, struct c
 		remember_failure(c, streams_finish(drain, 0, &d), &d);
 	streams_close(drain);
 	check_nothing_is_left(c);
-	verify_trace(c, path, round_.ledger, round_.plan->is_coarse ? VERIFY_COARSE : 0);
+	verify_trace(c, path, round_.ledger,
+		     (struct verify_options){ .early_ns = round_.plan->is_coarse ? VERIFY_EARLY_NS
+										 : 0 });
 	check_losses(c, &before);
 	verify_remove(path);
 }
@@ -513,13 +515,13 @@ static void run_plan(const struct plan *plan, const struct abi_clock *clock, uin
 	test_n_failed += c.wrong != 0;
 	printf("%s %s: %d rounds, %.1f s, %lu events (%lu extended) in %lu packets of %lu streams; "
 	       "recorded %lu, refused %lu, given up %lu, waited for %lu, overwritten %lu, cut off "
-	       "%lu, seen %lu; wrong "
+	       "%lu, seen %lu; early by at most %lu us; wrong "
 	       "%lu\n",
 	       c.wrong ? "not ok" : "ok", plan->name, rounds,
 	       (double)(monotonic_ns() - begin_ns) / 1e9, (long)c.events, (long)c.extended,
 	       (long)c.packets, (long)c.streams, (long)c.recorded, (long)c.refused,
 	       (long)c.given_up, (long)waited, (long)c.missing, (long)c.unknown,
-	       (long)c.unknown_seen, (long)c.wrong);
+	       (long)c.unknown_seen, (long)c.early_ns / 1000, (long)c.wrong);
 	fflush(stdout);
 }
 

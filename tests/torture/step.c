@@ -189,7 +189,8 @@ static void drain_rest(struct streams *d)
 		verify_wrong(&total, "the drain failed");
 	streams_close(d);
 	verify_trace(&total, trace_path, ledger,
-		     (overwrite ? VERIFY_FLIGHT_RECORDER : 0) | (is_coarse ? VERIFY_COARSE : 0));
+		     (struct verify_options){ .is_flight_recorder = overwrite,
+					      .early_ns = is_coarse ? VERIFY_EARLY_NS : 0 });
 	verify_remove(trace_path);
 }
 

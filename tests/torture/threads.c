@@ -79,7 +79,7 @@ static void run_round(const char *path)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	streams_close(d);
-	verify_trace(&total, path, ledger, 0);
+	verify_trace(&total, path, ledger, (struct verify_options){ .early_ns = 0 });
 	if (total.refused - before.refused != total.discarded - before.discarded)
 		verify_wrong(&total, "%lu refused, %lu counted",
 			     (long)(total.refused - before.refused),

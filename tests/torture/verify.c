@@ -27,7 +27,7 @@ struct event {
 /* A walk through one trace. */
 struct walk {
 	struct verify_counts *c;
-	int flags;
+	struct verify_options o;
 	struct event *events;
 	size_t n, capacity;
 	uint32_t stream, place;
@@ -61,6 +61,17 @@ static void keep(struct walk *w, uint64_t context, uint64_t t_ns)
 					    w->stream, w->place++ };
 }
 
+static void check_time(struct walk *w, uint32_t key, uint32_t seq, uint64_t t_ns,
+		       uint64_t before_ns)
+{
+	uint64_t early_ns = before_ns > t_ns ? before_ns - t_ns : 0;
+
+	w->c->early_ns = early_ns > w->c->early_ns ? early_ns : w->c->early_ns;
+	if (early_ns > w->o.early_ns)
+		verify_wrong(w->c, "%s: event %u of key %u is of %lu, but was called at %lu",
+			     w->name, seq, key, (long)t_ns, (long)before_ns);
+}
+
 /* The size of the payload at @p, at most @room; -1 if it differs from its writer's. */
 static int64_t check_payload(struct walk *w, uint32_t id, uint32_t key, uint32_t seq, uint64_t t_ns,
 			     const uint8_t *p, size_t room)
@@ -73,9 +84,8 @@ static int64_t check_payload(struct walk *w, uint32_t id, uint32_t key, uint32_t
 		return -1;
 	memset(&b, 0, sizeof b);
 	memcpy(&b, p, size);
-	if (b.before_ns > t_ns && !(w->flags & VERIFY_COARSE))
-		verify_wrong(w->c, "%s: event %u of key %u is of %lu, but was called at %lu",
-			     w->name, seq, key, (long)t_ns, (long)b.before_ns);
+	if (size)
+		check_time(w, key, seq, t_ns, b.before_ns);
 	if (size < sizeof b)
 		return (int64_t)size;
 	if (b.tag != tag || room - size < b.n)
@@ -150,9 +160,9 @@ static size_t walk_packet(struct walk *w, const uint8_t *p, size_t room,
 	if (!is_first && h.cpu != before->cpu && h.cpu != ABI_CPU_UNKNOWN &&
 	    !strncmp(w->name, "cpu", 3))
 		verify_wrong(w->c, "%s: another CPU's packet", w->name);
-	if (is_first ? h.sequence && !(w->flags & VERIFY_FLIGHT_RECORDER)
-		     : h.sequence <= before->sequence || (h.sequence != before->sequence + 1 &&
-							  !(w->flags & VERIFY_FLIGHT_RECORDER)))
+	if (is_first ? h.sequence && !w->o.is_flight_recorder
+		     : h.sequence <= before->sequence ||
+			       (h.sequence != before->sequence + 1 && !w->o.is_flight_recorder))
 		verify_wrong(w->c, "%s: packet %lu after %ld", w->name, (long)h.sequence,
 			     is_first ? -1 : (long)before->sequence);
 	t = h.begin_ns;
@@ -244,7 +254,7 @@ static void check_account(struct walk *w, const struct ledger *l, uint32_t key, 
 		if (s != LEDGER_RECORDED || is_there)
 			continue;
 		w->c->missing++;
-		if (!(w->flags & VERIFY_FLIGHT_RECORDER))
+		if (!w->o.is_flight_recorder)
 			verify_wrong(w->c, "event %u of key %u (of %u) is missing", seq, key, n);
 	}
 	for (; *i < w->n && w->events[*i].key == key; ++*i)
@@ -278,9 +288,10 @@ static void check_ledger(struct walk *w, const struct ledger *l)
 	check_newest(w, l);
 }
 
-void verify_trace(struct verify_counts *c, const char *path, const struct ledger *l, int flags)
+void verify_trace(struct verify_counts *c, const char *path, const struct ledger *l,
+		  struct verify_options o)
 {
-	struct walk w = { .c = c, .flags = flags };
+	struct walk w = { .c = c, .o = o };
 	DIR *d = opendir(path);
 	struct dirent *e;
 

@@ -19,15 +19,23 @@ struct verify_counts {
 	uint64_t given_up;				   /* there as well: by ring_abandon */
 	uint64_t missing;   /* flight recorder: recorded, overwritten since */
 	uint64_t discarded; /* lost events, from the packets */
+	uint64_t early_ns;  /* the longest time between an event's and its call's */
 	uint64_t wrong;
 };
 
-/* Events and whole packets may be missing; events may be stamped before they were written. */
-enum { VERIFY_FLIGHT_RECORDER = 1, VERIFY_COARSE = 2 };
+/* The stated error of a coarse pool's times, 10 ms, and a stall of a virtual CPU (collect/events.c). */
+#define VERIFY_EARLY_NS 30000000u
+
+/* What may differ from the ledger. */
+struct verify_options {
+	bool is_flight_recorder; /* events and whole packets may be missing */
+	uint64_t early_ns; /* an event's time may be that long before the call that wrote it */
+};
 
 /* verify_trace - add the events of the trace at @path to @c.  @l may be NULL: then the events are
  * only checked to be complete and in order. */
-void verify_trace(struct verify_counts *c, const char *path, const struct ledger *l, int flags);
+void verify_trace(struct verify_counts *c, const char *path, const struct ledger *l,
+		  struct verify_options o);
 
 /* verify_wrong - count and print an error that the caller found. */
 void verify_wrong(struct verify_counts *c, const char *format, ...)

@@ -258,6 +258,12 @@ def a_coarse_channel_has_early_times_in_order():
     is_(times, sorted(times), "their times do not run back")
     if platform.machine() == "x86_64":
         ok(len(set(times)) < len(times) // 2, "most have the time of the one before", str(len(set(times))))
+    steps = [e["time"] for e in c.events if e["event"] == "low:step"]
+    is_(len(steps), 20 * 30, "an exact event follows the first of each hundred")
+    late = [(i, times[100 * i] - t) for i, t in enumerate(steps) if times[100 * i] > t]
+    early = [(i, t - times[100 * i + 1]) for i, t in enumerate(steps) if times[100 * i + 1] < t]
+    is_(late, [], "none is later than the exact event that its thread wrote next")
+    is_(early, [], "none is earlier than the one that its thread wrote before")
     text = open(glob.glob(c.trace + "/ust/**/metadata", recursive=True)[0]).read()
     ok('duet_coarse_channels = "quick";' in text and "duet_coarse_error_ns = 10000000;" in text, "the metadata states it",
        text[:1500])
