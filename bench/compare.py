@@ -6,7 +6,7 @@ usage: compare.py NEW.json [TABLE.json]        TABLE: figures/PROCESSOR/BENCHMAR
 
 A benchmark writes NEW.json with JSON=NEW.json; copied to that place it becomes the table.  Both hold the value of each
 round.  Values are compared as ratios to the reference of the same round, or to LTTng's if there is no reference, so that
-a busy minute affects both; only sizes, and rows without either, are compared as they are.
+a busy minute affects both; only sizes, for which one round is enough, and rows without either, are compared as they are.
 
 Noise is measured by repetition: the rounds.  A row is worse only if each of its new rounds is dearer than every round of
 the table, and the median by more than 2 %.  Without a change this happens once in C(n + m, n) rows: with 5 and 5 rounds
@@ -20,14 +20,14 @@ import sys
 
 LEAST_ROUNDS, LEAST_CHANGE = 4, 1.02
 OURS, REFERENCE, PEERS = "duet", "reference", ("LTTng+ids", "LTTng")
-TIMES = ("ns", "us")
+TIMES = ("ns", "us", "s")
 
 
 def base_of(row):
     """Return the column that a row is compared with: the same in both tables."""
     if row["unit"] not in TIMES:
         return None
-    columns = (REFERENCE,) + PEERS if row["unit"] == "ns" else PEERS
+    columns = PEERS if row["unit"] == "us" else (REFERENCE,) + PEERS
     return next((c for c in columns if row.get(c) and len(row[c]) == len(row[OURS]) and min(row[c]) > 0), None)
 
 
@@ -41,7 +41,7 @@ def judge(old, new):
         return "missing", "has no figure now: %s" % "; ".join(new["notes"] if new else ["no such row"])
     base = base_of(old) if base_of(old) == base_of(new) else None  # a peer's value may be 0 in one of them
     a, b = rounds_of(old, base), rounds_of(new, base)
-    if min(len(a), len(b)) < LEAST_ROUNDS and max(a + b) != min(a + b):
+    if min(len(a), len(b)) < LEAST_ROUNDS and old["unit"] in TIMES:
         return "missing", "%d and %d rounds, %d are needed" % (len(a), len(b), LEAST_ROUNDS)
     before, now = statistics.median(a), statistics.median(b)
     text = "%.3g (%.3g-%.3g), was %.3g (%.3g-%.3g)%s" % (

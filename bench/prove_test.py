@@ -88,6 +88,20 @@ class Comparisons(unittest.TestCase):
         self.assertEqual(self.verdict(row(11, 11.2, 11.4, 12), row(13)), "missing")
         self.assertEqual(list(compare.compare(table(int=row(1, 1, 1, 1)), table(mark=row(1)))), ["missing"])
 
+    def test_one_round_of_a_size_is_enough(self):
+        old, less, more = (table(file=row(n)) for n in (18, 14, 19))
+        for t in (old, less, more):
+            t["rows"][0]["unit"] = "bytes"
+        self.assertEqual(list(compare.compare(old, less)), ["better"])
+        self.assertEqual(list(compare.compare(old, more)), ["worse"])
+        self.assertEqual(list(compare.compare(old, old)), ["same"])
+
+    def test_seconds_are_compared_with_the_reference(self):
+        old, new = table(find=row(1, 1.1, 1.2, 1.3)), table(find=row(2, 2.2, 2.4, 2.6, reference=20))
+        for t in (old, new):
+            t["rows"][0]["unit"] = "s"
+        self.assertEqual(list(compare.compare(old, new)), ["same"])
+
     def test_a_part_that_was_not_run_is_no_missing_row(self):
         self.assertEqual(list(compare.compare(table(int=row(1, 1, 1, 1)), table())), ["not run"])
 

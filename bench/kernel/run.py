@@ -56,11 +56,11 @@ class Row:
 
 
 ROWS = {
-    "getppid": Row("getppid", 1000000, 30000, 2, calls=["getppid"]),
-    "openat and close": Row("openat", 200000, 10000, 4, calls=["openat", "close"]),
-    "write": Row("write", 500000, 10000, 2, calls=["write"]),
-    "switches of a ping-pong": Row("switch", 100000, 10000, 2, events=["sched_switch"]),
-    "its wake-ups": Row("switch", 100000, 10000, 4, events=["sched_waking", "sched_wakeup"]),
+    "getppid": Row("getppid", 300000, 10000, 2, calls=["getppid"]),
+    "openat and close": Row("openat", 60000, 3000, 4, calls=["openat", "close"]),
+    "write": Row("write", 150000, 5000, 2, calls=["write"]),
+    "switches of a ping-pong": Row("switch", 30000, 3000, 2, events=["sched_switch"]),
+    "its wake-ups": Row("switch", 30000, 3000, 4, events=["sched_waking", "sched_wakeup"]),
 }
 
 
@@ -284,7 +284,7 @@ def table(name, part):
 
 # ---------------------------------------------------------------- the reader
 
-READER_CALLS = 3000000
+READER_CALLS = 1500000
 RECORD_BYTES = {"ftrace": 68 + 28, "bpf": 72 + 32}  # of an entry and an exit, in the ring
 
 
@@ -326,7 +326,7 @@ def read_by(backend):
 
 
 def readers():
-    print("\nThe reader, 6 M events of getppid: read, converted, written; load now %.1f\n" % os.getloadavg()[0])
+    print("\nThe reader, 3 M events of getppid: read, converted, written; load now %.1f\n" % os.getloadavg()[0])
     figures.group("reader")
     took = 0
     print("| backend | ms per MB of ring | ns per event |\n|---|---|---|")
