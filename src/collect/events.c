@@ -361,11 +361,12 @@ void collector_pass(struct collector *c)
 {
 	session_expire(&c->session, monotonic_ns());
 	trigger_watch_pass(&c->triggers);
-	streams_look(c->streams);
-	if (c->pass.is_open)
+	if (c->pass.is_open) {
+		streams_look(c->streams);
 		session_adjust_memory(&c->session, false);
-	else
-		begin_pass(c);
+	} else {
+		begin_pass(c); /* its scan looks */
+	}
 }
 
 void collector_watch(struct collector *c)

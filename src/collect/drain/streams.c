@@ -195,8 +195,10 @@ int streams_scan(struct streams *s, bool partial, struct diag *d)
 	    result;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		if (is_flight_recorder(s, i))
+		if (is_flight_recorder(s, i)) {
+			drain_look(s->drains[i]);
 			continue;
+		}
 		result = drain_scan(s->drains[i], partial, err ? NULL : d);
 		err = err ? err : result;
 	}

@@ -85,7 +85,7 @@ int streams_pass(struct streams *s, bool partial, struct diag *d);
  *
  * streams_expect - a program joined that may begin to write.
  *
- * streams_look - drain_look() of all channels.
+ * streams_look - drain_look() of all channels, within a pass; streams_scan() includes it.
  */
 uint32_t streams_poll_interval(struct streams *s, uint64_t now_ns);
 void streams_expect(struct streams *s, uint64_t now_ns);
