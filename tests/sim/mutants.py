@@ -32,8 +32,6 @@ MUTANTS = [
      "\t\terr = io_writev(st->fd, w->v, w->n_v);\n"),
     ("the successor compares the last packet of several alone", "src/ctf/write/recover.c",
      "s->n < CTF_PACKETS_MOST && s->n < n;", "s->n < 1 && s->n < n;"),
-    ("several packets are written behind one in which time runs back", "src/collect/drain/drain.c",
-     "\t       drain_packet_begin(d, s) >= at->end_ns;\n", "\t       at;\n"),
     ("a disk without room for several packets takes none of them", "src/collect/drain/drain.c",
      "\tis_written = n && !drain_put_packets(d, o, k, n, NULL);\n", "\tis_written = n;\n\tdrain_put_packets(d, o, k, n, NULL);\n"),
     ("a chunk is free before it is written", "src/collect/drain/drain.c",

@@ -213,13 +213,22 @@ static void round_of_loop(void)
 	}
 }
 
-/* So much at once that each CPU closes several chunks, which one write puts into its stream. */
+/*
+ * So much at once that each CPU closes several chunks, which one write puts into its stream.  The collector
+ * is more likely to be killed in that turn than in others.
+ */
 static void dense_burst(void)
 {
+	enum { MORE_KILLS = 10 };
+	uint32_t kills = sim->plan.kills;
+
 	for (uint32_t n = 1 + sim_draw(1500); n && !sim->failed; n--) {
 		sim_advance(100);
 		programs_act();
 	}
+	sim->plan.kills *= MORE_KILLS;
+	round_of_loop();
+	sim->plan.kills = kills;
 }
 
 /* From one timer to the next. */
