@@ -161,6 +161,7 @@ static void turn_and_die(void (*what)(void *arg))
 	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
 	    WEXITSTATUS(status) != SIM_KILLED)
 		sim_fail("a collector ended by itself: status %#x", (unsigned)status);
+	sim_switch_thread(); /* programs ran in the child, and their threads' memory is lost too */
 	sim->in_collector = 0;
 	sim->n_kills++;
 }

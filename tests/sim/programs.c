@@ -220,11 +220,13 @@ static bool begin_event(struct writing *w, struct sim_program *p, uint32_t threa
 /* Begins an event in place and stops there for long. */
 static void stall(struct sim_program *p)
 {
-	static struct writing w;
+	struct writing w; /* it may wait for a chunk, while other programs stall */
 
 	if (!begin_event(&w, p, 0))
 		return;
+	p->is_busy[0] = true;
 	p->open_at = ring_open(w.pool, &p->open, w.id, (uint64_t)p->pid << 32 | p->pid, w.size);
+	p->is_busy[0] = false;
 	if (!p->open_at) {
 		end_event(w.serial, false);
 		return;
