@@ -25,7 +25,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE + "/../live/kernel")
+sys.path.insert(0, HERE + "/../live/strace")
 from strace_lines import compared, lines_by_thread  # noqa: E402
 
 PACKAGES = ["linux-image-cloud-amd64", "linux-image-6.12-cloud-amd64"]
@@ -106,7 +106,7 @@ def make_base(root, build, init):
 def make_system(root, build, modules):
     make_base(root, build, "guest.sh")
     add_program(root, os.path.join(build, "tests/live/kernel/kernel_timestamps_lie_between_readings"), "bracket")
-    add_program(root, os.path.join(build, "tests/live/kernel/known_calls"), "known")
+    add_program(root, os.path.join(build, "tests/live/strace/known_calls"), "known")
     if shutil.which("strace"):
         add_program(root, shutil.which("strace"), "strace")
     add(root, "/bin/die.so", os.path.join(build, "tests/qemu/libdie.so"))
