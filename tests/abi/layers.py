@@ -93,6 +93,7 @@ LAYERS = [
     [("analysis", "a pass over a recording: event tables, threads, samples")],
     [("analysis/stacks", "call stacks as trees"),
      ("analysis/syscalls", "system calls: their arguments, results and descriptors in words")],
+    [("analysis/syscalls/sockets", "addresses, options and messages of sockets in words")],
     [("analysis/requests", "calls of which one argument decides all others: bpf, ptrace, keyctl, ..")],
     [("analysis/pairing", "system calls: entry and exit paired, signals, exits of threads")],
     [("analysis/names", "names of what calls work on: variables, allocations, stacks, files")],

@@ -8,14 +8,8 @@
 #include "analysis/syscalls/memory.h"
 
 #include <assert.h>
-#include <arpa/inet.h>
 #include <inttypes.h>
-#include <linux/netlink.h>
-#include <netinet/in.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include "capture/table.h"
 #include "analysis/syscalls/structs.h"
@@ -103,87 +97,6 @@ const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *r
 	room->bytes[room->size] = 0;
 	assert(room->size < sizeof room->bytes);
 	return room->size ? (const char *)room->bytes : NULL;
-}
-
-/* ---------------------------------------------------------------- addresses */
-
-static void add_unix(struct text *t, const uint8_t *bytes, size_t size)
-{
-	const size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path;
-	const char *path = (const char *)bytes + offsetof(struct sockaddr_un, sun_path);
-	size_t n = size - offsetof(struct sockaddr_un, sun_path);
-
-	n = n < most ? n : most;
-	if (!n)
-		return;
-	add(t, ", sun_path=");
-	if (*path) {
-		call_quoted(t, path, strnlen(path, n));
-	} else { /* an abstract name, in which NUL is a character */
-		add(t, "@");
-		call_quoted(t, path + 1, n - 1);
-	}
-}
-
-static void add_inet(struct text *t, const uint8_t *bytes)
-{
-	struct sockaddr_in a;
-	char name[INET_ADDRSTRLEN];
-
-	memcpy(&a, bytes, sizeof a);
-	inet_ntop(AF_INET, &a.sin_addr, name, sizeof name);
-	text_addf(t, ", sin_port=htons(%u), sin_addr=inet_addr(\"%s\")", ntohs(a.sin_port), name);
-}
-
-static void add_inet6(struct text *t, const uint8_t *bytes, size_t size)
-{
-	struct sockaddr_in6 a = { 0 };
-	char name[INET6_ADDRSTRLEN];
-
-	memcpy(&a, bytes, size < sizeof a ? size : sizeof a);
-	inet_ntop(AF_INET6, &a.sin6_addr, name, sizeof name);
-	text_addf(t,
-		  ", sin6_port=htons(%u), sin6_flowinfo=htonl(%" PRIu32
-		  "), inet_pton(AF_INET6, \"%s\", &sin6_addr)",
-		  ntohs(a.sin6_port), ntohl(a.sin6_flowinfo), name);
-	if (size >= sizeof a)
-		text_addf(t, ", sin6_scope_id=%" PRIu32, a.sin6_scope_id);
-}
-
-static void add_netlink(struct text *t, const uint8_t *bytes)
-{
-	struct sockaddr_nl a;
-
-	memcpy(&a, bytes, sizeof a);
-	text_addf(t, ", nl_pid=%" PRIu32 ", nl_groups=%#08" PRIx32, a.nl_pid, a.nl_groups);
-}
-
-bool call_address_add(struct text *t, const uint8_t *bytes, size_t size)
-{
-	const size_t inet6_least =
-		offsetof(struct sockaddr_in6, sin6_scope_id); /* the size that the kernel
-							       * requires */
-	sa_family_t family;
-
-	if (size < sizeof family)
-		return false;
-	memcpy(&family, bytes, sizeof family);
-	add(t, "{sa_family=");
-	call_one(t, call_names_family, family, 0);
-	if (family == AF_UNIX) {
-		add_unix(t, bytes, size);
-	} else if (family == AF_INET && size >= sizeof(struct sockaddr_in)) {
-		add_inet(t, bytes);
-	} else if (family == AF_INET6 && size >= inet6_least) {
-		add_inet6(t, bytes, size);
-	} else if (family == AF_NETLINK && size >= sizeof(struct sockaddr_nl)) {
-		add_netlink(t, bytes);
-	} else if (size > sizeof family) {
-		add(t, ", sa_data=");
-		call_quoted(t, (const char *)bytes + sizeof family, size - sizeof family);
-	}
-	add(t, "}");
-	return true;
 }
 
 /* ---------------------------------------------------------------- times, arguments */
@@ -329,7 +242,7 @@ bool call_memory_add(struct text *t, const struct call_memory *m, const struct c
 		return false;
 	switch ((enum abi_capture_kind)m->what->kind) {
 	case ABI_CAPTURE_ADDRESS:
-		return call_address_add(t, m->bytes, m->size);
+		return call_address_add(t, m->bytes, m->size, x);
 	case ABI_CAPTURE_TIME:
 		return add_time(t, m->bytes, m->size);
 	case ABI_CAPTURE_ARGV:

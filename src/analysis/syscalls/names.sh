@@ -17,8 +17,8 @@ uapi_headers='linux/fcntl.h asm/mman.h linux/mman.h linux/sched.h linux/futex.h 
 	linux/resource.h linux/time.h linux/close_range.h linux/sockios.h asm/ioctls.h linux/perf_event.h
 	linux/ipc.h linux/landlock.h linux/fanotify.h linux/openat2.h linux/membarrier.h linux/kcmp.h
 	linux/reboot.h linux/mempolicy.h linux/ioprio.h linux/keyctl.h linux/timex.h linux/io_uring.h linux/kexec.h linux/module.h
-	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h linux/aio_abi.h linux/quota.h linux/dqblk_xfs.h linux/in6.h linux/if_packet.h linux/filter.h linux/audit.h linux/hw_breakpoint.h'
-libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h netinet/in.h linux/icmp.h sys/ptrace.h elf.h'
+	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h linux/aio_abi.h linux/quota.h linux/dqblk_xfs.h linux/in6.h linux/if_packet.h linux/filter.h linux/audit.h linux/hw_breakpoint.h linux/if_ether.h linux/nfc.h'
+libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h netinet/in.h linux/icmp.h sys/ptrace.h elf.h net/if_arp.h'
 
 tables() {
 	cat <<-'END'
@@ -199,6 +199,10 @@ tables() {
 	uapi ipv6 (IPV6_[A-Z0-9_]+|MCAST_[A-Z_]+) IPV6_(TLV_.*|PMTUDISC_.*|PREFER_SRC_.*|FL_.*|FLOWLABEL_MGR|OPTIONS|PRIORITY_.*|FLOWINFO_.*|JOIN_GROUP|LEAVE_GROUP|DEFAULT_.*|MIN_MTU)|MCAST_(EXCLUDE|INCLUDE) IPV6_???
 	uapi packet PACKET_[A-Z_]+ PACKET_(HOST|BROADCAST|MULTICAST|OTHERHOST|OUTGOING|LOOPBACK|USER|KERNEL|FASTROUTE|FANOUT_[A-CE-Z].*|MR_.*) PACKET_???
 	uapi packet_mr PACKET_MR_[A-Z]+ - PACKET_MR_???
+	uapi packet_type PACKET_(HOST|BROADCAST|MULTICAST|OTHERHOST|OUTGOING|LOOPBACK|USER|KERNEL|FASTROUTE) - PACKET_???
+	libc arphrd ARPHRD_[A-Z0-9_]+ ARPHRD_(CISCO|RAWHDLC) ARPHRD_???
+	uapi eth_p ETH_P_[A-Z0-9_]+ ETH_P_802_3_MIN -
+	uapi nfc_protocol NFC_PROTO_[A-Z0-9_]+ NFC_PROTO_(MAX|.*_MASK) NFC_PROTO_???
 	libc icmp ICMP_FILTER - ICMP_???
 	libc icmp_type ICMP_(ECHOREPLY|DEST_UNREACH|SOURCE_QUENCH|REDIRECT|ECHO|TIME_EXCEEDED|PARAMETERPROB|TIMESTAMP|TIMESTAMPREPLY|INFO_REQUEST|INFO_REPLY|ADDRESS|ADDRESSREPLY) -
 	uapi time_state TIME_(OK|INS|DEL|OOP|WAIT|ERROR) - TIME_???
@@ -221,7 +225,7 @@ tables() {
 	libc sigstack SS_[A-Z]+ - SS_???
 	libc eventfd EFD_[A-Z]+ - EFD_???
 	libc signalfd SFD_[A-Z]+ - SFD_??? down
-	libc family AF_[A-Z0-9]+ AF_(LOCAL|FILE|MAX|ROUTE) AF_???
+	libc family AF_([A-Z0-9]+|DECnet) AF_(LOCAL|FILE|MAX|ROUTE) AF_???
 	libc socket SOCK_(STREAM|DGRAM|RAW|RDM|SEQPACKET|DCCP|PACKET) - SOCK_???
 	libc socket_flags SOCK_(CLOEXEC|NONBLOCK) - SOCK_???
 	libc message MSG_[A-Z_]+ MSG_(TRYHARD|EOF) MSG_???

@@ -52,8 +52,10 @@ bool call_message_add(struct text *t, const struct call_memory *m, const struct 
 bool call_messages_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 bool call_block_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 bool call_blocks_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
-/* call_address_add - a sockaddr of @size bytes; false if it is too short to have a family. */
-bool call_address_add(struct text *t, const uint8_t *bytes, size_t size);
+/* sockets/: call_address_add - a sockaddr of @size bytes; false if it is too short to have a family.
+ * @x may be NULL. */
+bool call_address_add(struct text *t, const uint8_t *bytes, size_t size,
+		      const struct call_moment *x);
 /* call_control_messages_add - control messages: @all bytes at the program's address @from. */
 void call_control_messages_add(struct text *t, const struct call_memory *m, uint64_t from,
 			       uint64_t all, const struct call_moment *x);

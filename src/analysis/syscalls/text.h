@@ -224,5 +224,6 @@ bool call_is_address(const char *text, size_t size);
 /* call_io_priority - "IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4)", whatever the style. */
 void call_io_priority(struct text *t, uint64_t bits);
 void call_fd(struct text *t, int64_t fd, const struct call_about *about);
+void call_pid(struct text *t, int64_t pid, const struct call_about *about);
 
 #endif

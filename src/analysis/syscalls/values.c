@@ -76,7 +76,7 @@ void call_fd(struct text *t, int64_t fd, const struct call_about *about)
 	add(t, ">");
 }
 
-static void add_pid(struct text *t, int64_t pid, const struct call_about *about)
+void call_pid(struct text *t, int64_t pid, const struct call_about *about)
 {
 	int64_t number = about && about->threads && pid > 0
 				 ? threads_of(about->threads, about->event, pid)
@@ -513,7 +513,7 @@ void call_value_add(struct text *t, const struct call_rule *r, const struct call
 			return add_cwd(t, about);
 		return call_fd(t, (int32_t)v->n, about);
 	case CALL_PID:
-		return add_pid(t, (int32_t)v->n, about);
+		return call_pid(t, (int32_t)v->n, about);
 	case CALL_SIGNAL:
 		return call_signal(t, (int32_t)v->n);
 	case CALL_ONE:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/socket_options.c - options of sockets that are structures, and filters of sockets: see
+ * analysis/syscalls/sockets/options.c - options of sockets that are structures, and filters of sockets: see
  * structs.h.
  *
  * The kernel reads as many bytes as its structure has; of a shorter option the address is shown.
@@ -13,31 +13,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "analysis/syscalls/structs.h"
-#include "analysis/syscalls/words.h"
+#include "analysis/syscalls/sockets/internal.h"
 
 enum { RAW = 255, PACKET = 263, IP = 0, IPV6 = 41 };
 
-static void add_internet(struct text *t, const char *name, const uint8_t *p)
-{
-	char shown[INET_ADDRSTRLEN];
-
-	text_addf(t, "%sinet_addr(\"%s\")", name, inet_ntop(AF_INET, p, shown, sizeof shown));
-}
-
 static void add_mreq(struct text *t, const uint8_t *p)
 {
-	add_internet(t, "{imr_multiaddr=", p);
-	add_internet(t, ", imr_interface=", p + 4);
+	sockets_internet(t, "{imr_multiaddr=", p);
+	sockets_internet(t, ", imr_interface=", p + 4);
 	add(t, "}");
-}
-
-static uint32_t number(const uint8_t *p)
-{
-	uint32_t n;
-
-	memcpy(&n, p, sizeof n);
-	return n;
 }
 
 static void add_mreq6(struct text *t, const uint8_t *p)
@@ -46,7 +30,7 @@ static void add_mreq6(struct text *t, const uint8_t *p)
 
 	text_addf(t, "{inet_pton(AF_INET6, \"%s\", &ipv6mr_multiaddr), ipv6mr_interface=",
 		  inet_ntop(AF_INET6, p, shown, sizeof shown));
-	call_interface(t, number(p + 16));
+	call_interface(t, sockets_u32(p + 16));
 	add(t, "}");
 }
 
@@ -56,23 +40,10 @@ static void add_group(struct text *t, const uint8_t *p)
 
 	memcpy(&family, p + 8, sizeof family);
 	add(t, "{gr_interface=");
-	call_interface(t, number(p));
+	call_interface(t, sockets_u32(p));
 	add(t, ", gr_group=");
-	call_address_add(t, p + 8, family == AF_INET ? 16 : family == AF_INET6 ? 28 : 128);
+	call_address_add(t, p + 8, family == AF_INET ? 16 : family == AF_INET6 ? 28 : 128, NULL);
 	add(t, "}");
-}
-
-/* A hardware address; its bytes beside it, by the style. */
-static void add_hardware(struct text *t, const uint8_t *p, size_t size)
-{
-	if (call_style()->constants != CALL_ABBREV)
-		call_hex_quoted(t, p, size);
-	if (call_style()->constants == CALL_RAW)
-		return;
-	add(t, call_style()->constants == CALL_VERBOSE ? " /* " : "");
-	for (size_t i = 0; i < size; i++)
-		text_addf(t, "%s%02x", i ? ":" : "", p[i]);
-	add(t, call_style()->constants == CALL_VERBOSE ? " */" : "");
 }
 
 static void add_packet_mreq(struct text *t, const uint8_t *p)
@@ -86,7 +57,7 @@ static void add_packet_mreq(struct text *t, const uint8_t *p)
 	add(t, ", mr_type=");
 	call_one(t, call_names_packet_mr, m.mr_type, 16);
 	text_addf(t, ", mr_alen=%u, mr_address=", m.mr_alen);
-	add_hardware(t, m.mr_address, m.mr_alen < most ? m.mr_alen : most);
+	sockets_hardware(t, m.mr_address, m.mr_alen < most ? m.mr_alen : most);
 	add(t, "}");
 }
 
@@ -95,12 +66,12 @@ static void add_ring(struct text *t, const uint8_t *p)
 	text_addf(t,
 		  "{tp_block_size=%" PRIu32 ", tp_block_nr=%" PRIu32 ", tp_frame_size=%" PRIu32
 		  ", tp_frame_nr=%" PRIu32 "}",
-		  number(p), number(p + 4), number(p + 8), number(p + 12));
+		  sockets_u32(p), sockets_u32(p + 4), sockets_u32(p + 8), sockets_u32(p + 12));
 }
 
 static void add_icmp(struct text *t, const uint8_t *p)
 {
-	uint32_t set = number(p);
+	uint32_t set = sockets_u32(p);
 	bool is_not = __builtin_popcount(set) > 32 * 2 / 3;
 	const char *before = "";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/messages.c - iovecs, messages of sockets and their control messages as text, and as lines of bytes.
+ * analysis/syscalls/sockets/messages.c - iovecs, messages of sockets and their control messages as text, and as lines of bytes.
  *
  * The captured memory of a message is its header, a u16, so many bytes of its name, and then its
  * iovecs: each is the iovec, a u16, and so many bytes of its data (abi/capture.h). Sizes come from
@@ -11,8 +11,7 @@
 #include <linux/in.h>
 #include <string.h>
 
-#include "analysis/syscalls/structs.h"
-#include "analysis/syscalls/words.h"
+#include "analysis/syscalls/sockets/internal.h"
 
 enum { IOVEC = 16, HEADER = 56, HEADERS = 64 };
 
@@ -83,21 +82,12 @@ static void add_times(struct text *t, const struct data *d)
 	add(t, "]");
 }
 
-static void add_internet(struct text *t, const uint8_t *p)
-{
-	char name[INET_ADDRSTRLEN];
-
-	text_addf(t, "inet_addr(\"%s\")", inet_ntop(AF_INET, p, name, sizeof name));
-}
-
 static void add_packet(struct text *t, const struct data *d)
 {
 	add(t, "{ipi_ifindex=");
 	call_interface(t, (uint32_t)number(d->bytes, 4));
-	add(t, ", ipi_spec_dst=");
-	add_internet(t, d->bytes + 4);
-	add(t, ", ipi_addr=");
-	add_internet(t, d->bytes + 8);
+	sockets_internet(t, ", ipi_spec_dst=", d->bytes + 4);
+	sockets_internet(t, ", ipi_addr=", d->bytes + 8);
 	add(t, "}");
 }
 
@@ -108,7 +98,7 @@ static void add_error(struct text *t, const struct data *d)
 		  ", ee_data=%" PRIu64 ", offender=",
 		  number(d->bytes, 4), d->bytes[4], d->bytes[5], d->bytes[6],
 		  number(d->bytes + 8, 4), number(d->bytes + 12, 4));
-	call_address_add(t, d->bytes + 16, d->size - 16);
+	call_address_add(t, d->bytes + 16, d->size - 16, d->x);
 	add(t, "}");
 }
 
@@ -145,7 +135,7 @@ static void add_nano(struct text *t, const struct data *d)
 
 static void add_address_of(struct text *t, const struct data *d)
 {
-	call_address_add(t, d->bytes, d->size);
+	call_address_add(t, d->bytes, d->size, d->x);
 }
 
 static const struct kind {
@@ -350,7 +340,7 @@ static void add_header(struct text *t, const struct call_memory *m, uint32_t *at
 		before >= 0 && (uint32_t)before < h->name_size ? (uint32_t)before : h->name_size;
 
 	add(t, "{msg_name=");
-	if (!h->name || !call_address_add(t, h->name_bytes, room))
+	if (!h->name || !call_address_add(t, h->name_bytes, room, x))
 		add_address(t, h->name);
 	add(t, ", msg_namelen=");
 	if (before >= 0 && (uint32_t)before != h->name_length)
