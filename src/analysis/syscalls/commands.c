@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/commands.c - arguments of ioctl(), getsockopt(), fcntl() and
+ * analysis/syscalls/commands.c - arguments of ioctl(), fcntl() and
  * quotactl(), whose memory depends on a command: see structs.h.
  */
 #include <asm/ioctls.h>
@@ -120,83 +120,6 @@ bool call_memory_waits(const struct abi_capture *what, const int64_t *args)
 }
 
 /* ---------------------------------------------------------------- the others */
-
-/* Integers of 4 bytes, of which the kernel may write only a part. */
-static bool add_fields(struct text *t, const struct call_memory *m, const char *const *names)
-{
-	uint32_t at = 0;
-
-	add(t, "{");
-	for (int i = 0; names[i] && at < m->size; i++, at += 4) {
-		uint32_t size = m->size - at < 4 ? m->size - at : 4;
-		int32_t n = 0;
-
-		memcpy(&n, m->bytes + at, size);
-		text_addf(t, "%s%s=", i ? ", " : "", names[i]);
-		if (size == 4)
-			add_signed(t, n);
-		else
-			call_hex_quoted(t, m->bytes + at, size);
-	}
-	add(t, "}");
-	return true;
-}
-
-static void add_errno(struct text *t, int32_t n)
-{
-	const char *name = n ? call_errno(n) : NULL;
-
-	if (name && call_style()->constants == CALL_ABBREV)
-		text_addf(t, "[%s]", name);
-	else if (name && call_style()->constants == CALL_VERBOSE)
-		text_addf(t, "[%" PRId32 " /* %s */]", n, name);
-	else
-		text_addf(t, "[%" PRId32 "]", n);
-}
-
-bool call_option_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
-{
-	static const char *const linger[] = { "l_onoff", "l_linger", NULL }, *const owner[] = {
-		"pid", "uid", "gid", NULL
-	};
-	bool is_socket = x->args[1] == SOL_SOCKET;
-	int64_t time[2];
-	int32_t n = 0;
-
-	if (is_socket && x->is_end && x->args[2] == SO_ATTACH_FILTER)
-		return false; /* its length is in instructions: see call_filter_got() */
-	if (is_socket && !x->is_end &&
-	    (x->args[2] == SO_ATTACH_FILTER || x->args[2] == SO_ATTACH_REUSEPORT_CBPF))
-		return call_filter_given(t, m, x);
-	switch (call_socket_option_add(t, m, x)) {
-	case CALL_OPTION_SHOWN:
-		return true;
-	case CALL_OPTION_ADDRESS:
-		return false;
-	case CALL_OPTION_OTHER:
-		break;
-	}
-	if (!m->size || (!x->is_end && m->size < 4))
-		return false;
-	memcpy(&n, m->bytes, m->size < 4 ? m->size : 4);
-	if (is_socket && x->args[2] == SO_LINGER)
-		return (x->is_end || m->size >= 8) && add_fields(t, m, linger);
-	if (is_socket && x->args[2] == SO_PEERCRED && x->is_end)
-		return add_fields(t, m, owner);
-	if (is_socket && (x->args[2] == SO_RCVTIMEO || x->args[2] == SO_SNDTIMEO) && m->size >= 16)
-		memcpy(time, m->bytes, sizeof time),
-			text_addf(t, "{tv_sec=%" PRId64 ", tv_usec=%" PRIu64 "}", time[0],
-				  (uint64_t)time[1]);
-	else if (m->size < 4)
-		call_hex_quoted(t, m->bytes, m->size);
-	else if (is_socket && x->args[2] == SO_ERROR)
-		add_errno(t, n);
-	else if (m->size == 4 || (is_socket && m->size < 8))
-		text_addf(t, "[%" PRId32 "]", n);
-	else
-		call_quoted_part(t, m->bytes, m->size, m->size, x);
-	return true;
-}
 
 bool call_lock_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {

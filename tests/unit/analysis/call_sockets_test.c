@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses of sockets of rare families as text, in each style of constants. */
+/* Addresses of sockets of rare families as text, in each style of constants, and values of options. */
 #include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "capture/table.h"
 #include "analysis/syscalls/structs.h"
 #include "analysis/syscalls/text.h"
 
@@ -103,8 +105,43 @@ static void bytes_of_any_length_are_never_read_behind_their_end(void)
 	}
 }
 
+/* An option that setsockopt() gets in @length bytes, of which @size were read. */
+static const char *option(int name, const void *bytes, uint32_t size, int64_t length)
+{
+	static char made[256];
+	const int64_t args[6] = { 3, SOL_SOCKET, name, 0x1000, length };
+	const struct call_moment x = { .args = args };
+	struct call_memory m = { .what = capture_of_call("setsockopt", false, true).at[0],
+				 .size = size };
+	struct text t = { 0 };
+
+	memcpy(m.bytes, bytes, size);
+	snprintf(made, sizeof made, "%s", call_option_add(&t, &m, &x) ? t.bytes : "an address");
+	text_fini(&t);
+	return made;
+}
+
+static void an_option_that_is_no_number_is_shown_as_bytes(void)
+{
+	enum { TXREHASH = 74 };
+
+	is_text(option(SO_KEEPALIVE, "\1\0\0\0", 4, 4), "[1]");
+	is_text(option(SO_KEEPALIVE, "\1\0\0\0", 4, 5), "[1]");
+	is_text(option(SO_KEEPALIVE, "\1\0\0", 3, 3), "an address");
+	is_text(option(SO_TYPE, "\1\0\0\0", 4, 4), "[1]");
+	is_text(option(SO_TYPE, "\1\0\0\0", 4, 5), "an address");
+	is_text(option(SO_TYPE, "\1\0\0", 3, 3), "\"\\1\\0\\0\"");
+	is_text(option(SO_BINDTODEVICE, "eth0\0", 5, 5), "\"eth0\\0\"");
+	is_text(option(TXREHASH, "\377\0\0\0", 4, 4), "[SOCK_TXREHASH_DEFAULT]");
+	is_text(option(TXREHASH, "\2\0\0\0", 4, 4), "[2 /* SOCK_TXREHASH_??? */]");
+	is_text(option(SO_RCVTIMEO, "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16, 16),
+		"{tv_sec=1, tv_usec=2}");
+	is_text(option(999, "\1\0", 2, 2), "\"\\1\\0\"");
+}
+
 int main(void)
 {
+	run(an_option_that_is_no_number_is_shown_as_bytes);
 	run(constants_are_words_numbers_or_both);
 	run(each_family_has_its_members);
 	run(bytes_of_any_length_are_never_read_behind_their_end);
