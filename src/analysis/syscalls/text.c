@@ -49,7 +49,19 @@ static const struct {
 	{ "brk", SHAPE_PLAIN, CALL_HEX },
 	{ "shmat", SHAPE_PLAIN, CALL_HEX },
 	{ "umask", SHAPE_PLAIN, CALL_OCTAL },
-	{ "clone", SHAPE_CLONE, CALL_NUMBER },
+	{ "clone", SHAPE_CLONE, CALL_PID },
+	{ "clone3", SHAPE_PLAIN, CALL_PID },
+	{ "fork", SHAPE_PLAIN, CALL_PID },
+	{ "vfork", SHAPE_PLAIN, CALL_PID },
+	{ "wait4", SHAPE_PLAIN, CALL_PID },
+	{ "getpid", SHAPE_PLAIN, CALL_PID },
+	{ "gettid", SHAPE_PLAIN, CALL_PID },
+	{ "getppid", SHAPE_PLAIN, CALL_PID },
+	{ "getpgid", SHAPE_PLAIN, CALL_PID },
+	{ "getpgrp", SHAPE_PLAIN, CALL_PID },
+	{ "getsid", SHAPE_PLAIN, CALL_PID },
+	{ "setsid", SHAPE_PLAIN, CALL_PID },
+	{ "set_tid_address", SHAPE_PLAIN, CALL_PID },
 	{ "prctl", SHAPE_PRCTL, CALL_NUMBER },
 	{ "ioctl", SHAPE_IOCTL, CALL_NUMBER },
 	{ "kcmp", SHAPE_KCMP, CALL_NUMBER },
@@ -438,6 +450,8 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 		return call_fd(t, result, about);
 	if (p->shape == SHAPE_BPF && m->class && fds_bpf_kind(m->args[0]))
 		return call_fd(t, result, about);
+	if (p->result == CALL_PID)
+		return call_pid(t, result, about);
 	if (p->result == CALL_HEX)
 		return add_hex(t, (uint64_t)result);
 	if (p->shape == SHAPE_IOPRIO || p->shape == SHAPE_SCHEDULER || p->shape == SHAPE_SIGNAL ||

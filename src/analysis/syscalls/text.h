@@ -164,7 +164,7 @@ const struct call_rule *call_request_rule(const struct call_request *r, uint32_t
 
 struct call_plan { /* for an event class, made once */
 	enum call_shape shape;
-	enum call_kind result; /* CALL_FD, CALL_HEX, CALL_OCTAL, or CALL_NUMBER */
+	enum call_kind result; /* CALL_FD, CALL_PID, CALL_HEX, CALL_OCTAL, or CALL_NUMBER */
 	bool has_result;
 	const struct call_request *requests; /* NULL: there are none */
 	const struct call_rule *rules[CALL_ARGS];
@@ -225,5 +225,8 @@ bool call_is_address(const char *text, size_t size);
 void call_io_priority(struct text *t, uint64_t bits);
 void call_fd(struct text *t, int64_t fd, const struct call_about *about);
 void call_pid(struct text *t, int64_t pid, const struct call_about *about);
+/* call_plain - a name between angle brackets. Names come from recordings: characters that do not print,
+ * and such brackets, are shown by their numbers, so that none reaches a terminal. */
+void call_plain(struct text *t, const char *bytes, size_t size);
 
 #endif

@@ -15,9 +15,7 @@
 
 enum { AT_CWD = -100, KCMP_FILE_TYPE = 0, KCMP_EPOLL = 7 };
 
-/* Names come from recordings: characters that do not print, and the brackets around a name, are
- * shown by their numbers, so that none reaches a terminal. */
-static void add_plain(struct text *t, const char *bytes, size_t size)
+void call_plain(struct text *t, const char *bytes, size_t size)
 {
 	struct text quoted = { 0 };
 
@@ -69,7 +67,7 @@ void call_fd(struct text *t, int64_t fd, const struct call_about *about)
 	if (!name || !(kinds & CALL_FD_PATHS || is_device))
 		return;
 	add(t, "<");
-	add_plain(t, name, strlen(name));
+	call_plain(t, name, strlen(name));
 	if (is_device)
 		text_addf(t, "<%s %u:%u>", S_ISCHR(f->mode) ? "char" : "block", major(f->device),
 			  minor(f->device));
@@ -87,7 +85,7 @@ void call_pid(struct text *t, int64_t pid, const struct call_about *about)
 	if (!th || !th->name_size)
 		return;
 	add(t, "<");
-	add_plain(t, th->name, th->name_size);
+	call_plain(t, th->name, th->name_size);
 	add(t, ">");
 }
 
@@ -102,7 +100,7 @@ static void add_cwd(struct text *t, const struct call_about *about)
 	    (about->fd_kinds && !(about->fd_kinds & CALL_FD_PATHS)))
 		return;
 	add(t, "<");
-	add_plain(t, about->cwd, strlen(about->cwd));
+	call_plain(t, about->cwd, strlen(about->cwd));
 	add(t, ">");
 }
 

@@ -118,9 +118,14 @@ static void add_thread(struct strace_printer *p, const struct pairing_item *item
 		 (int)th->tid);
 	add(p->to, number);
 	if (p->names_pids) {
+		struct text name = { 0 };
+
+		call_plain(&name, th->name, th->name_size);
 		out_byte(p->to, '<');
-		out_text(p->to, th->name, th->name_size);
+		if (name.size)
+			out_text(p->to, name.bytes, name.size);
 		out_byte(p->to, '>');
+		text_fini(&name);
 	}
 	add(p->to, p->prefix == STRACE_PIDS ? "] " : " ");
 }

@@ -97,6 +97,10 @@ def lines_of_children_begin_with_their_number():
     ok(err[-1] == "+++ killed by SIGUSR1 +++", "and none at the end: " + err[-1])
     err = cmd("strace", "-f", "-Y", "-e", "trace=exit_group,execve", "--", *SHELL)[2]
     ok(re.search(r"(?m)^\[pid +\d+<true>\] exit_group", err), "-Y: with names: " + err)
+    theirs, ours = both(["-f", "-Y", "-a1", "-qq", "-e", "trace=getppid", "-e", "signal=none"],
+                        "sh", "-c", "(exit 3); sh -c :")
+    theirs, ours = (sorted(re.sub(r"\b\d{2,}<", "N<", line).replace("<strace>", "<duet>") for line in lines) for lines in (theirs, ours))
+    first_difference(theirs, ours, "duet strace -Y")
 
 
 def a_recording_gives_the_same_text():
