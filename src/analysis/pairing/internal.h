@@ -25,6 +25,8 @@ static inline const char *pairing_bytes(const struct text *t)
 
 /* pairing_chooses - whether items of @thread are passed on, as far as its number decides. */
 bool pairing_chooses(const struct pairing *j, uint32_t thread);
+/* pairing_executes - whether the call in progress executes a program. */
+bool pairing_executes(const struct pairing *j, const struct pairing_state *st);
 /* pairing_ended - the thread has had its last item. */
 void pairing_ended(struct pairing *j, uint32_t thread);
 /* An item of @thread, which must have a state; for a call with its texts, without a result. */

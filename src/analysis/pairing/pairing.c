@@ -116,6 +116,13 @@ void pairing_give_open(struct pairing *j, uint32_t thread, int64_t time_ns, cons
 	st->made = (struct call_made){ 0 };
 }
 
+bool pairing_executes(const struct pairing *j, const struct pairing_state *st)
+{
+	const char *name = st->made.call ? j->calls.names[st->made.call - 1] : "";
+
+	return !strcmp(name, "execve") || !strcmp(name, "execveat");
+}
+
 /* ---------------------------------------------------------------- calls */
 
 static int enter(struct pairing *j, const struct call_class *c, const struct trace_event *e,
@@ -159,12 +166,14 @@ static bool makes_child(const char *call)
 }
 
 /* rt_sigreturn restores the registers and with them the number of the call, so its exit has
- * none. */
+ * none. The kernel starts every program as if execve() had done it, not execveat(). */
 static uint32_t call_that_ends(const struct pairing *j, const struct call_class *c,
 			       const struct pairing_state *st)
 {
 	bool returns = st->made.call && !strcmp(j->calls.names[st->made.call - 1], "rt_sigreturn");
 
+	if (!strcmp(j->calls.names[c->call], "execve") && pairing_executes(j, st))
+		return st->made.call - 1;
 	return returns && !strcmp(j->calls.names[c->call], "unknown") ? st->made.call - 1 : c->call;
 }
 
@@ -298,6 +307,28 @@ static void leave_at_exec(struct pairing *j, uint32_t thread, int64_t time_ns)
 	pairing_ended(j, thread);
 }
 
+/* The thread @before executes a program, and takes the place of its process's first thread @now. Its
+ * call goes on there. */
+static void supersede(struct pairing *j, uint32_t now, uint32_t before, int64_t time_ns)
+{
+	struct pairing_state *st = &j->states[before];
+	struct pairing_item item;
+
+	pairing_give_open(j, now, time_ns, "?");
+	if (st->made.call && j->is_wanted[st->made.call - 1]) {
+		item = pairing_item_of(j, before, PAIRING_CALL, time_ns);
+		item.becomes = threads_at(j->run.threads, now)->tid;
+		pairing_give(j, &item);
+		st->was_given = true;
+	}
+	item = pairing_item_of(j, now, PAIRING_SUPERSEDED, time_ns);
+	j->result.size = 0;
+	text_addf(&j->result, "superseded by execve in pid %d",
+		  (int)threads_at(j->run.threads, before)->tid);
+	item.text = pairing_bytes(&j->result);
+	pairing_give(j, &item);
+}
+
 /* The thread that executes gets the tid of its process, and its call continues under that tid. */
 static int on_exec(struct pairing *j, const struct event_table *p, const struct trace_event *e)
 {
@@ -323,7 +354,7 @@ static int on_exec(struct pairing *j, const struct event_table *p, const struct 
 	fds_exec(&j->fds, (uint32_t)now);
 	st = &j->states[now];
 	if (now != before) {
-		pairing_give_open(j, (uint32_t)now, e->time_ns, "?");
+		supersede(j, (uint32_t)now, (uint32_t)before, e->time_ns);
 		pairing_words_fini(st);
 		*st = j->states[before];
 		j->states[before] = (struct pairing_state){ 0 };

@@ -19,9 +19,11 @@
 
 enum pairing_kind {
 	PAIRING_CALL,
-	PAIRING_LASTING, /* a call that has not returned yet */
-	PAIRING_SIGNAL,	 /* delivered */
-	PAIRING_DEATH,	 /* exit of a thread */
+	PAIRING_LASTING,    /* a call that has not returned yet */
+	PAIRING_SIGNAL,	    /* delivered */
+	PAIRING_DEATH,	    /* exit of a thread */
+	PAIRING_SUPERSEDED, /* another thread of the process executes a program, and takes its
+			     * place and number */
 	PAIRING_LOST,
 };
 
@@ -44,6 +46,7 @@ struct pairing_item {
 	bool was_given; /* as PAIRING_LASTING */
 	bool is_left;	/* a call that executes another program, and the last item of its thread:
 			   * see `leaves_at_exec` */
+	int32_t becomes; /* a call that executes a program; it goes on under this number; 0: not so */
 	uint32_t n_threads; /* those that live and whose items are passed on, this one included */
 	uint64_t lost_events, lost_packets;
 };

@@ -113,6 +113,22 @@ int pairing_on_signal(struct pairing *j, const struct event_table *p, const stru
 	return j->result.failed ? -ENOMEM : 0;
 }
 
+/* Whether @thread, the first of its process, ends because another one executes a program. That one
+ * takes its place, and only then more is known. */
+static bool gives_way(const struct pairing *j, uint32_t thread)
+{
+	uint32_t n =
+		j->n_states < threads_n(j->run.threads) ? j->n_states : threads_n(j->run.threads);
+
+	if (pairing_process(j, thread) != thread || j->states[thread].exits)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (i != thread && pairing_executes(j, &j->states[i]) &&
+		    pairing_process(j, i) == thread)
+			return true;
+	return false;
+}
+
 int pairing_on_death(struct pairing *j, const struct trace_event *e, uint32_t thread)
 {
 	struct pairing_state *st = &j->states[thread];
@@ -124,6 +140,10 @@ int pairing_on_death(struct pairing *j, const struct trace_event *e, uint32_t th
 	struct pairing_item item;
 
 	pairing_give_open(j, thread, e->time_ns, "?");
+	if (gives_way(j, thread)) {
+		pairing_ended(j, thread);
+		return 0;
+	}
 	item = pairing_item_of(j, thread, PAIRING_DEATH, e->time_ns);
 	j->result.size = 0;
 	if (exits) {

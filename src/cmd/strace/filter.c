@@ -361,6 +361,11 @@ static void add_pattern(struct cmd_strings *patterns, const char *before, const 
 	}
 }
 
+static void add_exit_of_exec(const struct strace_filter *c, struct cmd_strings *patterns)
+{
+	cmd_add_string(patterns, c->only_listed ? "syscall_exit_execve" : "!syscall_entry_execve");
+}
+
 void strace_filter_patterns(const struct strace_filter *c, bool fds, struct cmd_strings *patterns)
 {
 	static const char *const always[] = {
@@ -378,7 +383,11 @@ void strace_filter_patterns(const struct strace_filter *c, bool fds, struct cmd_
 		bool is_needed = call && (strace_filter_has(c, call) || (fds && fds_call(call)) ||
 					  !strcmp(call, "exit_group"));
 
-		if (call && is_needed == c->only_listed)
+		/* A program that execveat() started returns from execve(). */
+		if (call && !is_needed && !strcmp(call, "execve") &&
+		    strace_filter_has(c, "execveat"))
+			add_exit_of_exec(c, patterns);
+		else if (call && is_needed == c->only_listed)
 			add_pattern(patterns, is_needed ? "" : "!", call);
 	}
 }

@@ -165,8 +165,11 @@ static int take_quiet(struct strace_printer *p, const char *list)
 
 		while (i < sizeof kinds / sizeof *kinds && strcmp(kinds[i], k) != 0)
 			i++;
-		if (!strcmp(k, "exit") || !strcmp(k, "exits") || !strcmp(k, "all"))
-			p->quiet = 2;
+		p->hides_superseded |= !strcmp(k, "thread-execve") || !strcmp(k, "superseded");
+		if (!strcmp(k, "exit") || !strcmp(k, "exits"))
+			p->quiet = p->quiet > 2 ? p->quiet : 2;
+		else if (!strcmp(k, "all"))
+			p->quiet = 3;
 		else if (i == sizeof kinds / sizeof *kinds && strcmp(k, "none") != 0)
 			status = cmd_error("strace", "--quiet=%s: it may be exit, attach, all", k);
 	}

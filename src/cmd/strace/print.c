@@ -156,6 +156,16 @@ static void add_lines(struct out *o, const char *text)
 	}
 }
 
+/* The reason why a call is not shown to its end. */
+static void add_reason(struct out *o, const struct pairing_item *item)
+{
+	if (!item->becomes)
+		return add(o, item->is_left ? " <detached ...>" : " <unfinished ...>");
+	out_literal(o, " <pid changed to ");
+	out_i64(o, item->becomes);
+	out_literal(o, " ...>");
+}
+
 static void add_call(struct strace_printer *p, const struct pairing_item *item, size_t width)
 {
 	struct out *o = p->to;
@@ -171,7 +181,7 @@ static void add_call(struct strace_printer *p, const struct pairing_item *item, 
 		add(o, item->name);
 		out_byte(o, '(');
 		add(o, item->early_text);
-		add(o, item->is_left ? " <detached ...>" : " <unfinished ...>");
+		add_reason(o, item);
 		return out_byte(o, '\n');
 	} else {
 		add(o, item->name);
@@ -223,6 +233,8 @@ static bool has_wanted_ending(const struct strace_printer *p, const struct pairi
 
 static bool is_reported(const struct strace_printer *p, const struct pairing_item *item)
 {
+	if (item->kind == PAIRING_SUPERSEDED)
+		return !p->hides_superseded && p->quiet < 3;
 	if (item->kind == PAIRING_DEATH)
 		return p->quiet < 2;
 	return item->result > 0 && item->result <= 64 &&
@@ -244,7 +256,8 @@ static void print(struct strace_printer *p, const struct pairing_item *item)
 	add_time(p, item->begin_ns);
 	add_call_number(p, item);
 	width = p->prefix == STRACE_NAMES ? 0 : (size_t)(p->to->at - begin);
-	if (item->kind == PAIRING_SIGNAL || item->kind == PAIRING_DEATH) {
+	if (item->kind == PAIRING_SIGNAL || item->kind == PAIRING_DEATH ||
+	    item->kind == PAIRING_SUPERSEDED) {
 		const char *mark = item->kind == PAIRING_SIGNAL ? "---" : "+++";
 
 		add(p->to, mark);

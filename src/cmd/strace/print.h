@@ -40,8 +40,9 @@ struct strace_count { /* of one system call */
 struct strace_printer {
 	struct strace_filter filter;
 	enum strace_time time;
-	bool has_durations;  /* -T */
-	int quiet;	     /* -q; -qq: no deaths */
+	bool has_durations; /* -T */
+	int quiet;	    /* -q; -qq: no deaths */
+	bool hides_superseded;
 	bool counts, prints; /* -c: only the first; -C: both */
 	enum strace_prefix prefix;
 	bool names_pids; /* -Y */

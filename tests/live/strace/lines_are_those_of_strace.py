@@ -103,6 +103,17 @@ def lines_of_children_begin_with_their_number():
     first_difference(theirs, ours, "duet strace -Y")
 
 
+def a_thread_that_executes_a_program_takes_the_place_of_the_first():
+    for call, options in (("execve", []), ("execveat", []), ("execveat", ["--quiet=superseded"])):
+        theirs, ours = work + "/first-theirs", work + "/first-ours"
+        argv = [programs["execs"], call]
+        run("strace", "-f", *options, "-a1", "-e", "trace=execve,execveat", "-o", theirs, *argv)
+        cmd("strace", "-f", *options, "-a1", "-e", "trace=execve,execveat", "-o", ours, "--", *argv)
+        lines = [[re.sub(r"(pid|to) \d+", r"\1 N", re.sub(r"/\* .. vars? \*/", "VARS", line)) for line in numbered(path)] for path in (theirs, ours)]
+        first_difference(*lines, "duet strace " + call)
+        is_(len(lines[0]), 5 - len(options), "lines: %s" % lines[0])
+
+
 def a_recording_gives_the_same_text():
     """The one that `duet strace` made, and one of duet record --capture."""
     kept, live, again = work + "/kept", work + "/live", work + "/again"
@@ -156,4 +167,4 @@ if not shutil.which("strace"):
     skip("there is no strace")
 run_cases(names_up_to_the_longest_path_are_shown, one_argument_decides_how_the_others_are_read, signals_have_all_that_the_kernel_says_of_them,
           without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number,
-          a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, paths_of_descriptors_have_devices_and_processes)
+          a_thread_that_executes_a_program_takes_the_place_of_the_first, a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, paths_of_descriptors_have_devices_and_processes)
