@@ -99,21 +99,49 @@ static bool is_path(const struct pairing *j, const char *name, size_t size)
 	return false;
 }
 
+static bool is_fd_of_path(struct pairing *j, uint32_t thread, int32_t fd)
+{
+	const struct fd_file *f = fds_look(&j->fds, pairing_process(j, thread), fd);
+
+	return f && f->name && is_path(j, f->name, strlen(f->name));
+}
+
+/* Whether the memory @m has such a descriptor: poll() and select() get many. */
+static bool has_fd_of_path(struct pairing *j, uint32_t thread, const struct pairing_state *st,
+			   const struct call_memory *m)
+{
+	int64_t n = st->made.args[0];
+	int32_t fd;
+
+	if (m->what->kind == ABI_CAPTURE_POLL)
+		for (uint32_t at = 0; at + 8 <= m->size; at += 8) {
+			memcpy(&fd, m->bytes + at, sizeof fd);
+			if (is_fd_of_path(j, thread, fd))
+				return true;
+		}
+	if (m->what->kind == ABI_CAPTURE_FDSET)
+		for (uint32_t i = 0; i < n && i < 8 * m->size; i++)
+			if (m->bytes[i / 8] >> i % 8 & 1 && is_fd_of_path(j, thread, (int32_t)i))
+				return true;
+	return false;
+}
+
 /* Whether the call in progress has one of the requested paths, or a descriptor of one. */
 static bool is_about(struct pairing *j, uint32_t thread, const struct pairing_state *st,
 		     const struct call_value *values, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct call_rule *r = j->call_plans[st->class].rules[i];
-		const struct fd_file *f = NULL;
 
 		if (values[i].text && is_path(j, values[i].text, values[i].text_size))
 			return true;
-		if (r && (r->kind == CALL_FD || r->kind == CALL_AT_FD))
-			f = fds_look(&j->fds, pairing_process(j, thread), (int32_t)values[i].n);
-		if (f && f->name && is_path(j, f->name, strlen(f->name)))
+		if (r && (r->kind == CALL_FD || r->kind == CALL_AT_FD) &&
+		    is_fd_of_path(j, thread, (int32_t)values[i].n))
 			return true;
 	}
+	for (int i = 0; i < j->n_memory; i++)
+		if (has_fd_of_path(j, thread, st, &j->memory[i]))
+			return true;
 	return false;
 }
 

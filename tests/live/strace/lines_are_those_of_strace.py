@@ -149,6 +149,13 @@ def ctrl_c_at_once_gives_what_there_is():
             ok(re.search(r" = |<unfinished|^(---|\+\+\+) |^duet strace: a signal ended it before", line), "a whole line: " + line)
 
 
+def calls_that_wait_for_a_file_are_about_it():
+    code = ("import select; f = open('/dev/full', 'w'); g = open('/dev/null', 'w'); select.select([], [f, g], []); select.select([], [g], []); "
+            "p = select.poll(); p.register(f, 4); p.poll()")
+    lines = same(["-a1", "-qq", "-P", "/dev/full", "-e", "trace=select,pselect6,poll,ppoll"], sys.executable, "-S", "-c", code)
+    is_(len(lines), 2, "calls: %s" % lines)
+
+
 def paths_of_descriptors_have_devices_and_processes():
     argv = ["sh", "-c", "exec 7</dev/null; exec 8>&7; exec 9</dev/full"]
     with open("/dev/full", "w") as full:
@@ -167,4 +174,5 @@ if not shutil.which("strace"):
     skip("there is no strace")
 run_cases(names_up_to_the_longest_path_are_shown, one_argument_decides_how_the_others_are_read, signals_have_all_that_the_kernel_says_of_them,
           without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number,
-          a_thread_that_executes_a_program_takes_the_place_of_the_first, a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, paths_of_descriptors_have_devices_and_processes)
+          a_thread_that_executes_a_program_takes_the_place_of_the_first, a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, calls_that_wait_for_a_file_are_about_it,
+          paths_of_descriptors_have_devices_and_processes)
