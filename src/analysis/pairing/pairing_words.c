@@ -110,8 +110,8 @@ static bool is_fd_of_path(struct pairing *j, uint32_t thread, int32_t fd)
 static bool has_fd_of_path(struct pairing *j, uint32_t thread, const struct pairing_state *st,
 			   const struct call_memory *m)
 {
-	int64_t n = st->made.args[0];
-	int32_t fd;
+	enum { MOST = 1024 }; /* of a set */
+	int32_t n = (int32_t)st->made.args[0] < MOST ? (int32_t)st->made.args[0] : MOST, fd;
 
 	if (m->what->kind == ABI_CAPTURE_POLL)
 		for (uint32_t at = 0; at + 8 <= m->size; at += 8) {
@@ -119,9 +119,10 @@ static bool has_fd_of_path(struct pairing *j, uint32_t thread, const struct pair
 			if (is_fd_of_path(j, thread, fd))
 				return true;
 		}
-	if (m->what->kind == ABI_CAPTURE_FDSET)
-		for (uint32_t i = 0; i < n && i < 8 * m->size; i++)
-			if (m->bytes[i / 8] >> i % 8 & 1 && is_fd_of_path(j, thread, (int32_t)i))
+	/* A set that could not be read whole is not looked at. */
+	if (m->what->kind == ABI_CAPTURE_FDSET && n > 0 && ((uint64_t)n + 63) / 64 * 8 <= m->size)
+		for (int32_t i = 0; i < n; i++)
+			if (m->bytes[i / 8] >> i % 8 & 1 && is_fd_of_path(j, thread, i))
 				return true;
 	return false;
 }
