@@ -116,9 +116,15 @@ void pairing_give_open(struct pairing *j, uint32_t thread, int64_t time_ns, cons
 	st->made = (struct call_made){ 0 };
 }
 
+/* The name of the call in progress; "" if there is none. */
+static const char *call_name(const struct pairing *j, const struct pairing_state *st)
+{
+	return st->made.call ? j->calls.names[st->made.call - 1] : "";
+}
+
 bool pairing_executes(const struct pairing *j, const struct pairing_state *st)
 {
-	const char *name = st->made.call ? j->calls.names[st->made.call - 1] : "";
+	const char *name = call_name(j, st);
 
 	return !strcmp(name, "execve") || !strcmp(name, "execveat");
 }
@@ -353,14 +359,15 @@ static int on_exec(struct pairing *j, const struct event_table *p, const struct 
 	}
 	fds_exec(&j->fds, (uint32_t)now);
 	st = &j->states[now];
+	/* The name of the program is shown on the line that the thread's change of number ends. */
+	if (!strcmp(call_name(j, &j->states[before]), "execve"))
+		pairing_words_program(j, &j->states[before], p, e);
 	if (now != before) {
 		supersede(j, (uint32_t)now, (uint32_t)before, e->time_ns);
 		pairing_words_fini(st);
 		*st = j->states[before];
 		j->states[before] = (struct pairing_state){ 0 };
 	}
-	if (st->made.call && !strcmp(j->calls.names[st->made.call - 1], "execve"))
-		pairing_words_program(j, st, p, e);
 	return st->text.failed ? -ENOMEM : 0;
 }
 

@@ -140,7 +140,9 @@ def signals_and_deaths_are_shown(duet, where):
 
 def a_call_goes_on_under_the_number_of_the_process(duet, where):
     events = [entry(1000, B, "execve", filename=99, argv=1, envp=2), executes(1500, A, B, "/bin/x"), leave(2000, A, "execve", 0)]
-    check(lines(duet, where, events, "-a1", "-T"), ['execve("/bin/x", 1, 2) = 0 <0.000001000>'])
+    check(lines(duet, where, events, "-a1", "-T"), [
+        'execve("/bin/x", 1, 2 <pid changed to %d ...>' % A, "+++ superseded by execve in pid %d +++" % B,
+        "<... execve resumed>) = 0 <0.000001000>"])
 
 
 INET = bytes([2, 0, 0, 80, 127, 0, 0, 1]) + bytes(8)
