@@ -24,8 +24,8 @@ import random_ctf
 import seeds
 
 SOURCES = ["src/base/diag.c", "src/base/io.c", "src/base/progress.c", "src/base/text.c"]
-# Writing, filtering and naming: the doors of fuzz.c only read.
-NOT_READING = ("src/ctf/write/", "src/trace/text/", "src/trace/filter/", "src/trace/summary.c", "src/trace/names.c")
+# Writing and filtering: the doors of fuzz.c only read.
+NOT_READING = ("src/ctf/write/", "src/trace/text/", "src/trace/filter/", "src/trace/summary.c")
 CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}
 \x1e{"type":"trace-class","environment":{"a":"b","c":-1}}
 \x1e{"type":"clock-class","id":"k","frequency":1000,"offset-from-origin":{"seconds":1,"cycles":2}}
@@ -82,8 +82,7 @@ def build(into, name):
     if name in ("fuzz", "fuzz_calls"):
         found = [str(p.relative_to(ROOT)) for d in ("src/ctf", "src/trace") for p in sorted((ROOT / d).rglob("*.c"))]
         sources = SOURCES + [p for p in found if not p.startswith(NOT_READING) or p == "src/ctf/write/recover.c"]
-        if name == "fuzz_calls":
-            sources += CALLS + ["src/trace/names.c", "src/symbol/demangle.c", "-liberty"]
+        sources += (CALLS if name == "fuzz_calls" else []) + ["src/symbol/demangle.c", "-liberty"]
     elif name == "fuzz_script":
         sources = SOURCES + [str(p.relative_to(ROOT)) for p in sorted((ROOT / "src/script/syntax").glob("*.c"))] + ["-lm"]
     elif name == "fuzz_texts":
