@@ -14,7 +14,7 @@
  *   (3) the file has at most a 32nd of the recording's bytes, and 1 to 64 MiB
  *   (4) a recording in which damage was found gets no marks: all of it is read, so all is reported
  *
- * Format: docs/formats/names-index.md.  Why: docs/design/far.md.
+ * Format: docs/formats/names-index.md.  Why: docs/design/reading/far.md.
  */
 #ifndef TRACE_MARKS_MARKS_H
 #define TRACE_MARKS_MARKS_H

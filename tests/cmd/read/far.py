@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """tests/cmd/read/far.py DUET - `duet view --from` on a recording of 20 MB: the lines are those of the whole reading, and
-the second reader begins at a mark (docs/design/far.md)."""
+the second reader begins at a mark (docs/design/reading/far.md)."""
 import os
 import random
 import re
