@@ -68,6 +68,10 @@ const struct recent_program *recent_find(const struct recent *r, int64_t pid)
 	return i < r->n_programs && r->programs[i].pid == pid ? &r->programs[i] : NULL;
 }
 
+/* Numbers of programs are from the recording, which may be another user's: each new one moves the others.
+ * Events of more are in the totals alone. */
+enum { PROGRAMS_MOST = 4096 };
+
 static struct recent_program *program_of(struct recent *r, int64_t pid)
 {
 	uint32_t i = index_of(r, pid);
@@ -136,6 +140,8 @@ static int count(struct scan *l, const struct trace_event *e)
 	vpid = pid_field_of(l, e);
 	if (!vpid || !ctf_event_number(e->ctf, vpid, &pid))
 		return 0; /* an event of the collector itself */
+	if (r->n_programs == PROGRAMS_MOST && !recent_find(r, pid))
+		return 0;
 	p = program_of(r, pid);
 	if (!p)
 		return -ENOMEM;

@@ -228,20 +228,22 @@ static void read_programs(struct session_info *l, int dir, const struct tenant_d
 	recent_fini(&r);
 }
 
-int session_info_read(struct session_info *l, int dir, const char *name,
-		      const struct tenant_dirs *places)
+int session_info_ask(struct session_info *l, const char *name)
 {
 	int status;
 
 	memset(l, 0, sizeof *l);
 	snprintf(l->name, sizeof l->name, "%s", name);
 	status = read_status(l, name);
-	if (status)
-		return status;
-	session_info_text(&l->session, "path", l->path, sizeof l->path);
+	if (!status)
+		session_info_text(&l->session, "path", l->path, sizeof l->path);
+	return status;
+}
+
+void session_info_look(struct session_info *l, int dir, const struct tenant_dirs *places)
+{
 	measure_disk(l);
 	read_programs(l, dir, places);
-	return 0;
 }
 
 void session_info_fini(struct session_info *l)

@@ -46,13 +46,19 @@ struct session_info {
 };
 
 /*
- * session_info_read - read the state of session @name.
+ * session_info_ask - ask the collector of session @name for its state.
  *
- * @dir: our runtime directory.  @places: where its programs are, if it is a tenant's.  Returns 0;
- * CMD_ENDED if it ended; CMD_FAILED after it printed why.  Call session_info_fini in each case.
+ * Returns 0; CMD_ENDED if it ended; CMD_FAILED after it printed why.  Call session_info_fini in each case.
  */
-int session_info_read(struct session_info *l, int dir, const char *name,
-		      const struct tenant_dirs *places);
+int session_info_ask(struct session_info *l, const char *name);
+
+/*
+ * session_info_look - then read the rest from files: disk, rates, programs.  A large recording takes long, so not
+ * while other collectors wait to be asked (cmd_at_once).
+ *
+ * @dir: our runtime directory.  @places: where its programs are, if it is a tenant's.
+ */
+void session_info_look(struct session_info *l, int dir, const struct tenant_dirs *places);
 void session_info_fini(struct session_info *l);
 
 /* session_info_number, session_info_text - a member of an answer; 0 or "?" if it is missing. */

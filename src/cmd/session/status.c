@@ -84,7 +84,7 @@ static void print_json(struct text *t, const struct session_status *w)
 struct status_part {
 	const char *name;
 	struct session_info *info; /* NULL: it did not answer, or ended */
-	int status;		   /* of session_info_read */
+	int status;		   /* of session_info_ask */
 };
 
 /* All sessions and parts are asked at once, so that none delays another. */
@@ -111,7 +111,7 @@ static int read_part(void *arg, const char *name)
 	struct status_part *p = part_of(g, name);
 
 	p->info = cmd_grow(NULL, 0, sizeof *p->info);
-	p->status = session_info_read(p->info, g->dir, name, &g->places);
+	p->status = session_info_ask(p->info, name);
 	if (p->status) {
 		session_info_fini(p->info);
 		free(p->info);
@@ -132,6 +132,9 @@ static void read_all(struct status_reader *g)
 	if (any_part)
 		tenant_dirs_find(&g->places);
 	cmd_at_once(g->names.at, g->names.n, read_part, g);
+	for (int i = 0; i < g->names.n; i++)
+		if (g->parts[i].info)
+			session_info_look(g->parts[i].info, g->dir, &g->places);
 }
 
 static void reader_fini(struct status_reader *g)
