@@ -160,6 +160,18 @@ static bool is_slice_over(const struct drain *d)
 	return d->until_ns != UINT64_MAX && monotonic_ns() >= d->until_ns;
 }
 
+/*
+ * A write of @n packets began at @began_ns.  Connections and requests wait for a write, so on a slow disk,
+ * where n_at_once packets would take longer than a slice, each is written by itself.
+ */
+static void note_speed(struct drain *d, uint64_t began_ns, uint32_t n)
+{
+	enum { LONGEST_NS = 10000000 };
+
+	if (d->until_ns != UINT64_MAX)
+		d->is_slow = (monotonic_ns() - began_ns) / n * d->n_at_once > LONGEST_NS;
+}
+
 struct output *drain_output_of(struct drain *d, struct output *cpu, const struct drain_chunk *s,
 			       struct diag *diag)
 {
@@ -260,6 +272,8 @@ static uint32_t gather(struct drain *d, const struct output *o, struct drain_chu
 {
 	struct drain_place at = drain_place_of(o);
 
+	if (d->is_slow)
+		return 0;
 	for (; s < end && at.part < d->n_at_once && s->sequence == o->next + at.part; s++, k++) {
 		look_again(d, s, end);
 		if (!is_plain(d, s, &at) ||
@@ -332,6 +346,7 @@ static int write_cpu(struct drain *d, struct drain_chunk *end, struct diag *diag
 	o->next = s->sequence;
 	o->stuck = 0;
 	while (s < end && s->sequence == o->next) {
+		uint64_t began_ns = d->until_ns == UINT64_MAX ? 0 : monotonic_ns();
 		uint32_t n = write_several(d, o, s, end);
 
 		if (!n) {
@@ -348,6 +363,7 @@ static int write_cpu(struct drain *d, struct drain_chunk *end, struct diag *diag
 		}
 		s += n;
 		o->next += n;
+		note_speed(d, began_ns, n);
 		if (is_slice_over(d)) {
 			d->at = s;
 			break;

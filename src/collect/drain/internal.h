@@ -57,6 +57,7 @@ struct drain {
 	struct drain_chunk *at, *end; /* the part of `seen` that this pass has yet to write */
 	bool partial;		      /* this pass includes the data of open chunks */
 	uint64_t until_ns;	      /* of monotonic_ns: end of this time slice */
+	bool is_slow; /* several packets in a write would take too long: note_speed() */
 	uint32_t n_described;
 	uint8_t *is_described; /* DESCRIBED_... of each class */
 	bool is_behind;	       /* the last pass had no exclusive-path stream for some chunk */
