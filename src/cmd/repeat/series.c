@@ -22,20 +22,21 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	(void)context;
 	stopped_by = signal;
 	is_cut = is_cut || child;
+	/* SIGHUP to duet record alone would leave its command running. */
 	if (info->si_code <= 0 && child > 0)
-		kill((pid_t)child, signal);
+		kill((pid_t)child, signal == SIGHUP ? SIGTERM : signal);
 }
 
 static void catch_signals(bool is_caught)
 {
-	static const int signals[] = { SIGINT, SIGTERM };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_flags = is_caught ? SA_SIGINFO : 0 }, before;
 
 	if (is_caught)
 		action.sa_sigaction = on_signal;
 	else
 		action.sa_handler = SIG_DFL;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 }
@@ -48,12 +49,18 @@ static void block_signals(int how)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(how, &set, NULL);
 }
 
 void series_begin(void)
 {
 	catch_signals(true);
+}
+
+void series_end(void)
+{
+	catch_signals(false);
 }
 
 pid_t series_fork(int *err)

@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* series_begin - SIGINT and SIGTERM end the series from now on. */
+/* series_begin - SIGINT, SIGTERM and SIGHUP end the series from now on; series_end - they act as before. */
 void series_begin(void);
+void series_end(void);
 
 /*
  * series_fork - the process of the next recording.

@@ -6,7 +6,7 @@
  *
  *   (1) of each two turns one begins with A and one with B: what the one leaves behind (files in memory,
  *       a warm processor) is there for both alike
- *   (2) a temporary directory is removed however this ends, unless by SIGKILL
+ *   (2) a temporary directory is removed at the end, after Ctrl-C, SIGTERM and SIGHUP as well
  */
 #include "cmd/repeat/turns.h"
 
@@ -145,15 +145,12 @@ static int stopped(const struct turns *t, uint32_t n_turns)
 			 n_turns + 1, t->n, t->base ? "; what was recorded is there" : "");
 }
 
-int turns_record(struct turns *t)
+static int record_all(const struct turns *t)
 {
 	uint32_t n_failed[2] = { 0, 0 };
 	int last[2] = { 0, 0 };
 	char line[64];
 
-	if ((!t->base && make_directory(t)) || name_all(t))
-		return CMD_FAILED;
-	series_begin();
 	for (uint32_t i = 0; i < t->n; i++) {
 		snprintf(line, sizeof line, "recording turn %u of %u", i + 1, t->n);
 		progress_line(line);
@@ -175,6 +172,18 @@ int turns_record(struct turns *t)
 			cmd_error("diff", "%s: exit status %d in %u of %u runs",
 				  t->commands[side][0], last[side], n_failed[side], t->n);
 	return 0;
+}
+
+int turns_record(struct turns *t)
+{
+	int status;
+
+	if ((!t->base && make_directory(t)) || name_all(t))
+		return CMD_FAILED;
+	series_begin();
+	status = record_all(t);
+	series_end();
+	return status || !series_stopped_by() ? status : stopped(t, t->n - 1);
 }
 
 void turns_end(struct turns *t)
