@@ -115,13 +115,13 @@ int pairing_on_signal(struct pairing *j, const struct event_table *p, const stru
 
 /* Whether @thread, the first of its process, ends because another one executes a program. That one
  * takes its place, and only then more is known. */
-static bool gives_way(const struct pairing *j, uint32_t thread)
+static bool gives_way(const struct pairing *j, uint32_t thread, int signal)
 {
 	uint32_t n =
 		j->n_states < threads_n(j->run.threads) ? j->n_states : threads_n(j->run.threads);
 
-	if (pairing_process(j, thread) != thread || j->states[thread].exits)
-		return false;
+	if (pairing_process(j, thread) != thread || (signal && signal != SIGKILL))
+		return false; /* a program that is executed kills the others */
 	for (uint32_t i = 0; i < n; i++)
 		if (i != thread && pairing_executes(j, &j->states[i]) &&
 		    pairing_process(j, i) == thread)
@@ -140,7 +140,7 @@ int pairing_on_death(struct pairing *j, const struct trace_event *e, uint32_t th
 	struct pairing_item item;
 
 	pairing_give_open(j, thread, e->time_ns, "?");
-	if (gives_way(j, thread)) {
+	if (!exits && gives_way(j, thread, signal)) {
 		pairing_ended(j, thread);
 		return 0;
 	}

@@ -95,7 +95,7 @@ static bool add_set(struct text *t, const struct call_memory *m, const struct ca
 		size = (uint64_t)x->lengths[3];
 	is_shown = set && (is_shown || x->is_end) && now && now <= set->size && !(now % 8);
 	if (x->args[0] == PTRACE_SETREGSET) { /* the kernel had those that it did not use, too */
-		is_shown &= !(size % 8) &&
+		is_shown &= size && !(size % 8) &&
 			    (now == size ||
 			     now >= (x->args[2] == NT_PRSTATUS ? 8 * REGISTERS : FLOATING));
 		shown = size;

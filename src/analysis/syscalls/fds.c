@@ -377,7 +377,7 @@ static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint3
 	struct fd_path *path = c->path != NO_PATH && thread < f->n_paths ? &f->paths[thread] : NULL;
 	int64_t dir = c->dir == NO_PATH ? -1 : (int32_t)m->args[c->dir];
 
-	if (path && !path->size && opens_directory(c, m))
+	if (path && !path->size && dir >= 0 && opens_directory(c, m))
 		return copied(f, process, dir, fd, is_cloexec);
 	if (!path || !path->size || fd >= FDS_MAX) {
 		int64_t file = set_unnamed(f, process, fd, is_cloexec, c->call);

@@ -439,7 +439,8 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 
 	if (!p->has_result)
 		return add(t, "?");
-	if (p->shape == SHAPE_INT && call_is_error((int32_t)result)) { /* an unsigned int */
+	if (p->shape == SHAPE_INT && call_is_error((int32_t)result) &&
+	    call_errno(-(int32_t)result)) { /* an unsigned int */
 		add_base(t, (uint64_t)result, 10, "");
 		return text_addf(t, " %s (%s)", call_errno(-(int32_t)result),
 				 strerrordesc_np(-(int32_t)result));
