@@ -29,26 +29,29 @@ static void add(uint64_t hash[2], const void *bytes, size_t size)
 			(hash[i] ^ hash_bytes(bytes, size)) * 0x9E3779B97F4A7C15u + (uint64_t)i + 1;
 }
 
-static void add_file(uint64_t hash[2], const char *path)
+/* The size of the file; -1: there is none. */
+static int64_t add_file(uint64_t hash[2], const char *path)
 {
 	struct stat st = { 0 };
 	int64_t about[5];
 
 	if (stat(path, &st))
-		return;
+		return -1;
 	about[0] = (int64_t)st.st_dev;
 	about[1] = (int64_t)st.st_ino;
 	about[2] = st.st_size;
 	about[3] = st.st_mtim.tv_sec;
 	about[4] = st.st_mtim.tv_nsec;
 	add(hash, about, sizeof about);
+	return st.st_size;
 }
 
 /* In the order in which they are read: numbers of hosts and streams follow it. */
-static void identify(const struct trace *t, uint64_t hash[2])
+bool marks_identify(const struct trace *t, uint64_t hash[2])
 {
 	const uint32_t n[] = { trace_n_sources(t), trace_n_streams(t) };
 	char path[4096];
+	bool is_mapped = true;
 
 	hash[0] = hash[1] = 0;
 	add(hash, n, sizeof n);
@@ -60,11 +63,13 @@ static void identify(const struct trace *t, uint64_t hash[2])
 		add(hash, &s->shift_ns, sizeof s->shift_ns);
 	}
 	for (uint32_t i = 0; i < trace_n_streams(t); i++) {
-		uint32_t source = trace_stream(t, i)->source->number;
+		const struct trace_stream_info *s = trace_stream(t, i);
+		uint32_t source = s->source->number;
 
 		add(hash, &source, sizeof source);
-		add_file(hash, trace_stream(t, i)->path);
+		is_mapped = add_file(hash, s->path) == (int64_t)s->size_bytes && is_mapped;
 	}
+	return is_mapped;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -139,7 +144,6 @@ static const char *read_table(struct marks_made *m, uint64_t size)
 {
 	struct marks_entry *table;
 	struct marks_header h;
-	uint64_t now[2];
 	bool is_sound;
 
 	if (size < sizeof h || !read_at(m->file.fd, &h, sizeof h, 0))
@@ -152,8 +156,7 @@ static const char *read_table(struct marks_made *m, uint64_t size)
 	if (h.version != MARKS_VERSION)
 		return *h.magic ? "it was made by another version"
 				: "it was not written to its end";
-	identify(m->trace, now);
-	if (memcmp(now, h.fingerprint, sizeof now) != 0)
+	if (memcmp(m->fingerprint, h.fingerprint, sizeof h.fingerprint) != 0)
 		return "the recording has changed";
 	table = is_whole(&h, size) ? malloc(h.n * sizeof *table + 1) : NULL;
 	is_sound = table && read_at(m->file.fd, table, h.n * sizeof *table, h.table_at) &&
@@ -238,10 +241,11 @@ void marks_write(struct marks_made *m)
 {
 	struct marks_header h = { .version = MARKS_VERSION, .n = m->n, .every = m->every };
 	struct marks_entry *table = malloc(m->n * sizeof *table + 1);
+	bool is_same = marks_identify(m->trace, h.fingerprint) &&
+		       !memcmp(h.fingerprint, m->fingerprint, sizeof h.fingerprint);
 
 	memcpy(h.magic, magic, sizeof magic);
-	identify(m->trace, h.fingerprint);
-	if (table && read_all(m) && !flock(m->file.fd, LOCK_EX | LOCK_NB)) {
+	if (is_same && table && read_all(m) && !flock(m->file.fd, LOCK_EX | LOCK_NB)) {
 		if (write_marks(m, table, &h)) /* a full disk: what is there takes no room */
 			(void)!ftruncate(m->file.fd, 0);
 		flock(m->file.fd, LOCK_UN);

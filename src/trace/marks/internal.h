@@ -18,7 +18,8 @@ struct marks_made {
 	struct trace *trace;
 	struct names *names;
 	struct marks_file file;
-	uint64_t every; /* items from mark to mark */
+	uint64_t fingerprint[2]; /* of the files as they are mapped; the marks are of these alone */
+	uint64_t every;		 /* items from mark to mark */
 	uint64_t bytes, bytes_most;
 	struct mark *at; /* ascending */
 	uint32_t n, n_rooms;
@@ -41,6 +42,8 @@ struct marks_entry {
 	uint64_t checksum; /* of its bytes */
 };
 
+/* file.c: which recording it is.  False: a file has not the size that is mapped, as it grows meanwhile. */
+bool marks_identify(const struct trace *t, uint64_t hash[2]);
 /* file.c: the table of the file.  Returns what is wrong, or NULL; then there may be no marks. */
 const char *marks_read_table(struct marks_made *m);
 /* file.c: the bytes of @k, allocated, or NULL if they are not what was written. */

@@ -39,8 +39,8 @@ int marks_open_every(struct marks *m, const struct marks_file *f, struct trace *
 	made->file = *f;
 	made->every = every;
 	made->bytes_most = part < BYTES_LEAST ? BYTES_LEAST : part > BYTES_MOST ? BYTES_MOST : part;
-	made->is_over = f->fd < 0;
-	wrong = f->fd < 0 ? NULL : marks_read_table(made);
+	made->is_over = f->fd < 0 || !marks_identify(t, made->fingerprint);
+	wrong = made->is_over ? NULL : marks_read_table(made);
 	if (wrong)
 		diag_fail(note, 0, "%.512s was not used: %s", f->path, wrong);
 	m->left = made->is_over ? UINT64_MAX : made->every;

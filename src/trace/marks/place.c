@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +32,12 @@ static bool are_large(const char *const *paths, int n)
 	enum { DESCRIPTORS = 8 };
 
 	bytes_found = 0;
-	for (int i = 0; i < n; i++)
-		if (nftw(paths[i], count, DESCRIPTORS, FTW_PHYS) == 1)
+	for (int i = 0; i < n; i++) {
+		char whole[PATH_MAX]; /* nftw() does not follow a link to a recording */
+
+		if (realpath(paths[i], whole) && nftw(whole, count, DESCRIPTORS, FTW_PHYS) == 1)
 			return true;
+	}
 	return false;
 }
 

@@ -51,7 +51,13 @@ bool stream_is_place(const struct stream *s, uint64_t place)
 
 void stream_resume(struct stream *s, int64_t time_ns, uint64_t place)
 {
-	rewind_to(s, stream_packet_from(s, place));
+	uint32_t packet = stream_packet_from(s, place);
+
+	/* A place too far on, of a forged file or an index that was wrong, must not cost an event. */
+	while (packet && s->packets[packet - 1].has_end &&
+	       stream_to_ns(s, s->packets[packet - 1].end) >= time_ns)
+		packet--;
+	rewind_to(s, packet);
 	do
 		stream_next(s);
 	while (s->item != TRACE_END && s->time_ns < time_ns);
