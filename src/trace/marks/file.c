@@ -2,9 +2,12 @@
 /*
  * trace/marks/file.c - the file of marks: reads its table, one mark of it, and writes all.
  *
- * The file is open from before the sandbox, so it is not replaced but written over.  Two locks keep
- * apart who reads and who writes: without a lock the file is left alone.  A header of zeroes stands
- * while the rest is written, so a file that is not whole has none.
+ * The file is opened before the sandbox is entered, so it is overwritten in place.
+ *
+ *   (1) a reader holds a shared lock, a writer an exclusive one; without its lock a process leaves the file alone
+ *   (2) the header is zeroes while the rest is written: an incomplete file has no header
+ *   (3) a process reads marks, and overwrites the file, only while the header is the one it read at marks_open():
+ *       it does not replace the marks of another process
  */
 #include <errno.h>
 #include <stdio.h>
@@ -148,6 +151,7 @@ static const char *read_table(struct marks_made *m, uint64_t size)
 
 	if (size < sizeof h || !read_at(m->file.fd, &h, sizeof h, 0))
 		return "it is damaged";
+	m->seen = h;
 	/* A file of something else is not written over. */
 	if (memcmp(h.magic, magic, sizeof magic) && memcmp(h.magic, "\0\0\0\0\0\0\0", 8)) {
 		m->is_over = true;
@@ -182,30 +186,48 @@ const char *marks_read_table(struct marks_made *m)
 	return wrong;
 }
 
-char *marks_read_mark(const struct marks_made *m, const struct mark *k)
+/* Whether the file is still the one that marks_open() read.  Under a lock. */
+static bool is_unchanged(const struct marks_made *m)
+{
+	struct marks_header now;
+
+	if (!read_at(m->file.fd, &now, sizeof now, 0))
+		now = (struct marks_header){ 0 };
+	return !memcmp(&now, &m->seen, sizeof now);
+}
+
+static char *read_bytes(const struct marks_made *m, const struct mark *k)
 {
 	char *bytes = malloc(k->size + 1);
 
-	if (!bytes || flock(m->file.fd, LOCK_SH | LOCK_NB)) {
-		free(bytes);
+	if (bytes && read_at(m->file.fd, bytes, k->size, k->at) &&
+	    hash_bytes(bytes, k->size) == k->checksum)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+char *marks_read_mark(const struct marks_made *m, const struct mark *k, bool *is_busy)
+{
+	char *bytes = NULL;
+
+	*is_busy = flock(m->file.fd, LOCK_SH | LOCK_NB) != 0;
+	if (*is_busy)
 		return NULL;
-	}
-	if (!read_at(m->file.fd, bytes, k->size, k->at) ||
-	    hash_bytes(bytes, k->size) != k->checksum) {
-		free(bytes);
-		bytes = NULL;
-	}
+	*is_busy = !is_unchanged(m);
+	if (!*is_busy)
+		bytes = read_bytes(m, k);
 	flock(m->file.fd, LOCK_UN);
 	return bytes;
 }
 
 /* ---------------------------------------------------------------- writing */
 
-/* Those that are in the file alone are read: it is written anew. */
+/* Reads those that are in the file alone: the file is replaced. */
 static bool read_all(struct marks_made *m)
 {
 	for (uint32_t i = 0; i < m->n; i++)
-		if (!m->at[i].bytes && !(m->at[i].bytes = marks_read_mark(m, &m->at[i])))
+		if (!m->at[i].bytes && !(m->at[i].bytes = read_bytes(m, &m->at[i])))
 			return false;
 	return true;
 }
@@ -245,8 +267,9 @@ void marks_write(struct marks_made *m)
 		       !memcmp(h.fingerprint, m->fingerprint, sizeof h.fingerprint);
 
 	memcpy(h.magic, magic, sizeof magic);
-	if (is_same && table && read_all(m) && !flock(m->file.fd, LOCK_EX | LOCK_NB)) {
-		if (write_marks(m, table, &h)) /* a full disk: what is there takes no room */
+	if (is_same && table && !flock(m->file.fd, LOCK_EX | LOCK_NB)) {
+		/* A full disk: an incomplete file takes no room. */
+		if (is_unchanged(m) && read_all(m) && write_marks(m, table, &h))
 			(void)!ftruncate(m->file.fd, 0);
 		flock(m->file.fd, LOCK_UN);
 	}

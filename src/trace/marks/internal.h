@@ -14,18 +14,6 @@ struct mark {
 	uint64_t checksum;
 };
 
-struct marks_made {
-	struct trace *trace;
-	struct names *names;
-	struct marks_file file;
-	uint64_t fingerprint[2]; /* of the files as they are mapped; the marks are of these alone */
-	uint64_t every;		 /* items from mark to mark */
-	uint64_t bytes, bytes_most;
-	struct mark *at; /* ascending */
-	uint32_t n, n_rooms;
-	bool has_new, is_over;
-};
-
 /* The header is followed by bytes of marks; the table is the end of the file. */
 struct marks_header {
 	char magic[8];
@@ -34,6 +22,19 @@ struct marks_header {
 	uint64_t every;
 	uint64_t table_at, file_bytes;
 	uint64_t checksum; /* of the header with 0 here, and of the table */
+};
+
+struct marks_made {
+	struct trace *trace;
+	struct names *names;
+	struct marks_file file;
+	struct marks_header seen; /* at marks_open; zeroes: there was none */
+	uint64_t fingerprint[2]; /* of the files as they are mapped; the marks are of these alone */
+	uint64_t every;		 /* items from mark to mark */
+	uint64_t bytes, bytes_most;
+	struct mark *at; /* ascending */
+	uint32_t n, n_rooms;
+	bool has_new, is_over;
 };
 
 struct marks_entry {
@@ -46,8 +47,9 @@ struct marks_entry {
 bool marks_identify(const struct trace *t, uint64_t hash[2]);
 /* file.c: the table of the file.  Returns what is wrong, or NULL; then there may be no marks. */
 const char *marks_read_table(struct marks_made *m);
-/* file.c: the bytes of @k, allocated, or NULL if they are not what was written. */
-char *marks_read_mark(const struct marks_made *m, const struct mark *k);
+/* file.c: the bytes of @k, allocated; NULL if they are damaged, or another reader writes or wrote: @is_busy. */
+char *marks_read_mark(const struct marks_made *m, const struct mark *k, bool *is_busy);
+/* file.c: replace the file by all marks, unless another reader wrote it since marks_open. */
 void marks_write(struct marks_made *m);
 
 /* marks.c: leave out every second mark until all of them fit. */

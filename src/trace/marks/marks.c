@@ -198,13 +198,18 @@ static int go_to(struct marks_made *m, const struct mark *k, const char *bytes)
 int marks_go(struct marks *m, int64_t time_ns, struct diag *note, struct diag *d)
 {
 	const struct mark *k = find(m->made, time_ns);
-	char *bytes = k ? marks_read_mark(m->made, k) : NULL;
+	bool is_busy = false;
+	char *bytes = k ? marks_read_mark(m->made, k, &is_busy) : NULL;
 	int err = bytes ? go_to(m->made, k, bytes) : -EINVAL;
 
 	*note->text = 0;
 	free(bytes);
+	if (is_busy) { /* read without marks */
+		forget(m->made);
+		m->made->is_over = true;
+	}
 	m->left = m->made->is_over ? UINT64_MAX : m->made->every;
-	if (!k)
+	if (!k || is_busy)
 		return 0;
 	if (err == -ENOMEM)
 		return diag_fail(d, err, "no memory for names of threads");

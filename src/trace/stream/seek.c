@@ -49,14 +49,27 @@ bool stream_is_place(const struct stream *s, uint64_t place)
 	return place == UINT64_MAX || (packet < s->n_packets && s->packets[packet].offset == place);
 }
 
-void stream_resume(struct stream *s, int64_t time_ns, uint64_t place)
+/*
+ * The packet at @place, or the first before it from which on none certainly ends before @time_ns: a place too
+ * far on, of a forged file, must not lose an event.
+ */
+static uint32_t packet_to_resume(const struct stream *s, int64_t time_ns, uint64_t place)
 {
 	uint32_t packet = stream_packet_from(s, place);
 
-	/* A place too far on, of a forged file or an index that was wrong, must not cost an event. */
-	while (packet && s->packets[packet - 1].has_end &&
-	       stream_to_ns(s, s->packets[packet - 1].end) >= time_ns)
+	while (packet && (!s->packets[packet - 1].has_end ||
+			  stream_to_ns(s, s->packets[packet - 1].end) >= time_ns))
 		packet--;
+	return packet;
+}
+
+void stream_resume(struct stream *s, int64_t time_ns, uint64_t place)
+{
+	uint32_t packet;
+
+	do
+		packet = packet_to_resume(s, time_ns, place);
+	while (packet && stream_check_packet(s, packet - 1)); /* an index may be forged, too */
 	rewind_to(s, packet);
 	do
 		stream_next(s);

@@ -149,6 +149,7 @@ static void remove_recording(void)
 
 static struct diag note;
 static uint64_t n_read, every = EVERY;
+static void (*meanwhile)(void); /* called once, when the recording is open */
 
 static void add_line(struct text *t, int item, const struct trace_event *e,
 		     const struct thread_identity *w)
@@ -179,6 +180,12 @@ static char *lines(int64_t from_ns, const struct marks_file *f)
 		is(marks_go(&m, from_ns, &other, &d), 0);
 		if (*other.text)
 			note = other;
+	}
+	if (meanwhile) {
+		void (*call)(void) = meanwhile;
+
+		meanwhile = NULL;
+		call();
 	}
 	for (n_read = 0; (item = trace_next(trace, &e, &d)) > 0; n_read++) {
 		marks_on_item(&m, e.time_ns);
@@ -388,6 +395,95 @@ static void wrong_numbers_harm_no_reader(void)
 	free(bytes);
 }
 
+/* The places of a mark are its first bytes, one for each stream. */
+static void places_too_far_on_lose_no_event(void)
+{
+	size_t size;
+	char *good = read_index(&size), *bytes = malloc(size);
+	int64_t last = last_time();
+
+	for (int i = 0; i < TIMES; i++) {
+		struct marks_header h;
+		struct marks_entry e;
+
+		memcpy(bytes, good, size);
+		memcpy(&h, bytes, sizeof h);
+		for (uint32_t k = 0; k < h.n; k++) {
+			uint64_t at, last_at;
+
+			memcpy(&e, bytes + h.table_at + k * sizeof e, sizeof e);
+			memcpy(&last_at, good + h.table_at - e.size + 8 * dice(STREAMS), 8);
+			at = i % 2 ? UINT64_MAX : last_at;
+			memcpy(bytes + e.at + 8 * dice(STREAMS), &at, 8);
+		}
+		mend(bytes, size);
+		write_index(bytes, size);
+		ok(is_same(900 + (int64_t)dice((uint64_t)last - 800)));
+	}
+	write_index(good, size);
+	free(good);
+	free(bytes);
+}
+
+static void let_it_grow(void)
+{
+	char path[300];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s/s0", kernel_path);
+	ok(!stat(path, &st) && !truncate(path, st.st_size + 4096));
+}
+
+static void a_recording_that_grows_gets_no_marks(void)
+{
+	struct marks_file f = opened();
+	struct stat st;
+
+	is(ftruncate(f.fd, 0), 0);
+	meanwhile = let_it_grow;
+	free(lines(INT64_MIN, &f));
+	ok(!stat(index_path, &st) && st.st_size == 0);
+	write_stream(kernel_path, 0, true);
+	ok(is_same(last_time()));
+}
+
+static void let_another_read(void)
+{
+	struct marks_file f = opened();
+
+	every = EVERY;
+	free(lines(INT64_MIN, &f));
+	every = EVERY * 8;
+}
+
+static uint32_t marks_in_file(void)
+{
+	struct marks_header h;
+	size_t size;
+	char *bytes = read_index(&size);
+
+	ok(size >= sizeof h);
+	memcpy(&h, bytes, sizeof h);
+	free(bytes);
+	return h.n;
+}
+
+static void marks_of_another_reader_stay(void)
+{
+	struct marks_file f = opened();
+	uint32_t n;
+
+	free(lines(INT64_MIN, &f));
+	n = marks_in_file();
+	f = opened();
+	is(ftruncate(f.fd, 0), 0);
+	every = EVERY * 8;
+	meanwhile = let_another_read;
+	free(lines(INT64_MIN, &f));
+	every = EVERY;
+	ok(marks_in_file() == n);
+}
+
 static void a_changed_recording_has_no_use_for_its_marks(void)
 {
 	int64_t last = last_time();
@@ -478,6 +574,9 @@ int main(void)
 	run(marks_that_need_too_much_room_become_fewer);
 	run(every_wrong_byte_is_noticed);
 	run(wrong_numbers_harm_no_reader);
+	run(places_too_far_on_lose_no_event);
+	run(a_recording_that_grows_gets_no_marks);
+	run(marks_of_another_reader_stay);
 	run(a_changed_recording_has_no_use_for_its_marks);
 	run(only_the_users_own_file_is_used);
 	run(a_file_of_something_else_is_left_alone);
