@@ -176,6 +176,24 @@ int io_make_dirs(const char *path)
 	return mkdir(p, 0777) && errno != EEXIST ? -errno : 0;
 }
 
+/* Of the first directory on the way up that is there. */
+static bool is_own_or_below(const char *path)
+{
+	char up[PATH_MAX];
+	struct stat st;
+
+	if ((size_t)snprintf(up, sizeof up, "%s", path) >= sizeof up)
+		return false;
+	while (stat(up, &st)) {
+		char *slash = strrchr(up, '/');
+
+		if (!slash)
+			return false;
+		slash[slash == up] = 0; /* "/" is always there */
+	}
+	return st.st_uid == geteuid();
+}
+
 bool io_cache_directory(char *path, size_t size)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
@@ -185,6 +203,9 @@ bool io_cache_directory(char *path, size_t size)
 		n = snprintf(path, size, "%s/duet", cache);
 	else if (home && *home == '/')
 		n = snprintf(path, size, "%s/.cache/duet", home);
+	/* Root may have another user's HOME (sudo -E), with links in it. */
+	if (n > 0 && !geteuid() && !is_own_or_below(cache && *cache == '/' ? cache : home))
+		return false;
 	return n > 0 && (size_t)n + 64 < size && !io_make_dirs(path);
 }
 

@@ -70,8 +70,12 @@ bool io_lacks_descriptors(int error);
 /* io_make_dirs - make @path and its missing parents, mode 0777 less the umask.  0 or -errno. */
 int io_make_dirs(const char *path);
 
-/* io_cache_directory - the user's directory for what can be made again; made if it is missing.  False:
- * there is none; else @path has room for a name of 63 bytes behind it. */
+/*
+ * io_cache_directory - the user's directory for files that can be made again; made if it is missing.
+ *
+ * Returns true: @path has room for a name of 63 bytes behind it.  False: there is no directory, or it would be
+ * root's in a directory of another user.
+ */
 bool io_cache_directory(char *path, size_t size);
 
 /*

@@ -144,6 +144,26 @@ static void directories_are_made_with_their_parents_and_may_be_there(void)
 	}
 }
 
+static void root_makes_no_cache_in_a_home_of_others(void)
+{
+	char home[] = "/tmp/io-test-XXXXXX", path[4096], made[64];
+
+	ok(mkdtemp(home) != NULL);
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", home, 1);
+	snprintf(made, sizeof made, "%s/.cache", home);
+	if (!geteuid()) {
+		is(chown(home, 60000, 60000), 0);
+		ok(!io_cache_directory(path, sizeof path));
+		is(access(made, F_OK), -1);
+		is(chown(home, 0, 0), 0);
+	}
+	ok(io_cache_directory(path, sizeof path));
+	is(rmdir(path), 0);
+	is(rmdir(made), 0);
+	is(rmdir(home), 0);
+}
+
 static void a_reason_is_kept_with_its_error(void)
 {
 	struct diag d = { "" };
@@ -204,6 +224,7 @@ int main(void)
 	run(a_read_is_short_only_at_the_end);
 	run(a_small_file_is_text_and_cut_to_fit);
 	run(directories_are_made_with_their_parents_and_may_be_there);
+	run(root_makes_no_cache_in_a_home_of_others);
 	run(a_reason_is_kept_with_its_error);
 	run(kept_descriptors_are_the_lowest_and_the_only_ones);
 	return test_status();
