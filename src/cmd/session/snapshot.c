@@ -205,6 +205,19 @@ struct part {
 };
 
 /*
+ * Remove the directory of a part that failed.  Its collector may still write: root takes the directory
+ * back first, so that no file is added meanwhile.
+ */
+static void remove_part(int directory, const char *path)
+{
+	if (!geteuid() && (fchown(directory, 0, 0) || fchmod(directory, 0700)))
+		cmd_error("snapshot", "cannot take %s back: %s", path, strerror(errno));
+	io_remove_tree(path);
+	if (!access(path, F_OK))
+		cmd_error("snapshot", "%s is not empty and stays: remove it", path);
+}
+
+/*
  * Start a process for each tenant, so that all are asked at the same time.  Its messages go to our
  * standard error.
  */
@@ -226,7 +239,7 @@ static void begin_part(struct part *p, const struct arguments *a, const char *pa
 	fd = open_for(part, path);
 	status = fd < 0 ? CMD_FAILED : request(part, a, fd, path, &answer);
 	if (status && fd >= 0)
-		rmdir(path);
+		remove_part(fd, path);
 	if (!status)
 		json_line_number(&answer.line, "app_bytes", &p->bytes);
 	_exit(status);

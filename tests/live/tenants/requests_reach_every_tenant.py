@@ -82,18 +82,22 @@ def a_part_that_does_not_answer_is_named():
     world.end(c, alice, bob)
 
 
-def slow_server(path):
-    """Takes the place of a part's collector, and answers each request, but late."""
+def answers_late(connection):
+    connection.recv(65536)
+    time.sleep(4)
+    connection.send(b'{"ok":true,"channels":16,"number":1}\n')
+
+
+def replace_server(path, answer_to):
+    """Takes the place of a part's collector."""
     os.unlink(path)
     server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     server.bind(path)
     server.listen(64)
 
     def answer(connection):
-        connection.recv(65536)
-        time.sleep(4)
         try:
-            connection.send(b'{"ok":true,"channels":16,"number":1}\n')
+            answer_to(connection)
         except BrokenPipeError:
             pass
         connection.close()
@@ -119,7 +123,7 @@ def parts_that_do_not_answer_delay_no_other():
     parts = json.loads(cmd("status", "--json")[0])["sessions"][0]["part"]
     keepers = {p["session"]: p["pid"] for p in parts}
     workers = [until(lambda: proc.children(keepers["default@%d" % uid]), "its collector")[0] for uid in SILENT]
-    server = slow_server(ROOTS + "/sock-default@%d" % SILENT[0])
+    server = replace_server(ROOTS + "/sock-default@%d" % SILENT[0], answers_late)
     for worker in workers[1:]:
         os.kill(worker, signal.SIGSTOP)
     for request, shown in (("status",), "  default@%d .* 1 " % BOB), (("disable", "tenants:*"), "in 2 programs"), \
@@ -185,6 +189,35 @@ def a_snapshot_and_a_rotation_are_of_all():
     world.end(c, alice, own)
 
 
+def a_part_of_a_snapshot_that_fails_leaves_nothing():
+    """Its collector refuses after it wrote a file into the directory that it was given."""
+    alice = world.user(ALICE)
+    trace = world.work + "/refused"
+    c = world.collect(trace, "-e", "tenants:*", "--all-users", "--overwrite")
+    serves(ALICE)
+    joined(alice)
+    written = []
+
+    def refuses(connection):
+        text, descriptors, _, _ = socket.recv_fds(connection, 65536, 1)
+        if b"snapshot" not in text:
+            connection.send(json.dumps({"ok": True, "path": trace}).encode())
+            return
+        with open("/proc/self/fd/%d/part" % descriptors[0], "w") as f:
+            f.write("a part")
+        written.append(os.readlink("/proc/self/fd/%d" % descriptors[0]))
+        os.close(descriptors[0])
+        connection.send(b'{"ok":false,"error":"no room"}')
+
+    server = replace_server(ROOTS + "/sock-default@%d" % ALICE, refuses)
+    _, err = cmd("snapshot", status=2)
+    is_(len(written), 1, "it wrote: " + err)
+    ok("default@%d: is not in it" % ALICE in err, "it is named", err)
+    is_([n for n in os.listdir(os.path.dirname(written[0])) if n.startswith(".snapshot")], [], "nothing stays beside the snapshot")
+    server.close()
+    world.end(c, alice)
+
+
 def a_container_is_called_as_its_part_is():
     one, other = world.container("one"), world.container("other")
     trace = world.work + "/called"
@@ -222,4 +255,4 @@ if not enter():
 world = World(program, library, users=(ALICE, BOB, *SILENT))
 run_cases(status_shows_all_parts_in_one_table, a_part_that_does_not_answer_is_named, parts_that_do_not_answer_delay_no_other,
           enable_disable_and_triggers_reach_all,
-          a_snapshot_and_a_rotation_are_of_all, a_container_is_called_as_its_part_is, live_shows_all)
+          a_snapshot_and_a_rotation_are_of_all, a_part_of_a_snapshot_that_fails_leaves_nothing, a_container_is_called_as_its_part_is, live_shows_all)
