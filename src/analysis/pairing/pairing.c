@@ -341,6 +341,7 @@ static int on_exec(struct pairing *j, const struct event_table *p, const struct 
 	int64_t tid = pass_number(e, p->field[0], -1);
 	int64_t now = threads_of(j->run.threads, e, tid),
 		before = threads_of(j->run.threads, e, pass_number(e, p->field[1], tid));
+	bool leaves = j->o.leaves_at_exec && tid != j->o.command;
 	struct pairing_state *st;
 
 	if (now < 0 || before < 0)
@@ -350,7 +351,7 @@ static int on_exec(struct pairing *j, const struct event_table *p, const struct 
 	if (pass_grow(&j->states, &j->n_states, (uint32_t)(now > before ? now : before),
 		      sizeof *j->states))
 		return -ENOMEM;
-	if (j->o.leaves_at_exec && tid != j->o.command)
+	if (leaves && now == before)
 		leave_at_exec(j, (uint32_t)now, e->time_ns);
 	if (tid == j->o.command) {
 		if (j->is_hiding && j->o.cwd && fds_set_cwd(&j->fds, (uint32_t)now, j->o.cwd))
@@ -367,6 +368,10 @@ static int on_exec(struct pairing *j, const struct event_table *p, const struct 
 		pairing_words_fini(st);
 		*st = j->states[before];
 		j->states[before] = (struct pairing_state){ 0 };
+		if (leaves) { /* the line of the call is given: it ends with the thread's new number */
+			st->is_left = true;
+			pairing_ended(j, (uint32_t)now);
+		}
 	}
 	return st->text.failed ? -ENOMEM : 0;
 }

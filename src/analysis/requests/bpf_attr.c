@@ -339,12 +339,18 @@ bool request_bpf_add(struct text *t, const struct call_memory *m, const struct c
 		for (size_t i = 0; i < sizeof links / sizeof *links; i++)
 			if (links[i].command == u32(m, 8))
 				c = &links[i];
-	if (c == end || !size || size > PAGE || m->size < size)
+	if (c == end || !size || size > PAGE)
+		return false;
+	/* At the exit only the start is recorded: what the call wrote. A caller may pass the whole union. */
+	if (x->is_end && m->size == m->what->size && size > m->size)
+		a.size = size = (uint32_t)m->size;
+	if (m->size < size)
 		return false;
 	memcpy(a.bytes, m->bytes, size);
 	add(t, "{");
 	add_groups(t, &a, c->text);
-	add_extra(t, &a, c->size);
+	if (!x->is_end)
+		add_extra(t, &a, c->size);
 	add(t, "}");
 	return true;
 }

@@ -145,6 +145,14 @@ def a_call_goes_on_under_the_number_of_the_process(duet, where):
         "<... execve resumed>) = 0 <0.000001000>"])
 
 
+def a_thread_that_executes_is_left(duet, where):
+    """-b execve: the program that the other thread's number stands for from then on is not shown."""
+    events = call(500, A, "getpid", A) + [entry(1000, B, "execve", filename=99, argv=1, envp=2), executes(1500, A, B, "/bin/x"),
+                                          leave(2000, A, "execve", 0)] + call(3000, A, "getuid", 0)
+    check(lines(duet, where, events, "-a1", "-f", "-b", "execve"), [
+        "getpid() = %d" % A, 'execve("/bin/x", 1, 2 <pid changed to %d ...>' % A, "+++ superseded by execve in pid %d +++" % B])
+
+
 INET = bytes([2, 0, 0, 80, 127, 0, 0, 1]) + bytes(8)
 INET_TEXT = '{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("127.0.0.1")}'
 
@@ -323,7 +331,7 @@ def malformed_recordings_are_shown_or_refused(duet, where):
 if __name__ == "__main__":
     sys.exit(run_all([calls_are_one_line_each_when_they_return, descriptors_are_files_through_all_that_happens_to_them,
                       a_loss_joins_nothing_and_is_shown_in_its_place, the_end_and_the_beginning_may_be_missing,
-                      signals_and_deaths_are_shown, a_call_goes_on_under_the_number_of_the_process,
+                      signals_and_deaths_are_shown, a_call_goes_on_under_the_number_of_the_process, a_thread_that_executes_is_left,
                       pointed_to_memory_is_shown_as_far_as_recorded,
                       memory_that_a_call_writes_is_shown_when_it_returns,
                       a_text_that_was_not_read_is_an_address_and_an_empty_one_is_empty,

@@ -122,14 +122,19 @@ static void texts_behind_attributes_of_bpf_are_shown_if_they_are_known(void)
 
 static void the_length_that_bpf_filled_stands_beside_the_old_one(void)
 {
-	const int64_t args[6] = { BPF_OBJ_GET_INFO_BY_FD, 0x1000, 16 };
 	const int32_t lengths[6] = { -1, 152 };
 	const uint32_t info[4] = { 5, 104, 0x7000 };
 
-	n_memory = 0;
-	put(find("bpf", true, 2, -1, args), info, 16);
-	is_text(shown((struct call_moment){ .args = args, .is_end = true, .lengths = lengths }),
-		"{info={bpf_fd=5, info_len=152 => 104, info=0x7000}}");
+	for (int64_t size = 16; size < 200;
+	     size += 128) { /* 144: a caller passes the whole union */
+		const int64_t args[6] = { BPF_OBJ_GET_INFO_BY_FD, 0x1000, size };
+
+		n_memory = 0;
+		put(find("bpf", true, 2, -1, args), info, 16);
+		is_text(shown((struct call_moment){
+				.args = args, .is_end = true, .lengths = lengths }),
+			"{info={bpf_fd=5, info_len=152 => 104, info=0x7000}}");
+	}
 }
 
 /* ---------------------------------------------------------------- ptrace */
