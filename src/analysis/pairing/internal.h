@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * analysis/pairing/internal.h - shared by pairing.c (joins entries and exits), pairing_words.c
- * (arguments and results as text) and pairing_signals.c (signals and exits of threads).
+ * (arguments and results as text), pairing_signals.c (signals and exits of threads) and pairing_exec.c
+ * (threads that execute programs).
  *
  * The texts of a thread belong to its last call. They are written again at its exit, because then
  * more is known.
@@ -25,6 +26,10 @@ static inline const char *pairing_bytes(const struct text *t)
 
 /* pairing_chooses - whether items of @thread are passed on, as far as its number decides. */
 bool pairing_chooses(const struct pairing *j, uint32_t thread);
+/* pairing_call - the name of the call in progress, "" if there is none. */
+const char *pairing_call(const struct pairing *j, const struct pairing_state *st);
+/* pairing_on_exec - an event sched_process_exec.  Returns 0 or -ENOMEM. */
+int pairing_on_exec(struct pairing *j, const struct event_table *p, const struct trace_event *e);
 /* pairing_executes - whether the call in progress executes a program. */
 bool pairing_executes(const struct pairing *j, const struct pairing_state *st);
 /* pairing_ended - the thread has had its last item. */

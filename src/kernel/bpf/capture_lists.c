@@ -365,6 +365,20 @@ static void define_header(const struct bpf_captures *k)
 	return_number(c, leave, 0);
 }
 
+/* @to becomes the address of the next element of @bytes; the ring has their number at @left and the address at
+ * @at. Without one it jumps to @none. */
+static void take_next(struct bpf_code *c, int to, int left, int at, int bytes, int none)
+{
+	bpf_load(c, BPF_DW, R2, R7, left);
+	bpf_jump_if_imm(c, BPF_JEQ, R2, 0, none);
+	bpf_alu_imm(c, BPF_SUB, R2, 1);
+	bpf_store(c, BPF_DW, R7, left, R2);
+	bpf_load(c, BPF_DW, to, R7, at);
+	bpf_alu(c, BPF_MOV, R2, to);
+	bpf_alu_imm(c, BPF_ADD, R2, bytes);
+	bpf_store(c, BPF_DW, R7, at, R2);
+}
+
 /* The next iovec of a message or, if it has no more, the next header. */
 static void define_headers_turn(const struct bpf_captures *k)
 {
@@ -379,28 +393,14 @@ static void define_headers_turn(const struct bpf_captures *k)
 	bpf_alu(c, BPF_MOV, R9, R2);
 	bpf_alu(c, BPF_MOV, R8, R3);
 	enter(k, leave);
-	bpf_load(c, BPF_DW, R2, R7, iovecs);
-	bpf_jump_if_imm(c, BPF_JEQ, R2, 0, is_header);
-	bpf_alu_imm(c, BPF_SUB, R2, 1);
-	bpf_store(c, BPF_DW, R7, iovecs, R2);
-	bpf_load(c, BPF_DW, R4, R7, iovec);
-	bpf_alu(c, BPF_MOV, R2, R4);
-	bpf_alu_imm(c, BPF_ADD, R2, IOVEC);
-	bpf_store(c, BPF_DW, R7, iovec, R2);
+	take_next(c, R4, iovecs, iovec, IOVEC, is_header);
 	bpf_load(c, BPF_DW, R1, FP, STACK_CPU);
 	bpf_alu(c, BPF_MOV, R2, R9);
 	bpf_alu(c, BPF_MOV, R3, R8);
 	bpf_call_function(c, k->functions[CAPTURE_IOVEC]);
 	bpf_exit(c);
 	bpf_put_label(c, is_header);
-	bpf_load(c, BPF_DW, R2, R7, messages);
-	bpf_jump_if_imm(c, BPF_JEQ, R2, 0, leave);
-	bpf_alu_imm(c, BPF_SUB, R2, 1);
-	bpf_store(c, BPF_DW, R7, messages, R2);
-	bpf_load(c, BPF_DW, R3, R7, message);
-	bpf_alu(c, BPF_MOV, R2, R3);
-	bpf_alu_imm(c, BPF_ADD, R2, HEADERS);
-	bpf_store(c, BPF_DW, R7, message, R2);
+	take_next(c, R3, messages, message, HEADERS, leave);
 	bpf_load(c, BPF_DW, R1, FP, STACK_CPU);
 	bpf_alu(c, BPF_MOV, R2, R8);
 	bpf_alu_imm(c, BPF_MOV, R4, HEADERS);
