@@ -41,7 +41,7 @@ struct shared {
 	size_t n_users; /* parts that are not released */
 };
 
-/* Some consumers release what they have when the process ends, after the interpreter.  Its objects are
+/* Some consumers release their arrays when the process ends, after the interpreter.  Its objects are
  * gone then, or cannot be reached: the memory goes with the process. */
 static void leave(struct shared *s)
 {

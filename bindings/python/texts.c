@@ -6,7 +6,7 @@
 
 enum { FIRST_TEXTS = 64 };
 
-/* SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein, 2012) with a key of this process: whoever writes a
+/* SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein, 2012) with a key of this process: the writer of a
  * recording cannot choose texts that collide, which would take the square of their number. */
 static uint64_t key[2];
 

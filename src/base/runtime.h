@@ -36,7 +36,7 @@ static inline bool runtime_path(char *path, size_t size, const char *name)
 	return compose(path, size, "/dev/shm/duet-", decimal(digits, geteuid()), slash, name, NULL);
 }
 
-/* Linux 5.14; older kernels say EINVAL. */
+/* Linux 5.14; older kernels return EINVAL. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif

@@ -4,7 +4,7 @@
  *
  * A function that is described as global is verified once, by itself: its arguments may be any
  * numbers, and its callers only learn that the result is one. Without types the verifier walks a
- * function again for each call, with all that is known there. (Linux 5.6,
+ * function again for each call, with the caller's knowledge of registers. (Linux 5.6,
  * Documentation/bpf/btf.rst: BTF_KIND_FUNC, func_info.)
  */
 #ifndef BPF_FUNCTIONS_H

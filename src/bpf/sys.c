@@ -72,7 +72,7 @@ static int load_types(const struct bpf_function_types *t)
 	return bpf_unlimited(BPF_BTF_LOAD, &a);
 }
 
-/* Without types the kernel still takes the functions, but may refuse what they add up to. */
+/* Without types the kernel accepts functions, but may refuse their sum of instructions. */
 static int add_types(union bpf_attr *a, struct bpf_function_types *t, const struct bpf_code *c)
 {
 	int types = bpf_functions_describe(t, c) ? load_types(t) : -1;

@@ -101,7 +101,7 @@ struct kernel_instance_setup {
 	int err;
 	bool has_thread;
 	pthread_t thread;
-	sem_t events; /* they are known, or there will be none */
+	sem_t events; /* posted when they are read, or failed */
 	bool has_events, is_quiet;
 	uint64_t kib; /* of each CPU; 0: not sized yet */
 };

@@ -3,7 +3,7 @@
  * kernel/setup_idle.c - switches from an idle CPU, beside switches with call stacks.
  *
  * perf records sched_switch with its stacks. Some kernels do not report to perf (nor to tracefs)
- * what happens while a CPU's idle thread runs: then the switch to the next thread is missing, and
+ * events while a CPU's idle thread runs: then the switch to the next thread is missing, and
  * every report that follows a CPU has a gap there. BPF programs do get it. So where BPF can record,
  * a program records the switches from idle, and perf all others: none is missing, and none is there
  * twice. They are a second class sched_switch, without stacks: an idle thread has none of interest.

@@ -46,17 +46,17 @@ void names_tell(struct names *n, uint32_t source, int64_t tid, int64_t pid, cons
 bool names_is_plain(const struct names *n, const struct trace_event *e, int64_t *tid, int64_t *pid);
 uint64_t names_changes(const struct names *n);
 
-/* names_save - add to @bytes what was learned so far.  The caller looks at bytes->failed. */
+/* names_save - append the state to @bytes.  The caller looks at bytes->failed. */
 void names_save(const struct names *n, struct text *bytes);
 /*
- * names_load - learn at once what names_save() wrote for the same files.
+ * names_load - restore the state that names_save() wrote for the same files.
  *
  * @n has learned nothing yet.  The bytes may be anybody's.  Returns 0; -EINVAL: they are none, and @n is
  * as before; -ENOMEM: @n has a part of them.
  */
 int names_load(struct names *n, const char *bytes, size_t size);
 
-/* names_forget - what was learned is unknown again.  0 or -ENOMEM. */
+/* names_forget - clear the state.  0 or -ENOMEM. */
 int names_forget(struct names *n);
 
 /* names_learn - learn from event @e, whose thread does not matter: for what comes before the part that is

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/names_state.c - what struct names has learned, as bytes and back.
+ * trace/names_state.c - the state of struct names as bytes, and back.
  *
  * The bytes may come from a file that anybody wrote: all of them are checked before one is used.
- * What is expected of a recording alone (plans, hosts) is not among them.
+ * The expectations of a recording (plans, hosts) are not part of it.
  */
 #include <errno.h>
 #include <string.h>

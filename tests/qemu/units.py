@@ -37,7 +37,7 @@ ExecStart=/usr/bin/python3 /duet-trial/units_guest.py /duet-trial 300
 StandardOutput=file:/dev/ttyS1
 StandardError=file:/dev/ttyS1
 """
-# What takes its time for nothing here: it is minutes without acceleration.
+# Units that only cost time: minutes without acceleration.
 MASKED = ["systemd-udevd.service", "systemd-udev-trigger.service", "systemd-udevd-control.socket",
           "systemd-udevd-kernel.socket", "e2scrub_reap.service", "apt-daily.timer", "apt-daily-upgrade.timer",
           "getty@tty1.service", "serial-getty@ttyS0.service", "systemd-logind.service", "systemd-update-utmp.service"]

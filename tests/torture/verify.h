@@ -26,7 +26,7 @@ struct verify_counts {
 /* The stated error of a coarse pool's times, 10 ms, and a stall of a virtual CPU (collect/events.c). */
 #define VERIFY_EARLY_NS 30000000u
 
-/* What may differ from the ledger. */
+/* Permitted differences from the ledger. */
 struct verify_options {
 	bool is_flight_recorder; /* events and whole packets may be missing */
 	uint64_t early_ns; /* an event's time may be that long before the call that wrote it */

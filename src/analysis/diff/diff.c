@@ -242,7 +242,7 @@ enum diff_order diff_order_of(const struct diff *d)
 		int side = i >= d->o.sides.n_a;
 
 		if (!r[i].n_events)
-			return DIFF_IN_TURN; /* it is not known when */
+			return DIFF_IN_TURN; /* its time is unknown */
 		first[side] = r[i].first_ns < first[side] ? r[i].first_ns : first[side];
 		last[side] = r[i].first_ns > last[side] ? r[i].first_ns : last[side];
 	}

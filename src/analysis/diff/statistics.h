@@ -16,13 +16,13 @@
  *                 lies beyond each of the other.
  *   one a side    the spread of changes over all rows takes the place of the spread between runs.
  *
- * Recordings of sides that follow each other are not exchangeable: what the machine does besides lasts longer
- * than one of them, and the next resembles the last.  Within a side that shows as a serial correlation r, and
+ * Recordings of sides that follow each other are not exchangeable: the load of the machine lasts longer than
+ * one recording, and the next one resembles the last.  Within a side that shows as a serial correlation r, and
  * the variance of a mean is (1 + r) / (1 - r) times that of independent values (Bartlett, "Some aspects of
  * the time-correlation problem", Journal of the Royal Statistical Society 98, 1935).  So the observed t, not
  * those of the permutations, is divided by its root.  r is the row's own or the median of all rows', whichever
- * is greater, and one standard error is added: few recordings tell it badly, and a correlation that is not
- * believed is a false alarm.
+ * is greater, and one standard error is added: few recordings estimate it badly, and a correlation that is
+ * estimated too low is a false alarm.
  *
  * The more rows are tested, the greater a change must be.  So those that matter little are tested apart
  * (`is_small`), with 0.3 of the level; the others have 0.7 of it.  With so few permutations that none
@@ -52,7 +52,7 @@ struct diff_series {
 	const double
 		*at;   /* logarithms: of A's recordings in the order of time, then of B's; lent */
 	bool is_small; /* a change of it would matter little */
-	/* The standard error of the difference.  DIFF_ONE_A_SIDE: from outside, < 0 if not known; else a result. */
+	/* The standard error of the difference.  DIFF_ONE_A_SIDE: input, < 0 if unknown; else a result. */
 	double error;
 	/* The result. */
 	bool is_tested;	   /* false: equal in all recordings, or the method cannot tell */
@@ -60,7 +60,7 @@ struct diff_series {
 	double difference; /* of the means, B - A */
 	double t, p;	   /* p: corrected for the number of series */
 	/* DIFF_PERMUTATIONS: the least |difference| that is called changed in four of five such sets of
-	 * recordings, about; 0: not known. */
+	 * recordings, about; 0: unknown. */
 	double shown_from;
 };
 

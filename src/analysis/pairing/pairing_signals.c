@@ -114,7 +114,7 @@ int pairing_on_signal(struct pairing *j, const struct event_table *p, const stru
 }
 
 /* Whether @thread, the first of its process, ends because another one executes a program. That one
- * takes its place, and only then more is known. */
+ * takes its place. */
 static bool gives_way(const struct pairing *j, uint32_t thread, int signal)
 {
 	uint32_t n =

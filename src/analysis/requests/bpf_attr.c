@@ -3,7 +3,7 @@
  * analysis/requests/bpf_attr.c - the attributes of bpf().
  *
  * They are a union: the command decides which structure it is. Later kernels add fields at its end, and
- * a caller passes as many bytes as it knows. The descriptions are those of syscalls/described.c, with
+ * a caller passes the bytes of its own version. The descriptions are those of syscalls/described.c, with
  * a bar before each field or group of fields that was added later: it is shown if the caller passed
  * its first byte. Fields before the first bar are always shown; the kernel takes 0 for bytes that are
  * not passed. More forms:
@@ -15,7 +15,7 @@
  *   K      a version of the kernel
  *   R G    a program that is replaced, a type that is attached to, if there is one
  *   L      a size that the kernel changes
- *   M      what is known of a map
+ *   M      the description of a map
  *   A      a memory node, only if the flags at byte 16 ask for one
  */
 #include "analysis/requests/decoders.h"
@@ -162,7 +162,7 @@ static void add_behind(struct text *t, const struct attribute_bytes *a, unsigned
 	add(t, n == size || n > most ? "..." : "");
 }
 
-/* A name, of which the caller may have passed only a part. */
+/* A name; the caller may have passed a part of it. */
 static void add_name(struct text *t, const struct attribute_bytes *a, unsigned at, unsigned room)
 {
 	unsigned passed = a->size - at < room ? a->size - at : room;
@@ -341,7 +341,7 @@ bool request_bpf_add(struct text *t, const struct call_memory *m, const struct c
 				c = &links[i];
 	if (c == end || !size || size > PAGE)
 		return false;
-	/* At the exit only the start is recorded: what the call wrote. A caller may pass the whole union. */
+	/* At the exit only the start is recorded, which the call writes. A caller may pass the whole union. */
 	if (x->is_end && m->size == m->what->size && size > m->size)
 		a.size = size = (uint32_t)m->size;
 	if (m->size < size)

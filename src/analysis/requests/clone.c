@@ -85,7 +85,7 @@ static void add_threads(struct text *t, const struct call_memory *m, const struc
 	text_addf(t, ", set_tid_size=%" PRIu64, n);
 }
 
-/* What the kernel wrote behind the pointer at @at. */
+/* The number that the kernel wrote, behind the pointer at @at. */
 static void add_written(struct text *t, const struct call_memory *m, const struct call_moment *x,
 			const char *before, const char *name, size_t at)
 {

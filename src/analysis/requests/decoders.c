@@ -11,8 +11,8 @@
 
 #include "analysis/syscalls/words.h"
 
-/* A text of which the call looks at no more than @limit bytes, and of which at most @most are
- * shown. It is shown as text only if it ends, or if more is known than is shown. */
+/* A text. The call reads at most @limit bytes, and at most @most are shown. It is shown as text only if
+ * it ends, or if more bytes are recorded than shown. */
 static bool add_limited(struct text *t, const struct call_memory *m, size_t limit, size_t most)
 {
 	size_t n = strnlen((const char *)m->bytes, m->size);

@@ -2,7 +2,7 @@
 /*
  * analysis/requests/perf_attr.c - the attributes of perf_event_open().
  *
- * Later kernels add fields at the end; a caller passes as many bytes as it knows, even a part of a
+ * Later kernels add fields at the end; a caller passes the bytes of its own version, even a part of a
  * field. The kernel takes 0 for the others.
  */
 #include "analysis/requests/decoders.h"
@@ -195,7 +195,7 @@ bool request_perf_add(struct text *t, const struct call_memory *m, const struct 
 	memcpy(p, m->bytes, size);
 	call_description_add(t, "{type=%0E4:perf_type, size=", p, x);
 	call_one(t, call_names_perf_size, passed, 32);
-	if (x->is_end) { /* the kernel says which size it knows */
+	if (x->is_end) { /* the kernel writes the size that it supports */
 		add(t, " => ");
 		call_one(t, call_names_perf_size, (int64_t)number(p, 4, 4), 32);
 	}

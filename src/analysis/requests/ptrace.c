@@ -2,7 +2,7 @@
 /*
  * analysis/requests/ptrace.c - the memory of ptrace(): registers, signals, and states of calls.
  *
- * The request decides what the data points to. The data is recorded as bytes, more of them than a
+ * The request decides the type of the data. The data is recorded as bytes, more of them than a
  * small request has; so each decoder takes what its structure has. Registers are those of x86-64
  * (sys/user.h).
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/requests/requests.c - calls of which one argument decides how many of the others are used
+ * analysis/requests/requests.c - multiplexed calls: one argument decides how many of the others are used
  * and how they are read.
  *
  * A request has a letter for each argument that it uses:

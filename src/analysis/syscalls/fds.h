@@ -102,7 +102,7 @@ bool fds_two(int32_t fds[2], const struct abi_captures *in, const struct trace_e
 const struct fd_call *fds_call(const char *call);
 /* fds_gives - whether @call returns a descriptor. */
 bool fds_gives(const char *call);
-/* fds_bpf_kind - the name of the descriptor that this command of bpf() returns; "": not known; NULL:
+/* fds_bpf_kind - the name of the descriptor that this command of bpf() returns; "": unknown; NULL:
  * it returns none. */
 const char *fds_bpf_kind(int64_t command);
 /* fds_kind - the kind of descriptor that @call returns, if it is always the same: "socket"; else

@@ -154,7 +154,7 @@ struct call_request {
 	const char *arguments;
 };
 /* call_requests - the requests of @call, up to one of another call; NULL: it has none.
- * call_request_of - the one of these arguments; NULL: not known. call_request_rule - the rule for
+ * call_request_of - the one of these arguments; NULL: unknown. call_request_rule - the rule for
  * argument @i of it; NULL: as in all requests. @size_bits: of the number, if the rule decides. */
 const struct call_request *call_requests(const char *call);
 const struct call_request *call_request_of(const struct call_request *all,

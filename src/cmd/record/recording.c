@@ -240,7 +240,7 @@ int recording_resolve(struct recording *a)
 	return resolve(a);
 }
 
-/* Quiet is not silent: whoever asked for the kernel, or is used to have it, must learn that it is missing. */
+/* Quiet is not silent: the user who asked for the kernel, or is root, gets a message if it is missing. */
 static bool is_half_missing(const struct recording *a, const struct recorder_result *result)
 {
 	return a->o.wants_kernel && !result->kernel_recorded &&

@@ -4,8 +4,8 @@
  *
  * duet itself is executed as `duet record`, so that a command is recorded exactly as it would be by hand.
  *
- *   (1) of each two turns one begins with A and one with B: what the one leaves behind (files in memory,
- *       a warm processor) is there for both alike
+ *   (1) of each two turns one begins with A and one with B: the effects of the one (files in memory, a
+ *       warm processor) are there for both alike
  *   (2) a temporary directory is removed at the end, after Ctrl-C, SIGTERM and SIGHUP as well
  */
 #include "cmd/repeat/turns.h"
@@ -121,7 +121,7 @@ static void execute_record(const struct turns *t, const char *path, char **comma
 	_exit(CMD_FAILED);
 }
 
-/* Recording @i of a side.  @status: of the command, or of duet, which then said why. */
+/* Recording @i of a side.  @status: of the command, or of duet, which then printed why. */
 static int record_one(const struct turns *t, int side, uint32_t i, int *status)
 {
 	const char *path = t->paths[(uint32_t)side * t->n + i];
@@ -142,7 +142,7 @@ static int stopped(const struct turns *t, uint32_t n_turns)
 {
 	progress_hide();
 	return cmd_error("diff", "ended by a signal in turn %u of %u: nothing is compared%s",
-			 n_turns + 1, t->n, t->base ? "; what was recorded is there" : "");
+			 n_turns + 1, t->n, t->base ? "; finished recordings are kept" : "");
 }
 
 static int record_all(const struct turns *t)

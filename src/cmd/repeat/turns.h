@@ -28,8 +28,8 @@ int turns_take(struct turns *t, const char *number);
 int turns_take_commands(struct turns *t, char **words);
 
 /*
- * turns_record - make them.  What the commands write to standard output is dropped: it would stand in
- * the answer.  A command that fails is named.
+ * turns_record - make them.  The commands' standard output is dropped: it would mix with the answer.  A command
+ * that fails is reported.
  *
  * Returns 0, or the exit status after a message: nothing can be compared then.
  */

@@ -348,7 +348,7 @@ static void print_method(struct page *p, const struct diff *d)
 	}
 }
 
-/* What else may have changed with the sides. */
+/* The order of recordings: the load of the machine may have changed with the sides. */
 static void print_order(struct page *p, const struct diff *d)
 {
 	static const char *const names[] = {

@@ -275,7 +275,7 @@ static int show_live(struct strace *s)
 	return status;
 }
 
-/* One byte more than is shown tells whether a text goes on. */
+/* One byte more than is shown: it decides whether a text continues. */
 static uint32_t bytes_for(uint64_t shown)
 {
 	return shown < ABI_CAPTURE_BUFFER_MAX ? (uint32_t)shown + 1 : ABI_CAPTURE_BUFFER_MAX;

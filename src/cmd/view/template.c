@@ -80,7 +80,7 @@ static void begin(struct builder *b, const struct view_templates *ts,
 	add(b, " ", 1);
 }
 
-/* What stands before the value of @op; @scope: of the field before, -1: none. */
+/* The text before the value of @op; @scope: of the field before, -1: none. */
 static void add_before(struct builder *b, const struct ctf_op *op, int *scope)
 {
 	if (op->scope != *scope)

@@ -6,7 +6,7 @@
  * It lies in memory that outlives the writer: a successor continues it.  The packets of one write
  * are entered in three steps:
  *
- *   ctf_ledger_begin    what each packet will add, the first one first
+ *   ctf_ledger_begin    the events and bytes of each packet, in order
  *   the packets and their index entries are written
  *   ctf_ledger_end      the sum is made beside the valid one, then one store makes it valid
  *

@@ -22,7 +22,7 @@ uint64_t ctf_recover_metadata(int fd, uint64_t size);
 struct ctf_recovered {
 	char name[64];	    /* of the stream file */
 	uint64_t bytes;	    /* in the file; 0: it has no packet */
-	uint64_t discarded; /* as the last packet says */
+	uint64_t discarded; /* of the last packet */
 	uint32_t n;
 	struct ctf_recovered_packet {
 		uint64_t offset;

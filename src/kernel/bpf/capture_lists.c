@@ -505,7 +505,7 @@ static void find_elements(const struct bpf_captures *k, int done)
 	bpf_jump_if_imm(k->c, BPF_JSLT, R4, 1, done);
 }
 
-/* Calls @f with R3 and above; R8 becomes the position behind what it read. */
+/* Calls @f with R3 and above; R8 becomes the position behind the bytes that it read. */
 static void call_list(const struct bpf_captures *k, enum bpf_capture_function f, bool has_word,
 		      int done)
 {

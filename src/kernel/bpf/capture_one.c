@@ -22,7 +22,7 @@ static void load_more(struct bpf_code *c, int to, int shift, int mask)
 	bpf_alu_imm(c, BPF_AND, to, mask);
 }
 
-/* Stores what was read as the word of the capture's field. */
+/* Stores the word that locates the bytes in the capture's field. */
 static void store_field(struct bpf_code *c, int stage)
 {
 	make_word(c);

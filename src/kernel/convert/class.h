@@ -69,7 +69,7 @@ void kernel_classes_fini(struct kernel_classes *c);
 int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, const char *system,
 		       const char *name);
 
-/* kernel_classes_unused_id - an id without a class, for one that the kernel does not know; 0: none. */
+/* kernel_classes_unused_id - an id without a class, for an event that the kernel does not have; 0: none. */
 uint16_t kernel_classes_unused_id(const struct kernel_classes *c);
 
 /* Adds raw_syscalls:sys_enter or sys_exit with format @f. -EOPNOTSUPP if the format is not the

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/marks/marks.h - marks in a recording: times from which it can be read as if all before had been.
+ * trace/marks/marks.h - checkpoints in a recording: a reader begins at one instead of the first event.
  *
- * An event is named by what came before it (trace/names.h), so the last microseconds of a recording need
- * all of it.  A mark is what was known at one time, and where each stream stood then.  Whoever reads a large
- * recording from its begin leaves marks in a file; the next reader begins at the last one before the time
- * that it wants.  The lines are the same.
+ * The name of an event's thread depends on earlier events (trace/names.h), so the last microseconds of a
+ * recording need all of it.  A mark has the names at one time, and the open packet of each stream.  A reader
+ * that reads a large recording from its begin writes marks to a file; the next reader begins at the last mark
+ * before the time that it wants.
  *
  * Invariants:
- *   (1) what is read from a mark on is what a reader from the begin has there, with the same names
- *   (2) the file is used only if it is the user's own and was made for these files as they are; every
- *       number of it is checked, so whatever it holds, a wrong name is the worst
+ *   (1) from a mark on a reader returns the same items as one from the begin, with the same names
+ *   (2) the file is used only if it is the user's own and was made for these files as they are mapped; every
+ *       number of it is checked, so the worst effect of a forged file is a wrong name
  *   (3) the file has at most a 32nd of the recording's bytes, and 1 to 64 MiB
  *   (4) a recording in which damage was found gets no marks: all of it is read, so all is reported
+ *   (5) a process replaces the file only if no other wrote it since marks_open()
  *
  * Format: docs/formats/names-index.md.  Why: docs/design/reading/far.md.
  */

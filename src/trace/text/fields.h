@@ -19,7 +19,7 @@ enum { FIELD_LABELS_MAX = 64 };
 void fields_add(struct out *o, struct addresses *addresses, const struct trace_event *e,
 		int64_t pid);
 
-/* fields_add_one - append what ctf_walk_next() has just found: a value, or an array up to its end. Not
+/* fields_add_one - append the item that ctf_walk_next() returned: a value, or an array up to its end. Not
  * for structs.  field_skip_one - go on behind it without appending it. */
 void fields_add_one(struct out *o, struct ctf_walk *w, enum ctf_found found,
 		    const struct ctf_value *v);

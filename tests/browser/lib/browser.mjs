@@ -137,7 +137,7 @@ export async function blank({ origin, ...options } = {})
 export async function settled(page, ms = 150)
 {
 	await wait(page, "the page shows rows", () => document.querySelector("[role=treeitem], #sessions, [data-sessions]"));
-	await wait(page, "what was put off was done", timersRan);
+	await wait(page, "delayed work is done", timersRan);
 	let quietSince = 0;
 	await until(() => {
 		if (page.inFlight.size)
@@ -146,7 +146,7 @@ export async function settled(page, ms = 150)
 			quietSince ||= Date.now();
 		return quietSince && Date.now() - quietSince >= ms;
 	}, "the page has all answers");
-	await wait(page, "what the answers put off was done", timersRan);
+	await wait(page, "work that the answers delayed is done", timersRan);
 }
 
 /*

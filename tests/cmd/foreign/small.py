@@ -127,7 +127,7 @@ def all_labels_of_a_value():
               "event { name = \"e\"; fields := struct { enum : u8 { %s } x; }; };\n" % ", ".join(n + " = 0 ... 9" for n in names), b"\1")
     shown = view(t, "--csv")[0].splitlines()[-1].split(",")[-1]
     n = shown.count("|") + 1
-    is_(shown, "|".join(names[:n]) + "...", "what has no room is dots")
+    is_(shown, "|".join(names[:n]) + "...", "values without room are dots")
     ok(n > 50, "much has room", shown)
 
 

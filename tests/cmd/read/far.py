@@ -46,7 +46,7 @@ def packet(sequence, cpu, begin, end, body):
 
 
 def record(path):
-    """Switches come in the first packets only, so what names later events is far away from them."""
+    """Switches come in the first packets only, so the names of later events are far away from them."""
     r = random.Random(5)
     os.makedirs(path + "/kernel")
     os.mkdir(path + "/.duet")
@@ -85,7 +85,7 @@ def main():
         length = record(path)
         index = path + "/.duet/names-index"
         whole, _ = view(path, env=cache)
-        ok(os.path.getsize(index) > 1000, "whoever reads all leaves marks")
+        ok(os.path.getsize(index) > 1000, "a whole reading leaves marks")
         ok(os.stat(index).st_mode & 0o777 == 0o600, "they are the user's own")
         lines = re.findall(r"[^\n]*\n", whole)
         times = [int(x.split(".")[0]) * 10**9 + int(x.split(".")[1].split()[0]) - 17 * 10**17 for x in lines]

@@ -37,7 +37,7 @@ ExecStart=/usr/bin/python3 /{0}/units_guest.py /{0} {1}
 StandardOutput=append:/{0}/told
 StandardError=append:/{0}/told
 """
-# What a container must not do, or what takes its time for nothing here.
+# Units that a container must not run, or that only cost time.
 MASKED = ["systemd-sysctl.service", "systemd-modules-load.service", "systemd-binfmt.service", "systemd-udevd.service",
           "systemd-udevd-control.socket", "systemd-udevd-kernel.socket", "systemd-udev-trigger.service",
           "systemd-timesyncd.service", "systemd-hwdb-update.service", "systemd-firstboot.service",

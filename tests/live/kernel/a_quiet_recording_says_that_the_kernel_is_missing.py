@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet record -q: where the kernel could not be recorded, one line says so; else nothing is printed.
+"""duet record -q: one line if the kernel could not be recorded; else nothing is printed.
 
 Root of a user namespace of its own has no right to the kernel's events; the machine's tracefs is hidden from it,
 for its files belong to the same user.

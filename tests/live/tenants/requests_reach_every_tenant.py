@@ -114,7 +114,7 @@ def replace_server(path, answer_to):
 
 
 def parts_that_do_not_answer_delay_no_other():
-    """One limit of time, 10 s, whoever does not answer, or answers late and often."""
+    """One limit of time, 10 s, for collectors that do not answer, or answer late and often."""
     users = [world.user(uid) for uid in SILENT + [BOB]]
     own = world.spawn([world.program])
     c = world.collect("late", "-e", "tenants:*", "--all-users")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of which one argument decides how the others are read: their arguments and memory as text, from
+/* Multiplexed calls: one argument decides how the others are read: their arguments and memory as text, from
  * bytes made by hand, also too few of them. */
 #include "test.h"
 

@@ -105,7 +105,7 @@ static void bytes_of_any_length_are_never_read_behind_their_end(void)
 	}
 }
 
-/* An option that setsockopt() gets in @length bytes, of which @size were read. */
+/* An option that setsockopt() gets in @length bytes; @size of them were read. */
 static const char *option(int name, const void *bytes, uint32_t size, int64_t length)
 {
 	static char made[256];

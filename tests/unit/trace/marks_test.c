@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/trace/marks_test.c - what is read from a mark on is what a reader from the begin has there,
+ * tests/unit/trace/marks_test.c - a reader from a mark on returns the items of a reader from the begin,
  * names included; files of marks that are damaged, foreign or others' are not used.
  */
 #include <fcntl.h>

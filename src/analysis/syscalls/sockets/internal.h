@@ -17,7 +17,7 @@ void sockets_port(struct text *t, const char *name, const uint8_t *bytes);
 void sockets_internet(struct text *t, const char *name, const uint8_t *bytes);
 /* A hardware address: "00:1b:44:11:3a:b7". */
 void sockets_hardware(struct text *t, const uint8_t *bytes, size_t size);
-/* What follows the family of an AF_INET or AF_INET6 address of @size bytes at @bytes, which are
+/* The fields behind the family of an AF_INET or AF_INET6 address of @size bytes at @bytes, which are
  * enough. */
 void sockets_inet(struct text *t, const uint8_t *bytes);
 void sockets_inet6(struct text *t, const uint8_t *bytes, size_t size);
@@ -39,7 +39,7 @@ static inline uint32_t sockets_u32(const uint8_t *p)
 	return v;
 }
 
-/* rare.c: what follows the family of the other addresses. False if the family is unknown or the
+/* rare.c: the fields behind the family of the other addresses. False if the family is unknown or the
  * bytes are too few. */
 bool sockets_rare(struct text *t, unsigned family, const uint8_t *bytes, size_t size,
 		  const struct call_moment *x);

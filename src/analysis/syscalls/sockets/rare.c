@@ -105,7 +105,7 @@ static void add_x25(struct text *t, const uint8_t *p, size_t size, const struct 
 	add(t, "}");
 }
 
-/* The address below, of which the caller says how long it is. */
+/* The address below; the caller passes its length. */
 static void add_transport(struct text *t, const uint8_t *p, size_t size)
 {
 	enum { INET = 16, INET6 = 24 };

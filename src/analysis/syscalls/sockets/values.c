@@ -11,7 +11,7 @@
 
 enum { TXREHASH = 74, INT = 4 };
 
-/* Integers of 4 bytes, of which the kernel may write only a part. */
+/* Integers of 4 bytes; the kernel may write a part of them. */
 static bool add_fields(struct text *t, const struct call_memory *m, const char *const *names)
 {
 	uint32_t at = 0;
@@ -89,7 +89,7 @@ static bool is_other(int64_t option)
 		71 /* SO_NETNS_COOKIE */,
 		72 /* SO_BUF_LOCK */,
 	};
-	const int64_t newest = 75; /* SO_RCVMARK; nothing is known of those behind it */
+	const int64_t newest = 75; /* SO_RCVMARK; later ones are unknown */
 
 	return option > newest || option < 0 ||
 	       memchr(others, (int)option, sizeof others / sizeof *others);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* requests.c - makes calls of which one argument decides how the others are read. All of them fail, or
+/* requests.c - makes multiplexed calls: one argument decides how the others are read. All of them fail, or
  * do nothing. */
 #include <linux/bpf.h>
 #include <linux/keyctl.h>
