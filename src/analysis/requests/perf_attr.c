@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analysis/syscalls/words.h"
+#include "analysis/syscalls/bytes.h"
 
 enum {
 	LEAST = 64,
@@ -25,17 +26,9 @@ enum {
 	CLOCK = 25
 };
 
-static uint64_t number(const uint8_t *p, size_t at, size_t size)
-{
-	uint64_t v = 0;
-
-	memcpy(&v, p + at, size);
-	return v;
-}
-
 static bool has(const uint8_t *p, unsigned bit)
 {
-	return number(p, FLAGS_AT, 8) >> bit & 1;
+	return bytes_number(p + FLAGS_AT, 8) >> bit & 1;
 }
 
 /* "PERF_COUNT_HW_CACHE_RESULT_MISS<<16|PERF_COUNT_HW_CACHE_OP_READ<<8|PERF_COUNT_HW_CACHE_LL" */
@@ -54,7 +47,7 @@ static void add_cache(struct text *t, uint64_t config)
 
 static void add_config(struct text *t, const uint8_t *p, const struct call_moment *x)
 {
-	uint64_t type = number(p, 0, 4), config = number(p, 8, 8);
+	uint64_t type = bytes_number(p + 0, 4), config = bytes_number(p + 8, 8);
 
 	add(t, ", config=");
 	if ((type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE) && config >> 32)
@@ -117,7 +110,7 @@ static void add_bits(struct text *t, const uint8_t *p, bool is_whole)
 	static const char *const precise[] = { "arbitrary skid", "constant skid",
 					       "requested to have 0 skid", "must have 0 skid" };
 	enum { PRECISE = 15, NAMES = sizeof names / sizeof *names };
-	uint64_t bits = number(p, FLAGS_AT, 8);
+	uint64_t bits = bytes_number(p + FLAGS_AT, 8);
 
 	for (unsigned i = 0; i < NAMES; i++) {
 		unsigned level = (unsigned)(bits >> PRECISE & 3);
@@ -133,7 +126,7 @@ static void add_bits(struct text *t, const uint8_t *p, bool is_whole)
 
 static void add_breakpoint(struct text *t, const uint8_t *p, const struct call_moment *x)
 {
-	uint64_t how = number(p, 52, 4);
+	uint64_t how = bytes_number(p + 52, 4);
 
 	call_description_add(t, ", bp_type=%52E4:breakpoint", p, x);
 	if (!call_name_of(call_names_breakpoint, how))
@@ -144,8 +137,8 @@ static void add_breakpoint(struct text *t, const uint8_t *p, const struct call_m
 /* The fields behind the flags that lie below @size. */
 static void add_later(struct text *t, const uint8_t *p, uint32_t size, const struct call_moment *x)
 {
-	bool is_breakpoint = number(p, 0, 4) == PERF_TYPE_BREAKPOINT;
-	uint64_t sample = number(p, 24, 8);
+	bool is_breakpoint = bytes_number(p + 0, 4) == PERF_TYPE_BREAKPOINT;
+	uint64_t sample = bytes_number(p + 24, 8);
 	const struct {
 		uint8_t at;
 		bool is_shown;
@@ -160,9 +153,9 @@ static void add_later(struct text *t, const uint8_t *p, uint32_t size, const str
 		{ 96, true, ", sample_regs_intr=%96x8" },
 		{ 104, true, ", aux_watermark=%104u4" },
 		{ 108, true, ", sample_max_stack=%108u2" },
-		{ 110, number(p, 110, 2), " /* bytes 110..111: %110x2 */" },
+		{ 110, bytes_number(p + 110, 2), " /* bytes 110..111: %110x2 */" },
 		{ 112, true, ", aux_sample_size=%112u4" },
-		{ 116, number(p, 116, 4), " /* bytes 116..119: %116x4 */" },
+		{ 116, bytes_number(p + 116, 4), " /* bytes 116..119: %116x4 */" },
 		{ 120, true, ", sig_data=%120x8" },
 	};
 
@@ -197,7 +190,7 @@ bool request_perf_add(struct text *t, const struct call_memory *m, const struct 
 	call_one(t, call_names_perf_size, passed, 32);
 	if (x->is_end) { /* the kernel writes the size that it supports */
 		add(t, " => ");
-		call_one(t, call_names_perf_size, (int64_t)number(p, 4, 4), 32);
+		call_one(t, call_names_perf_size, (int64_t)bytes_number(p + 4, 4), 32);
 	}
 	add_config(t, p, x);
 	call_description_add(t, has(p, FREQUENCY) ? ", sample_freq=%16u8" : ", sample_period=%16u8",

@@ -16,17 +16,10 @@
 #include <string.h>
 
 #include "analysis/syscalls/words.h"
+#include "analysis/syscalls/bytes.h"
 #include "kernel/tracefs/public.h"
 
 enum { SIGNAL_INFO = 128, REGISTERS = 27, FLOATING = 512, IOVEC = 16, NEW_LENGTH_AT = 8 };
-
-static uint64_t number(const uint8_t *p, size_t at, size_t size)
-{
-	uint64_t v = 0;
-
-	memcpy(&v, p + at, size);
-	return v;
-}
 
 /* ---------------------------------------------------------------- registers */
 
@@ -40,7 +33,7 @@ static void add_registers(struct text *t, const uint8_t *p, uint64_t size)
 
 	for (size_t i = 0; i < REGISTERS && 8 * (i + 1) <= size; i++) {
 		text_addf(t, "%s%s=", i ? ", " : "{", names[i]);
-		add_hex(t, number(p, 8 * i, 8));
+		add_hex(t, bytes_number(p + 8 * i, 8));
 	}
 	add(t, size > 8 * REGISTERS ? ", ...}" : "}");
 }
@@ -54,7 +47,7 @@ static void add_row(struct text *t, const uint8_t *p, const char *name, size_t a
 	text_addf(t, ", %s=[", name);
 	for (size_t i = 0; i < n && at + 4 * i < size; i++) {
 		add(t, i ? ", " : "");
-		add_hex(t, number(p, at + 4 * i, 4));
+		add_hex(t, bytes_number(p + at + 4 * i, 4));
 	}
 	add(t, "]");
 }
@@ -73,7 +66,7 @@ static void add_floating(struct text *t, const uint8_t *p, uint64_t size)
 		if (i && fields[i].at + fields[i].size > size)
 			continue;
 		text_addf(t, "%s%s=", i ? ", " : "{", fields[i].name);
-		add_hex(t, number(p, fields[i].at, fields[i].size));
+		add_hex(t, bytes_number(p + fields[i].at, fields[i].size));
 	}
 	add_row(t, p, "st_space", 32, 32, size);
 	add_row(t, p, "xmm_space", 160, 64, size);
@@ -135,14 +128,14 @@ static void add_entered(struct text *t, const uint8_t *p, uint64_t size, bool is
 	enum { NR_AT = 24, ARGS_AT = 32, DATA_AT = 80 };
 
 	add(t, is_filter ? ", seccomp={nr=" : ", entry={nr=");
-	add_call_number(t, number(p, NR_AT, 8), (uint32_t)number(p, 4, 4));
+	add_call_number(t, bytes_number(p + NR_AT, 8), (uint32_t)bytes_number(p + 4, 4));
 	for (size_t i = 0; i < 6 && ARGS_AT + 8 * (i + 1) <= size; i++) {
 		add(t, i ? ", " : ", args=[");
-		add_hex(t, number(p, ARGS_AT + 8 * i, 8));
+		add_hex(t, bytes_number(p + ARGS_AT + 8 * i, 8));
 	}
 	add(t, size >= ARGS_AT + 8 ? "]" : "");
 	if (is_filter && size >= DATA_AT + 4)
-		text_addf(t, ", ret_data=%" PRIu64, number(p, DATA_AT, 4));
+		text_addf(t, ", ret_data=%" PRIu64, bytes_number(p + DATA_AT, 4));
 	add(t, "}");
 }
 

@@ -32,6 +32,7 @@
 #include <sys/sysmacros.h>
 
 #include "analysis/syscalls/words.h"
+#include "analysis/syscalls/bytes.h"
 
 static bool add_sigevent(struct text *t, const struct call_memory *m, const struct call_moment *x);
 static bool add_open_how(struct text *t, const struct call_memory *m, const struct call_moment *x);
@@ -127,14 +128,6 @@ void call_described_length(const struct call_memory *m, int32_t *lengths)
 			memcpy(&lengths[m->what->argument - 1], m->bytes + places[i].at, 4);
 }
 
-static uint64_t number_at(const uint8_t *bytes, unsigned offset, unsigned size)
-{
-	uint64_t v = 0;
-
-	memcpy(&v, bytes + offset, size);
-	return v;
-}
-
 static const struct call_name *table_of(const char *name, size_t size)
 {
 	const struct call_names_entry *const all[] = { call_names_of_uapi, call_names_of_libc };
@@ -192,7 +185,7 @@ static void add_error(struct text *t, int32_t n)
 static void add_field(struct text *t, const struct mark *m, const uint8_t *bytes,
 		      const struct call_moment *x)
 {
-	uint64_t v = m->size <= 8 && m->form != 's' ? number_at(bytes, m->offset, m->size) : 0;
+	uint64_t v = m->size <= 8 && m->form != 's' ? bytes_number(bytes + m->offset, m->size) : 0;
 
 	switch (m->form) {
 	case 'd':
@@ -221,7 +214,7 @@ static void add_field(struct text *t, const struct mark *m, const uint8_t *bytes
 		add_signed(t, (int64_t)v);
 		return call_date(t, " /* ", (int64_t)v, 0, 0, " */");
 	case 'S':
-		return call_stamp(t, (int64_t)v, number_at(bytes, m->offset + 8, 8), 6);
+		return call_stamp(t, (int64_t)v, bytes_number(bytes + m->offset + 8, 8), 6);
 	case 'v':
 		return call_device(t, v);
 	case 's':
@@ -268,10 +261,10 @@ static bool add_masked(struct text *t, const struct call_memory *m, const struct
 	if (m->size < 16)
 		return false;
 	add(t, "{sigmask=");
-	if (set && set->size == 8 && number_at(m->bytes, 8, 8) == 8)
-		call_set_add(t, number_at(set->bytes, 0, 8));
+	if (set && set->size == 8 && bytes_number(m->bytes + 8, 8) == 8)
+		call_set_add(t, bytes_number(set->bytes, 8));
 	else
-		add_address(t, number_at(m->bytes, 0, 8));
+		add_address(t, bytes_number(m->bytes, 8));
 	add_element(t, ", sigsetsize=%8u8}", m->bytes, x);
 	return true;
 }
@@ -293,7 +286,7 @@ static bool add_nodes(struct text *t, const struct call_memory *m, const struct 
 	add(t, "[");
 	for (; i < n && i < most && 8 * (i + 1) <= m->size; i++)
 		text_addf(t, "%s%016" PRIx64, i ? ", " : "",
-			  number_at(m->bytes, 8 * (unsigned)i, 8));
+			  bytes_number(m->bytes + 8 * (unsigned)i, 8));
 	if (i < n && i == m->size / 8 && !is_cut)
 		text_addf(t, ", ... /* %#" PRIx64 " */]", from + 8 * i);
 	else
@@ -325,9 +318,9 @@ static bool add_sigevent(struct text *t, const struct call_memory *m, const stru
 
 	if (m->size < 16)
 		return false;
-	how = (uint32_t)number_at(p, 12, 4);
+	how = (uint32_t)bytes_number(p + 12, 4);
 	add(t, "{");
-	if (number_at(p, 0, 8))
+	if (bytes_number(p, 8))
 		add_element(t, "sigev_value={sival_int=%0d4, sival_ptr=%0p8}, ", p, x);
 	add_element(t, how == NONE || how > THREAD_ID ? "sigev_signo=%8u4" : "sigev_signo=%8g4", p,
 		    x);
@@ -366,8 +359,8 @@ static void add_entry(struct text *t, const uint8_t *p, uint16_t size, bool is_6
 	const char *name = (const char *)p + (is_64 ? 19 : 18);
 	size_t room = size - 19u;
 
-	text_addf(t, "{d_ino=%" PRIu64 ", d_off=%" PRId64 ", d_reclen=%" PRIu16, number_at(p, 0, 8),
-		  (int64_t)number_at(p, 8, 8), size);
+	text_addf(t, "{d_ino=%" PRIu64 ", d_off=%" PRId64 ", d_reclen=%" PRIu16, bytes_number(p, 8),
+		  (int64_t)bytes_number(p + 8, 8), size);
 	if (is_64) {
 		add(t, ", d_type=");
 		call_one(t, call_names_directory, p[18], 8);
@@ -392,7 +385,7 @@ static bool add_entries(struct text *t, const struct call_memory *m, const struc
 	if (x->result < 0 || (uint64_t)x->result != m->size)
 		return false;
 	for (; at + 20 <= m->size; at += size, n++) {
-		size = (uint16_t)number_at(m->bytes, at + 16, 2);
+		size = (uint16_t)bytes_number(m->bytes + at + 16, 2);
 		if (size < 20 || size > m->size - at)
 			return false;
 	}
@@ -403,7 +396,7 @@ static bool add_entries(struct text *t, const struct call_memory *m, const struc
 	}
 	add(t, "[");
 	for (uint32_t k = 0, from = 0; k < n; k++, from += size) {
-		size = (uint16_t)number_at(m->bytes, from + 16, 2);
+		size = (uint16_t)bytes_number(m->bytes + from + 16, 2);
 		add(t, k ? ", " : "");
 		add_entry(t, m->bytes + from, size, is_64);
 	}
@@ -436,7 +429,7 @@ static bool add_open_how(struct text *t, const struct call_memory *m, const stru
 	if (m->size < SIZE)
 		return false;
 	add_element(t, "{flags=%0O8:open", m->bytes, x);
-	if (number_at(m->bytes, 0, 8) & CREATES || number_at(m->bytes, 8, 8))
+	if (bytes_number(m->bytes, 8) & CREATES || bytes_number(m->bytes + 8, 8))
 		add_element(t, ", mode=%8o8", m->bytes, x);
 	add_element(t, ", resolve=%16F8:resolve", m->bytes, x);
 	call_rest_add(t, m, SIZE, (uint64_t)x->args[3]);

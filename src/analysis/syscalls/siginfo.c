@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "analysis/syscalls/bytes.h"
 #include "analysis/syscalls/structs.h"
 #include "analysis/syscalls/words.h"
 #include "kernel/tracefs/public.h"
@@ -40,18 +41,12 @@ static const struct call_name refusals[] = { { "SYS_SECCOMP", 1, NULL },
 
 static int32_t number(const uint8_t *info, int at)
 {
-	int32_t n;
-
-	memcpy(&n, info + at, sizeof n);
-	return n;
+	return (int32_t)bytes_u32(info + at);
 }
 
 static uint64_t word(const uint8_t *info, int at)
 {
-	uint64_t n;
-
-	memcpy(&n, info + at, sizeof n);
-	return n;
+	return bytes_u64(info + at);
 }
 
 static bool is_fault(int signal)

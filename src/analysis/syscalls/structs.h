@@ -1,35 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/structs.h - structures of the kernel as text, for memory.c alone. */
+/* analysis/syscalls/structs.h - structures of the kernel as text, for memory.c and the rooms of calls. */
 #ifndef ANALYSIS_SYSCALLS_STRUCTS_H
 #define ANALYSIS_SYSCALLS_STRUCTS_H
 
 #include <string.h>
 
+#include "analysis/syscalls/bytes.h"
 #include "analysis/syscalls/memory.h"
 
 /* Numbers in the memory; the caller has checked its size. */
 static inline uint64_t u64(const struct call_memory *m, size_t at)
 {
-	uint64_t v;
-
-	memcpy(&v, m->bytes + at, sizeof v);
-	return v;
+	return bytes_u64(m->bytes + at);
 }
 
 static inline uint32_t u32(const struct call_memory *m, size_t at)
 {
-	uint32_t v;
-
-	memcpy(&v, m->bytes + at, sizeof v);
-	return v;
+	return bytes_u32(m->bytes + at);
 }
 
 static inline uint16_t u16(const struct call_memory *m, size_t at)
 {
-	uint16_t v;
-
-	memcpy(&v, m->bytes + at, sizeof v);
-	return v;
+	return bytes_u16(m->bytes + at);
 }
 
 /* call_struct_add - like call_memory_add(), for structures of one size and arrays of them. */

@@ -29,7 +29,7 @@ void sockets_port(struct text *t, const char *name, const uint8_t *bytes)
 	add(t, name);
 	if (!sockets_begin(t, bytes, 2))
 		return;
-	text_addf(t, "htons(%u)", ntohs(sockets_u16(bytes)));
+	text_addf(t, "htons(%u)", ntohs(bytes_u16(bytes)));
 	call_words_end(t);
 }
 

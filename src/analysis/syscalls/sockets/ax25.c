@@ -78,7 +78,7 @@ static void add_digis(struct text *t, const uint8_t *p, size_t size, uint32_t wa
 
 void sockets_ax25(struct text *t, const uint8_t *bytes, size_t size)
 {
-	uint32_t n = sockets_u32(bytes + COUNT_AT);
+	uint32_t n = bytes_u32(bytes + COUNT_AT);
 	bool is_full = n || size > HEAD;
 
 	add(t, is_full ? ", fsa_ax25={sax25_call=" : ", sax25_call=");

@@ -8,6 +8,7 @@
 
 #include "analysis/syscalls/structs.h"
 #include "analysis/syscalls/words.h"
+#include "analysis/syscalls/bytes.h"
 
 /* Bytes of the network beside words, by the style: words; "\x30\x39"; "\x30\x39" with words as a
  * comment. sockets_begin() returns whether words follow; then call_words_end() must follow those. */
@@ -21,23 +22,6 @@ void sockets_hardware(struct text *t, const uint8_t *bytes, size_t size);
  * enough. */
 void sockets_inet(struct text *t, const uint8_t *bytes);
 void sockets_inet6(struct text *t, const uint8_t *bytes, size_t size);
-
-/* Numbers at a place, which may be unaligned. */
-static inline uint16_t sockets_u16(const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-static inline uint32_t sockets_u32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
-}
 
 /* rare.c: the fields behind the family of the other addresses. False if the family is unknown or the
  * bytes are too few. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/syscalls/sockets/internal.h"
+#include "analysis/syscalls/bytes.h"
 
 enum { IOVEC = 16, HEADER = 56, HEADERS = 64 };
 
@@ -25,14 +26,6 @@ struct data {
 	uint64_t size;
 	const struct call_moment *x;
 };
-
-static uint64_t number(const uint8_t *p, size_t size)
-{
-	uint64_t v = 0;
-
-	memcpy(&v, p, size);
-	return v;
-}
 
 static uint64_t most_of(const struct call_moment *x)
 {
@@ -48,7 +41,7 @@ static void add_fds(struct text *t, const struct data *d)
 			add(t, "...");
 			break;
 		}
-		call_fd(t, (int32_t)number(d->bytes + 4 * i, 4), d->x->about);
+		call_fd(t, (int32_t)bytes_number(d->bytes + 4 * i, 4), d->x->about);
 	}
 	add(t, "]");
 }
@@ -69,8 +62,8 @@ static void add_options(struct text *t, const struct data *d)
 
 static void add_time(struct text *t, const uint8_t *p, const char *fraction)
 {
-	text_addf(t, "{tv_sec=%" PRId64 ", %s=%" PRIu64 "}", (int64_t)number(p, 8), fraction,
-		  number(p + 8, 8));
+	text_addf(t, "{tv_sec=%" PRId64 ", %s=%" PRIu64 "}", (int64_t)bytes_number(p, 8), fraction,
+		  bytes_number(p + 8, 8));
 }
 
 static void add_times(struct text *t, const struct data *d)
@@ -85,7 +78,7 @@ static void add_times(struct text *t, const struct data *d)
 static void add_packet(struct text *t, const struct data *d)
 {
 	add(t, "{ipi_ifindex=");
-	call_interface(t, (uint32_t)number(d->bytes, 4));
+	call_interface(t, (uint32_t)bytes_number(d->bytes, 4));
 	sockets_internet(t, ", ipi_spec_dst=", d->bytes + 4);
 	sockets_internet(t, ", ipi_addr=", d->bytes + 8);
 	add(t, "}");
@@ -96,8 +89,8 @@ static void add_error(struct text *t, const struct data *d)
 	text_addf(t,
 		  "{ee_errno=%" PRIu64 ", ee_origin=%u, ee_type=%u, ee_code=%u, ee_info=%" PRIu64
 		  ", ee_data=%" PRIu64 ", offender=",
-		  number(d->bytes, 4), d->bytes[4], d->bytes[5], d->bytes[6],
-		  number(d->bytes + 8, 4), number(d->bytes + 12, 4));
+		  bytes_number(d->bytes, 4), d->bytes[4], d->bytes[5], d->bytes[6],
+		  bytes_number(d->bytes + 8, 4), bytes_number(d->bytes + 12, 4));
 	call_address_add(t, d->bytes + 16, d->size - 16, d->x);
 	add(t, "}");
 }
@@ -105,7 +98,8 @@ static void add_error(struct text *t, const struct data *d)
 static void add_owner(struct text *t, const struct data *d)
 {
 	text_addf(t, "{pid=%" PRId32 ", uid=%" PRIu64 ", gid=%" PRIu64 "}",
-		  (int32_t)number(d->bytes, 4), number(d->bytes + 4, 4), number(d->bytes + 8, 4));
+		  (int32_t)bytes_number(d->bytes, 4), bytes_number(d->bytes + 4, 4),
+		  bytes_number(d->bytes + 8, 4));
 }
 
 static void add_text(struct text *t, const struct data *d)
@@ -115,7 +109,7 @@ static void add_text(struct text *t, const struct data *d)
 
 static void add_number(struct text *t, const struct data *d)
 {
-	text_addf(t, "[%" PRIu64 "]", number(d->bytes, 4));
+	text_addf(t, "[%" PRIu64 "]", bytes_number(d->bytes, 4));
 }
 
 static void add_byte(struct text *t, const struct data *d)

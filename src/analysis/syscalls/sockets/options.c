@@ -30,7 +30,7 @@ static void add_mreq6(struct text *t, const uint8_t *p)
 
 	text_addf(t, "{inet_pton(AF_INET6, \"%s\", &ipv6mr_multiaddr), ipv6mr_interface=",
 		  inet_ntop(AF_INET6, p, shown, sizeof shown));
-	call_interface(t, sockets_u32(p + 16));
+	call_interface(t, bytes_u32(p + 16));
 	add(t, "}");
 }
 
@@ -40,7 +40,7 @@ static void add_group(struct text *t, const uint8_t *p)
 
 	memcpy(&family, p + 8, sizeof family);
 	add(t, "{gr_interface=");
-	call_interface(t, sockets_u32(p));
+	call_interface(t, bytes_u32(p));
 	add(t, ", gr_group=");
 	call_address_add(t, p + 8, family == AF_INET ? 16 : family == AF_INET6 ? 28 : 128, NULL);
 	add(t, "}");
@@ -66,12 +66,12 @@ static void add_ring(struct text *t, const uint8_t *p)
 	text_addf(t,
 		  "{tp_block_size=%" PRIu32 ", tp_block_nr=%" PRIu32 ", tp_frame_size=%" PRIu32
 		  ", tp_frame_nr=%" PRIu32 "}",
-		  sockets_u32(p), sockets_u32(p + 4), sockets_u32(p + 8), sockets_u32(p + 12));
+		  bytes_u32(p), bytes_u32(p + 4), bytes_u32(p + 8), bytes_u32(p + 12));
 }
 
 static void add_icmp(struct text *t, const uint8_t *p)
 {
-	uint32_t set = sockets_u32(p);
+	uint32_t set = bytes_u32(p);
 	bool is_not = __builtin_popcount(set) > 32 * 2 / 3;
 	const char *before = "";
 

@@ -48,7 +48,7 @@ static void add_packet(struct text *t, const uint8_t *p, size_t size, const stru
 {
 	enum { ROOM = 8 };
 	uint8_t length = p[11];
-	uint16_t protocol = ntohs(sockets_u16(p + 2));
+	uint16_t protocol = ntohs(bytes_u16(p + 2));
 	const char *name = call_name_of(call_names_eth_p, protocol);
 
 	(void)size, (void)x;
@@ -61,9 +61,9 @@ static void add_packet(struct text *t, const uint8_t *p, size_t size, const stru
 		call_words_end(t);
 	}
 	add(t, ", sll_ifindex=");
-	call_interface(t, sockets_u32(p + 4));
+	call_interface(t, bytes_u32(p + 4));
 	add(t, ", sll_hatype=");
-	call_one(t, call_names_arphrd, sockets_u16(p + 8), 16);
+	call_one(t, call_names_arphrd, bytes_u16(p + 8), 16);
 	add(t, ", sll_pkttype=");
 	call_one_signed(t, call_names_packet_type, p[10]);
 	text_addf(t, ", sll_halen=%u", length);
@@ -79,7 +79,7 @@ static void add_ipx(struct text *t, const uint8_t *p, size_t size, const struct 
 	sockets_port(t, ", sipx_port=", p + 2);
 	add(t, ", sipx_network=");
 	if (sockets_begin(t, p + 4, 4)) {
-		text_addf(t, "htonl(%#x)", ntohl(sockets_u32(p + 4)));
+		text_addf(t, "htonl(%#x)", ntohl(bytes_u32(p + 4)));
 		call_words_end(t);
 	}
 	add(t, ", sipx_node=");
@@ -109,7 +109,7 @@ static void add_x25(struct text *t, const uint8_t *p, size_t size, const struct 
 static void add_transport(struct text *t, const uint8_t *p, size_t size)
 {
 	enum { INET = 16, INET6 = 24 };
-	uint16_t family = sockets_u16(p);
+	uint16_t family = bytes_u16(p);
 	bool is_4 = family == AF_INET, is_6 = family == AF_INET6;
 
 	add(t, is_4 ? "{sin={sin_family=" : is_6 ? "{sin6={sin6_family=" : "{family=");
@@ -134,13 +134,13 @@ static void add_rxrpc(struct text *t, const uint8_t *p, size_t size, const struc
 		{ "YFS_FS_SERVICE", 2500, NULL }, { "YFS_CM_SERVICE", 2501, NULL },
 		{ "YFS_VL_SERVICE", 2503, NULL }, { NULL, 0, "???_SERVICE" },
 	};
-	uint16_t length = sockets_u16(p + 6);
+	uint16_t length = bytes_u16(p + 6);
 
 	(void)x;
 	add(t, ", srx_service=");
-	add_commented(t, services, sockets_u16(p + 2));
+	add_commented(t, services, bytes_u16(p + 2));
 	add(t, ", transport_type=");
-	call_one(t, call_names_socket, sockets_u16(p + 4), 16);
+	call_one(t, call_names_socket, bytes_u16(p + 4), 16);
 	text_addf(t, ", transport_len=%u, transport=", length);
 	add_transport(t, p + HEAD, length < size - HEAD ? length : size - HEAD);
 }
@@ -158,16 +158,16 @@ static void add_ieee802154(struct text *t, const uint8_t *p, size_t size,
 	static const struct call_name shorts[] = { { "IEEE802154_ADDR_UNDEF", 0xfffe, NULL },
 						   { "IEEE802154_ADDR_BROADCAST", 0xffff, NULL },
 						   { 0 } };
-	uint32_t type = sockets_u32(p + 4);
+	uint32_t type = bytes_u32(p + 4);
 
 	(void)size, (void)x;
 	add(t, ", addr={addr_type=");
 	add_commented(t, types, type);
 	add(t, ", pan_id=");
-	add_commented(t, pans, sockets_u16(p + 8));
+	add_commented(t, pans, bytes_u16(p + 8));
 	if (type == SHORT) {
 		add(t, ", short_addr=");
-		add_commented(t, shorts, sockets_u16(p + AT));
+		add_commented(t, shorts, bytes_u16(p + AT));
 	} else if (type != NONE) {
 		add(t, ", hwaddr=");
 		sockets_hardware(t, p + AT, LENGTH);
@@ -200,9 +200,9 @@ static void add_algorithm(struct text *t, const uint8_t *p, size_t size,
 	add(t, ", salg_type=");
 	add_text_in(t, p + 2, TYPE);
 	add(t, ", salg_feat=");
-	add_algorithm_bits(t, sockets_u32(p + 16));
+	add_algorithm_bits(t, bytes_u32(p + 16));
 	add(t, ", salg_mask=");
-	add_algorithm_bits(t, sockets_u32(p + 20));
+	add_algorithm_bits(t, bytes_u32(p + 20));
 	add(t, ", salg_name=");
 	add_text_in(t, p + HEAD, size - HEAD);
 }
@@ -219,11 +219,11 @@ static void add_nfc(struct text *t, const uint8_t *p, size_t size, const struct 
 
 	(void)x;
 	add(t, ", dev_idx=");
-	call_interface(t, sockets_u32(p + 4));
+	call_interface(t, bytes_u32(p + 4));
 	add(t, ", target_idx=");
-	add_hex(t, sockets_u32(p + 8));
+	add_hex(t, bytes_u32(p + 8));
 	add(t, ", nfc_protocol=");
-	call_one(t, call_names_nfc_protocol, sockets_u32(p + 12), 32);
+	call_one(t, call_names_nfc_protocol, bytes_u32(p + 12), 32);
 	if (size < LONG)
 		return size > SHORT ? add(t, ", ...") : (void)0;
 	add(t, ", dsap=");
@@ -248,12 +248,12 @@ static void add_virtual(struct text *t, const uint8_t *p, size_t size, const str
 						  { NULL, 0, "VMADDR_FLAG_???" } };
 
 	(void)size, (void)x;
-	if (sockets_u16(p + 2))
-		text_addf(t, ", svm_reserved1=%#x", sockets_u16(p + 2));
+	if (bytes_u16(p + 2))
+		text_addf(t, ", svm_reserved1=%#x", bytes_u16(p + 2));
 	add(t, ", svm_cid=");
-	call_one(t, ids, sockets_u32(p + 8), 32);
+	call_one(t, ids, bytes_u32(p + 8), 32);
 	add(t, ", svm_port=");
-	call_one(t, ports, sockets_u32(p + 4), 32);
+	call_one(t, ports, bytes_u32(p + 4), 32);
 	add(t, ", svm_flags=");
 	call_flags(t, flags, p[12]);
 	if (p[13] || p[14] || p[15]) {
@@ -269,9 +269,9 @@ static void add_qualcomm(struct text *t, const uint8_t *p, size_t size, const st
 
 	(void)size, (void)x;
 	add(t, ", sq_node=");
-	call_one(t, nodes, sockets_u32(p + 4), 32);
+	call_one(t, nodes, bytes_u32(p + 4), 32);
 	add(t, ", sq_port=");
-	call_one(t, ports, sockets_u32(p + 8), 32);
+	call_one(t, ports, bytes_u32(p + 8), 32);
 }
 
 static void add_xdp(struct text *t, const uint8_t *p, size_t size, const struct call_moment *x)
@@ -282,15 +282,15 @@ static void add_xdp(struct text *t, const uint8_t *p, size_t size, const struct 
 						  { "XDP_ZEROCOPY", 4, NULL },
 						  { "XDP_USE_NEED_WAKEUP", 8, NULL },
 						  { NULL, 0, "XDP_???" } };
-	uint32_t fd = sockets_u32(p + 12);
+	uint32_t fd = bytes_u32(p + 12);
 
 	(void)size;
 	add(t, ", sxdp_flags=");
-	call_flags(t, flags, sockets_u16(p + 2));
+	call_flags(t, flags, bytes_u16(p + 2));
 	add(t, ", sxdp_ifindex=");
-	call_interface(t, sockets_u32(p + 4));
-	text_addf(t, ", sxdp_queue_id=%u", sockets_u32(p + 8));
-	if (sockets_u16(p + 2) & SHARED) {
+	call_interface(t, bytes_u32(p + 4));
+	text_addf(t, ", sxdp_queue_id=%u", bytes_u32(p + 8));
+	if (bytes_u16(p + 2) & SHARED) {
 		add(t, ", sxdp_shared_umem_fd=");
 		call_fd(t, (int32_t)fd, x ? x->about : NULL);
 	} else if (fd) { /* nothing looks at it */
@@ -306,10 +306,10 @@ static void add_mctp(struct text *t, const uint8_t *p, size_t size, const struct
 						      { 0 } };
 
 	(void)size, (void)x;
-	if (sockets_u16(p + 2))
-		text_addf(t, ", __smctp_pad0=%#x", sockets_u16(p + 2));
+	if (bytes_u16(p + 2))
+		text_addf(t, ", __smctp_pad0=%#x", bytes_u16(p + 2));
 	add(t, ", smctp_network=");
-	call_one(t, networks, sockets_u32(p + 4), 32);
+	call_one(t, networks, bytes_u32(p + 4), 32);
 	add(t, ", smctp_addr={s_addr=");
 	call_one(t, addresses, p[8], 8);
 	text_addf(t, "}, smctp_type=%#x, smctp_tag=%#x", p[9], p[10]);
