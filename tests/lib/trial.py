@@ -275,6 +275,9 @@ def ended_by_signal(sig, frame):
 
 atexit.register(close)
 signal.signal(signal.SIGTERM, ended_by_signal)
+for ignored in signal.SIGINT, signal.SIGHUP:  # by nohup, or by a shell for what runs in the background
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
 
 
 def show(programs):

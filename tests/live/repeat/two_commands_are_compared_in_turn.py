@@ -67,8 +67,7 @@ def a_signal_leaves_nothing():
 def ended_by(number):
     if os.path.exists("cut.runs"):
         os.remove("cut.runs")
-    p = start(duet, "diff", "--no-kernel", "--repeat", "5", "true", "--", "sh", "-c", "echo >>cut.runs; exec sleep 1000",
-              preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))  # under nohup it is ignored
+    p = start(duet, "diff", "--no-kernel", "--repeat", "5", "true", "--", "sh", "-c", "echo >>cut.runs; exec sleep 1000")
     until(lambda: os.path.exists("cut.runs"), "B runs")
     ok(left(), "there is a directory meanwhile")
     p.send_signal(number)
