@@ -39,6 +39,14 @@ static inline bool quota_take(struct quota *q, uint64_t bytes)
 	return false;
 }
 
+/* quota_fits - whether quota_take() would succeed now.  A refusal is not counted. */
+static inline bool quota_fits(const struct quota *q, uint64_t bytes)
+{
+	uint64_t held = q ? load(&q->held) : 0, limit = q ? load(&q->limit) : UINT64_MAX;
+
+	return held <= limit && bytes <= limit - held;
+}
+
 /* quota_wrote - the write is done; @undone bytes were not written and return to the budget. */
 static inline void quota_wrote(struct quota *q, uint64_t undone)
 {

@@ -133,6 +133,14 @@ static enum disk_reason why_not(const struct disk_budget *b, uint64_t bytes, boo
 	return b->rule.shares && b->used + bytes > b->room - bytes ? DISK_SHARE : DISK_FITS;
 }
 
+bool disk_fits(struct disk_budget *b, int fd, uint64_t bytes)
+{
+	if (!disk_is_limited(b))
+		return true;
+	look(b, fd);
+	return why_not(b, bytes, false) == DISK_FITS;
+}
+
 bool disk_take(struct disk_budget *b, int fd, uint64_t bytes, bool is_report)
 {
 	enum disk_reason reason;

@@ -108,6 +108,8 @@ static inline uint64_t disk_blocks(uint64_t size, uint64_t more)
  * false if they do not fit; b->reason is why.  disk_untake: they were not written.  NULL has no limit.
  */
 bool disk_take(struct disk_budget *b, int fd, uint64_t bytes, bool is_report);
+/* disk_fits - whether disk_take() of events would succeed now.  A refusal is not counted. */
+bool disk_fits(struct disk_budget *b, int fd, uint64_t bytes);
 void disk_untake(struct disk_budget *b, uint64_t bytes);
 
 /* disk_is_over - whether events do not fit now, and would if old trace chunks went. */

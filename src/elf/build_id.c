@@ -33,7 +33,7 @@ static bool id_in_sections(Elf *elf, char *hex)
 
 	while ((scn = elf_nextscn(elf, scn)))
 		if (gelf_getshdr(scn, &h) && h.sh_type == SHT_NOTE &&
-		    note_id(elf_getdata(scn, NULL), hex))
+		    note_id(elf_data(scn, &h), hex))
 			return true;
 	return false;
 }
@@ -47,6 +47,7 @@ static bool id_in_segments(Elf *elf, char *hex)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_NOTE &&
+		    p.p_filesz <= ELF_PART_BYTES &&
 		    note_id(elf_getdata_rawchunk(elf, (int64_t)p.p_offset, p.p_filesz,
 						 p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
 			    hex))

@@ -78,6 +78,13 @@ Elf_Scn *elf_file_section(Elf *elf, const char *name, GElf_Shdr *h)
 	return NULL;
 }
 
+Elf_Data *elf_data(Elf_Scn *scn, const GElf_Shdr *h)
+{
+	return scn && h->sh_type != SHT_NOBITS && h->sh_size <= ELF_PART_BYTES
+		       ? elf_getdata(scn, NULL)
+		       : NULL;
+}
+
 bool elf_is_function(const GElf_Sym *s)
 {
 	int type = GELF_ST_TYPE(s->st_info);

@@ -2,7 +2,8 @@
 /*
  * elf/file.h - an open ELF file, and the offset in it of a program's address.
  *
- * The file is untrusted: libelf checks its bounds.
+ * The file is untrusted: libelf checks its bounds.  It is read, not mapped: if it is truncated meanwhile, a mapping
+ * raises SIGBUS.  So libelf allocates each part that is used, and its size must have a bound: elf_data().
  */
 #ifndef ELF_FILE_H
 #define ELF_FILE_H
@@ -29,6 +30,10 @@ bool elf_file_offset(const struct elf_file *f, uint64_t address, uint64_t *offse
  * NULL. */
 Elf_Scn *elf_file_table(Elf *elf, uint32_t type, GElf_Shdr *h);
 Elf_Scn *elf_file_section(Elf *elf, const char *name, GElf_Shdr *h);
+
+/* elf_data - the bytes of @scn; NULL if there are none, or more than ELF_PART_BYTES. */
+enum { ELF_PART_BYTES = 16 << 20 };
+Elf_Data *elf_data(Elf_Scn *scn, const GElf_Shdr *h);
 
 /* elf_is_function - whether a symbol is a function defined in this file. */
 bool elf_is_function(const GElf_Sym *s);

@@ -86,7 +86,7 @@ int elf_markers(const char *path, int (*visit)(void *arg, const struct elf_marke
 		return diag_fail(d, -ENOEXEC, "%s: markers of 32-bit programs are not known", path);
 	}
 	scn = elf_file_section(f.elf, ".note.stapsdt", &notes);
-	data = scn ? elf_getdata(scn, NULL) : NULL;
+	data = elf_data(scn, &notes);
 	if (data)
 		err = visit_notes(&f, data,
 				  elf_file_section(f.elf, ".stapsdt.base", &base) ? base.sh_addr

@@ -17,8 +17,7 @@
 
 enum {
 	NT_STAPSDT = 3,
-	PART_BYTES = 16 << 20, /* of a section that is read: real ones are far smaller */
-	ENTRIES = 4096,	       /* of a dynamic section */
+	ENTRIES = 4096, /* of a dynamic section */
 };
 #if defined __x86_64__
 enum { MACHINE = EM_X86_64 };
@@ -46,12 +45,6 @@ int elf_program_open(const char *path, struct diag *d)
 		fd = diag_errno(d, "cannot open %s", path);
 	close(place);
 	return fd;
-}
-
-static Elf_Data *data_of(Elf_Scn *scn, const GElf_Shdr *h)
-{
-	return scn && h->sh_type != SHT_NOBITS && h->sh_size <= PART_BYTES ? elf_getdata(scn, NULL)
-									   : NULL;
 }
 
 /* The interpreter is a path such as /lib64/ld-linux-x86-64.so.2 or /lib/ld-musl-x86_64.so.1. */
@@ -106,7 +99,7 @@ static void read_dynamic(struct elf_program *p, Elf *elf, struct dynamic *found)
 {
 	GElf_Shdr h;
 	Elf_Scn *scn = elf_file_table(elf, SHT_DYNAMIC, &h);
-	Elf_Data *data = data_of(scn, &h);
+	Elf_Data *data = elf_data(scn, &h);
 	GElf_Dyn e;
 
 	for (int i = 0; data && i < ENTRIES && gelf_getdyn(data, i, &e) && e.d_tag != DT_NULL; i++)
@@ -118,7 +111,7 @@ static void read_symbols(struct elf_program *p, Elf *elf)
 {
 	GElf_Shdr h;
 	Elf_Scn *scn = elf_file_table(elf, SHT_SYMTAB, &h);
-	Elf_Data *data = p->is_static && p->n_sites ? data_of(scn, &h) : NULL;
+	Elf_Data *data = p->is_static && p->n_sites ? elf_data(scn, &h) : NULL;
 	GElf_Sym s;
 
 	p->has_symbols = scn && h.sh_type != SHT_NOBITS;
@@ -151,7 +144,7 @@ static void read_marks(struct elf_program *p, Elf *elf)
 {
 	GElf_Shdr h;
 	Elf_Scn *scn = elf_file_section(elf, ".note.stapsdt", &h);
-	Elf_Data *data = data_of(scn, &h);
+	Elf_Data *data = elf_data(scn, &h);
 	size_t at = 0, name, desc;
 	GElf_Nhdr n;
 

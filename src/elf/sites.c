@@ -22,6 +22,9 @@ struct file {
 };
 
 /* The bytes at address @at up to the end of their section; NULL if no section has them. */
+/* Read-only data of a large program; libelf allocates all of a section: elf/file.h. */
+enum { SECTION_BYTES = 256 << 20 };
+
 static const char *bytes_at(Elf *elf, uint64_t at, size_t *size)
 {
 	Elf_Scn *scn = NULL;
@@ -33,7 +36,7 @@ static const char *bytes_at(Elf *elf, uint64_t at, size_t *size)
 		if (!gelf_getshdr(scn, &h) || !(h.sh_flags & SHF_ALLOC) ||
 		    h.sh_type == SHT_NOBITS || at < h.sh_addr || at - h.sh_addr >= h.sh_size)
 			continue;
-		data = elf_getdata(scn, NULL);
+		data = h.sh_size <= SECTION_BYTES ? elf_getdata(scn, NULL) : NULL;
 		if (!data || !data->d_buf || at - h.sh_addr >= data->d_size)
 			return NULL;
 		*size = data->d_size - (at - h.sh_addr);
@@ -73,7 +76,7 @@ static void apply_all(struct file *f)
 
 		if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_RELA || !h.sh_entsize)
 			continue;
-		data = elf_getdata(scn, NULL);
+		data = h.sh_size <= SECTION_BYTES ? elf_getdata(scn, NULL) : NULL;
 		for (size_t i = 0; data && i < h.sh_size / h.sh_entsize; i++)
 			if (gelf_getrela(data, (int)i, &r))
 				apply(f, &r);
@@ -138,7 +141,7 @@ int elf_sites(const char *path, void (*visit)(void *arg, const struct elf_site *
 	if (fd < 0)
 		return fd;
 	elf_version(EV_CURRENT);
-	f.elf = elf_begin(fd, ELF_C_READ, NULL); /* elf/file.h */
+	f.elf = elf_begin(fd, ELF_C_READ, NULL); /* not mapped: elf/file.h */
 	if (!f.elf || elf_kind(f.elf) != ELF_K_ELF || gelf_getclass(f.elf) != ELFCLASS64) {
 		n = diag_fail(d, -ENOEXEC, "%s is not a 64-bit program or library", path);
 	} else if (find_records(&f)) {

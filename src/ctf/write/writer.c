@@ -361,7 +361,8 @@ static int add_packet(struct writing *w, const struct ctf_stream *st, const stru
 	return 0;
 }
 
-/* Room on the disk and in the spool for all of @w. */
+/* Room on the disk and in the spool for all of @w.  Without it for several packets the caller tries them one by
+ * one, so that is no refusal. */
 static int take_room(struct ctf_stream *st, const struct writing *w, uint64_t *blocks,
 		     bool is_report, struct diag *d)
 {
@@ -369,6 +370,8 @@ static int take_room(struct ctf_stream *st, const struct writing *w, uint64_t *b
 
 	*blocks = disk_blocks(st->offset, w->size) +
 		  disk_blocks(st->n_index, (size_t)w->n * sizeof *w->entries);
+	if (w->n > 1 && (!disk_fits(s->disk, s->dir, *blocks) || !quota_fits(s->quota, w->size)))
+		return -ENOSPC;
 	if (!disk_take(s->disk, s->dir, *blocks, is_report))
 		return refuse(s, st->name, d);
 	if (quota_take(s->quota, w->size))

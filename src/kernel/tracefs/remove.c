@@ -70,7 +70,7 @@ void kernel_instance_remove(struct kernel_instance *in)
 static _Noreturn void remove_in_child(struct kernel_instance *in, int pipe)
 {
 	int *const kept[] = { &in->root, &in->dir, &in->free_buffer, &pipe };
-	int root = in->root, err;
+	int root, err;
 	sigset_t all;
 
 	sigfillset(&all);
@@ -81,6 +81,7 @@ static _Noreturn void remove_in_child(struct kernel_instance *in, int pipe)
 		err = io_write(pipe, "", 1);
 	close(pipe);
 	if (!err) {
+		root = in->root; /* its number now; it stays open */
 		kernel_instance_remove(in);
 		kernel_instance_reap(root, NULL);
 	}

@@ -200,6 +200,34 @@ static void large_packets_end_with_a_page_of_the_file(void)
 	close(fd);
 }
 
+/* Four packets at once are a try: one by one they may fit. */
+static void packets_that_do_not_fit_together_are_no_refusal(void)
+{
+	struct quota quota = { .limit = 3 * sizeof(struct abi_ctf_packet) };
+	struct disk_budget disk = { .rule.limit = 1 << 20 };
+	struct ctf_packet p[4];
+
+	for (uint64_t i = 0; i < 4; i++)
+		p[i] = (struct ctf_packet){ .begin_ns = i + 1, .end_ns = i + 1, .sequence = i };
+	ctf_stream_close(&stream);
+	is(ctf_stream_open(&stream, &sink, "tried", NULL), 0);
+	sink.quota = &quota;
+	is(ctf_stream_append_all(&stream, p, 4, NULL), -ENOSPC);
+	is(size_of("tried"), 0);
+	ok(!quota.was_full && !quota.held && quota.n_begun == quota.n_done);
+	is(ctf_stream_append_all(&stream, p, 3, NULL), 0);
+	is(ctf_stream_append(&stream, &p[3], NULL), -ENOSPC);
+	ok(quota.was_full);
+	sink.quota = NULL;
+	sink.disk = &disk;
+	disk.used = disk.rule.limit;
+	is(ctf_stream_append_all(&stream, p, 4, NULL), -ENOSPC);
+	ok(!disk.n_refused && !disk.refused);
+	is(ctf_stream_append(&stream, &p[3], NULL), -EDQUOT);
+	is(disk.n_refused, 1);
+	sink.disk = NULL;
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
@@ -222,6 +250,7 @@ int main(void)
 	run(an_entry_cut_in_the_index_leaves_no_trace);
 	run(streams_begin_and_end_together);
 	run(large_packets_end_with_a_page_of_the_file);
+	run(packets_that_do_not_fit_together_are_no_refusal);
 	run(a_stream_without_its_first_packet_begins_with_what_it_has);
 	ctf_stream_close(&stream);
 	ctf_writer_close(&sink);
