@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/setup.c - prepares an instance: its its events and filters, and the BPF programs.
+ * kernel/setup.c - prepares an instance: its events and filters, and the BPF programs.
  *
- * Events are enabled last. Clock, modes and buffers: setup_instance.c. System calls:
+ * The instance records nothing before tracing is switched on, which is the last step: events are enabled and
+ * buffers get their sizes before it. Clock, modes and buffers: setup_instance.c. System calls:
  * setup_syscalls.c. perf: setup_perf.c. See kernel.h.
  */
 #include <ctype.h>

@@ -25,6 +25,7 @@
  *         drain_write         drain.c            write and free the listed chunks
  *           write_cpu         drain.c              the chunks of one CPU, in order
  *             write_several   drain.c                up to four whole ones at once, where possible
+ *               drain_put_packets   packet.c           their packets, through ctf/write
  *           write_exclusive   drain.c              one chunk of the exclusive path
  *             write_chunk     drain.c                once, with marks for a successor
  *               drain_check_packet  packet.c           copied, bounded, cut to whole events

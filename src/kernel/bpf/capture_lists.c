@@ -2,12 +2,12 @@
 /*
  * kernel/bpf/capture_lists.c - captures of lists: functions with loops that the verifier can bound.
  *
- * A loop counts in R6 and calls a function for each turn, so that nothing which happens in a turn
- * multiplies the paths of the verifier. The first arguments are always the CPU and the position, or
- * the CPU, the capture's word and the position; the last one is the address in the program. The
- * result is the new position, at most BPF_BYTES_MAX; a function for a turn returns 0 if the list
- * ends before it. Registers: R7 the ring or, in a loop, the CPU; R8 the position; R9 the capture's
- * word or the address.
+ * A loop counts in R6 and calls a function for each turn, so that a turn does not multiply the paths
+ * of the verifier. Functions that write into the record take the CPU first, then perhaps the
+ * capture's word, then the position; the comment of each names the others. They return the new
+ * position, at most BPF_BYTES_MAX; a function for a turn returns 0 if the list ends before it. text
+ * may add IS_LAST. count_block and count_rest only count, and return a number. Registers: R7 the
+ * ring or, in a loop, the CPU; R8 the position; R9 the capture's word or the address.
  */
 #include "kernel/bpf/capture_lists.h"
 
