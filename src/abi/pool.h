@@ -23,7 +23,7 @@
  *   FULL  -> FREE   the collector: read to the end
  *   BUSY  -> FREE   its owner, unused; the collector if the owner is dead
  *
- * A chunk without memory is BUSY with the collector as its owner (collect/session/memory.h).
+ * A chunk without memory is BUSY with the collector as its owner (collect/memory/memory.h).
  *
  * Below the published position of an OWNED or FULL chunk all bytes are whole events.
  */
@@ -31,6 +31,7 @@
 #define ABI_POOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "abi/clock.h"
@@ -91,11 +92,17 @@ struct abi_slot {
 	uint64_t exclusive[ABI_EXCLUSIVE_PLACES]; /* exclusive path: ABI_PLACE of open chunks, or
 						     0 */
 	uint64_t lost;				  /* events refused here since the start */
-	uint64_t pad0;
+	/* The chunk where a search begins: the first on the CPU's memory node.  The collector sets it before
+	 * programs see the pool; a program that changes it costs others locality alone. */
+	uint32_t first;
+	uint32_t pad0;
 	uint64_t too_large; /* part of lost: events larger than a chunk */
 	uint64_t pad[8];
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
+_Static_assert(
+	offsetof(struct abi_slot, too_large) == 56,
+	"`first` took padding, which is 0 in the pools of older collectors: version 3 remains");
 _Static_assert(offsetof(struct abi_pool, order) == 128,
 	       "a new member took padding: version 3 remains");
 

@@ -125,7 +125,7 @@ static bool has_room(const struct pool *p, const struct abi_chunk *c, uint64_t t
 static bool fresh(struct pool *p, struct ring_open *o, uint32_t slot, uint64_t now_ns)
 {
 	uint64_t state;
-	struct abi_chunk *c = pool_take(p, &state);
+	struct abi_chunk *c = pool_take(p, slot, &state);
 
 	o->place = NULL;
 	o->chunk = c;

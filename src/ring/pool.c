@@ -3,7 +3,9 @@
  * ring/pool.c - attach to a pool, claim and close chunks, register event classes.
  *
  * A writer takes the lowest free chunk, not the next one in a circle.  So the memory in use is only
- * what the load needs, warm and already mapped, however large the pool is.
+ * what the load needs, warm and already mapped, however large the pool is.  With several memory nodes it
+ * is the lowest of the CPU's node, and after the last chunk the search goes on with the first: while any
+ * chunk is free, one is found.
  *
  * States of a chunk: abi/pool.h.  Model: tests/model/ring.pml.
  */
@@ -144,12 +146,14 @@ static bool is_older(uint64_t a, uint64_t b)
 	return (int32_t)((uint32_t)(ABI_ORDER_OF(a) - ABI_ORDER_OF(b)) << 2) < 0;
 }
 
-/* The first FREE chunk, else the oldest FULL one in a flight recorder.  -1: none. */
-static int64_t find_chunk(struct pool *p, uint64_t *state)
+/* The first FREE chunk for @slot, else the oldest FULL one in a flight recorder.  -1: none. */
+static int64_t find_chunk(struct pool *p, uint32_t slot, uint64_t *state)
 {
+	uint32_t first = load(&pool_slot(p, slot)->first); /* any bits are safe: masked */
 	int64_t oldest = -1;
 
-	for (uint32_t i = 0; i < p->n_chunks; i++) {
+	for (uint32_t k = 0; k < p->n_chunks; k++) {
+		uint32_t i = (first + k) & (p->n_chunks - 1);
 		uint64_t s = load(&p->states[i]);
 
 		if (ABI_STATE_OF(s) == ABI_FREE) {
@@ -166,10 +170,10 @@ static int64_t find_chunk(struct pool *p, uint64_t *state)
 }
 
 /* A chunk made BUSY for us; @state receives its state before.  -1: there is none. */
-static int64_t take_chunk(struct pool *p, uint64_t *state)
+static int64_t take_chunk(struct pool *p, uint32_t slot, uint64_t *state)
 {
 	for (;;) {
-		int64_t i = find_chunk(p, state);
+		int64_t i = find_chunk(p, slot, state);
 
 		/* A failed exchange means that another writer took it: progress was made. */
 		if (i < 0 || compare_exchange(&p->states[i], state,
@@ -184,7 +188,7 @@ static int64_t take_chunk(struct pool *p, uint64_t *state)
  * This is the only system call of an event, and only in a channel whose users prefer waiting to
  * losing.
  */
-static int64_t wait_for_chunk(struct pool *p, uint64_t *state)
+static int64_t wait_for_chunk(struct pool *p, uint32_t slot, uint64_t *state)
 {
 	const struct timespec step = { 0, BLOCK_TIMEOUT_STEP_US * 1000 };
 	uint64_t until_ns = pool_now_ns(p) + p->block_timeout_us * 1000ull;
@@ -198,7 +202,7 @@ static int64_t wait_for_chunk(struct pool *p, uint64_t *state)
 	fetch_add(&p->shared->waited, 1);
 	do {
 		syscall(SYS_nanosleep, &step, NULL); /* a signal ends a step, not the wait */
-		i = take_chunk(p, state);
+		i = take_chunk(p, slot, state);
 	} while (i < 0 && pool_now_ns(p) < until_ns);
 	if (i < 0)
 		store(&p->shared->exhausted, ABI_POOL_GIVEN_UP);
@@ -207,23 +211,23 @@ static int64_t wait_for_chunk(struct pool *p, uint64_t *state)
 }
 
 /* A chunk made BUSY for us, or -1. */
-static int64_t obtain_chunk(struct pool *p, uint64_t *state)
+static int64_t obtain_chunk(struct pool *p, uint32_t slot, uint64_t *state)
 {
 	int64_t i = -1;
 
 	/* The collector clears the hint with every pass. */
 	if (p->flight_recorder || !load(&p->shared->exhausted))
-		i = take_chunk(p, state);
+		i = take_chunk(p, slot, state);
 	if (i < 0 && p->block_timeout_us)
-		return wait_for_chunk(p, state);
+		return wait_for_chunk(p, slot, state);
 	if (i < 0)
 		store(&p->shared->exhausted, ABI_POOL_EXHAUSTED);
 	return i;
 }
 
-struct abi_chunk *pool_take(struct pool *p, uint64_t *state)
+struct abi_chunk *pool_take(struct pool *p, uint32_t slot, uint64_t *state)
 {
-	int64_t i = obtain_chunk(p, state);
+	int64_t i = obtain_chunk(p, slot, state);
 
 	return i < 0 ? NULL : pool_chunk_at(p, (uint32_t)i);
 }
@@ -244,10 +248,10 @@ void pool_own(struct pool *p, struct abi_chunk *c, uint64_t state)
 	store_release(pool_state(p, c), ABI_STATE(ABI_ORDER_OF(state), p->owner, ABI_OWNED));
 }
 
-struct abi_chunk *pool_claim(struct pool *p)
+struct abi_chunk *pool_claim(struct pool *p, uint32_t slot)
 {
 	uint64_t state;
-	struct abi_chunk *c = pool_take(p, &state);
+	struct abi_chunk *c = pool_take(p, slot, &state);
 
 	if (c)
 		pool_own(p, c, state);

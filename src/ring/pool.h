@@ -133,9 +133,11 @@ static inline uint64_t *pool_state(const struct pool *p, const struct abi_chunk 
 /*
  * pool_claim - take a chunk: a FREE one, else (flight recorder) the one closed longest ago.
  *
+ * @slot: of the writer, below n_slots; the search begins on its memory node.
+ *
  * Its header is reset and it is OWNED; the caller fills in the rest.  NULL if there is none.
  */
-struct abi_chunk *pool_claim(struct pool *p);
+struct abi_chunk *pool_claim(struct pool *p, uint32_t slot);
 
 /*
  * pool_take, pool_own - the two halves of pool_claim: make a chunk BUSY for us; reset its header and
@@ -144,7 +146,7 @@ struct abi_chunk *pool_claim(struct pool *p);
  * @state: the chunk's state before.  Its order stays with the chunk for this use of it.  The first
  * half touches no memory of the chunk, which may cause a page fault.
  */
-struct abi_chunk *pool_take(struct pool *p, uint64_t *state);
+struct abi_chunk *pool_take(struct pool *p, uint32_t slot, uint64_t *state);
 void pool_own(struct pool *p, struct abi_chunk *c, uint64_t state);
 
 /* pool_unclaim - return a claimed chunk that was never installed. */

@@ -176,7 +176,7 @@ static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t 
 	struct abi_chunk *c = *fresh;
 
 	if (!c && pool_is_ours(p))
-		c = pool_claim(p);
+		c = pool_claim(p, (uint32_t)s->cpu);
 	if (!c)
 		return RING_SLOW;
 	*fresh = c;

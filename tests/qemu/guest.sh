@@ -351,6 +351,24 @@ same() {
 	sed 's/^/@theirs /' theirs
 }
 
+# On a machine with two memory nodes and a CPU in each: events lie on the node of the CPU that wrote them.
+nodes() {
+	note "$(cat /sys/devices/system/node/has_cpu) $(cat /sys/devices/system/node/node1/cpulist)"
+	for cpu in 0 1 1 0; do
+		rm -rf a
+		duet record -o a -e 'qemu:*' -- node $cpu >pages 2>err
+		is "nodes: all pages of CPU $cpu" "$(sed 's/:.*//' pages)" "node $cpu"
+		is "nodes: all events of CPU $cpu" "$(count a qemu:node)" 4000
+		note "$(cat pages)"
+	done
+	# As before, on one node: pages are where the collector ran.
+	rm -rf a
+	mount -t tmpfs none /sys/devices/system/node
+	taskset 1 duet record -o a -e 'qemu:*' -- taskset 2 node 1 >pages 2>err
+	is "nodes: without the list of nodes they lie on the collector's" "$(sed 's/:.*//' pages)" "node 0"
+	umount /sys/devices/system/node
+}
+
 for what in ${*:-functions arguments paused kprobes fprobes graph killed dying later modules smoke bpf scripts script_functions same}; do
 	$what
 done

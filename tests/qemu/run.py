@@ -4,13 +4,14 @@
 its results on a second serial port.
 
 usage: run.py BUILD [--kernel VMLINUZ [--modules DIRECTORY]] [--package NAME]... [--timeout SECONDS] [--append WORDS]
-              [--scripts]
+              [--scripts | --nodes]
 
 BUILD      a build directory of duet
 --kernel   the kernel to boot; its modules: /lib/modules/VERSION of it
 --package  Debian's packages of kernels, fetched with apt-get and unpacked beside (not installed); without either:
            linux-image-cloud-amd64 and linux-image-6.12-cloud-amd64, whichever apt knows
 --append   to the kernel's command line; behind "-- ", which functions of guest.sh are to be run
+--nodes    memory nodes alone: two of them, with a CPU each
 --scripts  scripts alone, all about them: also the project's own tests of scripts, for which the guest gets Python
 """
 import argparse
@@ -32,6 +33,10 @@ PACKAGES = ["linux-image-cloud-amd64", "linux-image-6.12-cloud-amd64"]
 MODULE = "drivers/net/dummy.ko"
 DISK = ["virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_blk"]  # in this order
 SCRIPTS = "scripts script_functions script_modules script_aliases script_kills live_scripts"
+ONE_CPU, SCRIPTS_MACHINE = ["-smp", "1", "-m", "1024"], ["-smp", "2", "-m", "2048"]
+NODES = ["-smp", "2", "-m", "2048",
+         "-object", "memory-backend-ram,id=m0,size=1G", "-numa", "node,nodeid=0,memdev=m0,cpus=0",
+         "-object", "memory-backend-ram,id=m1,size=1G", "-numa", "node,nodeid=1,memdev=m1,cpus=1"]
 PYTHON = "/usr/bin/python3"
 UNUSED = ("test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter", "config-*", "pydoc_data", "unittest", "asyncio")
 
@@ -103,13 +108,17 @@ def make_base(root, build, init):
     os.chmod(root + "/init", 0o755)
 
 
-def make_system(root, build, modules):
+def make_system(root, args, modules):
+    build = args.build
     make_base(root, build, "guest.sh")
     add_program(root, os.path.join(build, "tests/live/kernel/kernel_timestamps_lie_between_readings"), "bracket")
     add_program(root, os.path.join(build, "tests/live/strace/known_calls"), "known")
     if shutil.which("strace"):
         add_program(root, shutil.which("strace"), "strace")
     add(root, "/bin/die.so", os.path.join(build, "tests/qemu/libdie.so"))
+    if args.nodes:
+        add_program(root, os.path.join(build, "tests/qemu/qemu_node"), "node")
+        add(root, "/inproc/libduet.so.0", os.path.join(build, "src/inproc/libduet.so.0"))  # where /bin/duet looks for it
     shutil.copy(os.path.join(HERE, "guest_scripts.sh"), root + "/scripts.sh")
     add_module(root, modules, MODULE, "/module.ko")
     for i, name in enumerate(DISK):  # a kernel that has it built in has no such file
@@ -156,8 +165,9 @@ def pack(root, path):
 
 def boot(kernel, initrd, told, args, *more):
     """-> the output of the guest's console"""
+    machine = NODES if getattr(args, "nodes", False) else SCRIPTS_MACHINE if getattr(args, "scripts", False) else ONE_CPU
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max,-cx16",
-               *(["-smp", "2", "-m", "2048"] if getattr(args, "scripts", False) else ["-smp", "1", "-m", "1024"]),
+               *machine,
                "-kernel", kernel, "-initrd", initrd, "-nographic", "-no-reboot", "-serial", "mon:stdio", "-serial",
                "file:" + told, *more, "-append",
                "console=ttyS0 quiet panic=-1 mitigations=off nowatchdog no_timer_check tsc=reliable "
@@ -187,7 +197,7 @@ def compare_lines(lines, work):
 def try_kernel(kernel, modules, work, args):
     root, initrd, told, disk = (os.path.join(work, name) for name in ("root", "initrd", "told", "disk"))
     shutil.rmtree(root, ignore_errors=True)
-    make_system(root, args.build, modules)
+    make_system(root, args, modules)
     if args.scripts:
         add_tests_of_scripts(root, args.build)
     pack(root, initrd)
@@ -228,11 +238,15 @@ def main():
     p.add_argument("--timeout", type=int)
     p.add_argument("--append", default="")
     p.add_argument("--scripts", action="store_true")
+    p.add_argument("--nodes", action="store_true")
     args = p.parse_args()
     if args.scripts and "--" not in args.append:
         args.append += " -- " + SCRIPTS
+    if args.nodes and "--" not in args.append:
+        args.append += " -- nodes"
     args.timeout = args.timeout or (7200 if args.scripts else 600)
-    subprocess.run(["ninja", "-C", args.build, "tests/qemu/qemu_calls", "tests/qemu/libdie.so"], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(["ninja", "-C", args.build, "tests/qemu/qemu_calls", "tests/qemu/libdie.so", "tests/qemu/qemu_node"],
+                   stdout=subprocess.DEVNULL, check=True)
     work = tempfile.mkdtemp(prefix="duet-qemu-")
     bad = n = 0
     try:

@@ -22,6 +22,8 @@ import tempfile
 SEEDS = "3000"  # to the first that fails
 
 MUTANTS = [
+    ("a search for a chunk begins where the pool says, whatever that is", "src/ring/pool.c",
+     "uint32_t i = (first + k) & (p->n_chunks - 1);", "uint32_t i = first + k;"),
     ("a writer on such a CPU takes the last place", "src/ring/exclusive.c",
      "return cpu < p->n_cpus ? cpu : p->n_cpus + (uint32_t)(hash >> 60) % ABI_UNKNOWN_CPU_SLOTS;",
      "(void)hash;\n\treturn cpu < p->n_cpus ? cpu : p->n_cpus + ABI_UNKNOWN_CPU_SLOTS;"),

@@ -304,8 +304,20 @@ static void act(struct sim_program *p)
 	sim_set_cpu(cpu, true);
 }
 
+/* Writes any number where a CPU's search begins: with several nodes, else the seeds would change. */
+static void mislead(const struct sim_program *p)
+{
+	uint64_t random = (sim->seed << 32 | sim->n_events) * 0x9e3779b97f4a7c15u;
+	const struct pool *pool = &p->views[sim->n_events % sim->plan.n_channels];
+
+	if (p->state == SIM_JOINED && sim_count_nodes() > 1 && random >> 58 == 0)
+		store(&pool_slot(pool, (uint32_t)(random >> 32) % pool->n_slots)->first,
+		      (uint32_t)random);
+}
+
 static void do_something(struct sim_program *p)
 {
+	mislead(p);
 	if (sim->plan.liars && sim_chance(30))
 		lie(p);
 	if (p->is_stalled && sim_chance(30))

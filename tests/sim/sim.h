@@ -162,6 +162,7 @@ uint32_t sim_draw_cpu(void);
 void sim_advance(uint64_t ns);
 /* Views and the collector's clocks show the time. */
 void sim_show_time(void);
+uint32_t sim_count_nodes(void);
 void sim_set_cpu(uint32_t cpu, bool has_rseq);
 /* As the kernel at an interruption of a thread: the current sequence begins again. */
 void sim_interrupt_rseq(ucontext_t *u);

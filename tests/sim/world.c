@@ -20,7 +20,7 @@
 
 #include "base/diag.h"
 #include "clock/clock.h"
-#include "collect/session/memory.h"
+#include "collect/memory/memory.h"
 #include "ring/rseq.h"
 #include "sim.h"
 
@@ -128,6 +128,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	bool was_on;
 
+	if (number == SYS_mbind)
+		return 0; /* also where it is forbidden: the run is the same */
 	if (number != SYS_nanosleep)
 		return __real_syscall(number, a, b, c, d, e, f);
 	was_on = step_pause();
@@ -351,6 +353,21 @@ ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags)
 	for (size_t i = 0; i < size; i++)
 		((uint8_t *)bytes)[i] = (uint8_t)sim_draw(256);
 	return (ssize_t)size;
+}
+
+/* A third of the seeds have two to four memory nodes. */
+uint32_t sim_count_nodes(void)
+{
+	return sim->seed % 3 ? 1 : 2 + (uint32_t)(sim->seed / 3 % 3);
+}
+
+void __wrap_nodes_read(struct nodes *nodes, const char *directory);
+void __wrap_nodes_read(struct nodes *nodes, const char *directory)
+{
+	(void)directory;
+	*nodes = (struct nodes){ .n = sim_count_nodes() };
+	for (uint32_t i = 0; i < ABI_CPUS_MAX; i++)
+		nodes->of_cpu[i] = (uint8_t)((i + sim->seed) % nodes->n);
 }
 
 /* Pools begin small, so that they grow and shrink. */

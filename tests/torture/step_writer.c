@@ -82,7 +82,7 @@ static void fill_all(struct pool *p, const struct way *w)
 /* An empty open chunk of the rseq path: its writer died before it could. */
 static void install_empty(struct pool *p)
 {
-	struct abi_chunk *c = pool_claim(p);
+	struct abi_chunk *c = pool_claim(p, 0);
 
 	c->begin_ns = clock_now_ns(&p->clock);
 	c->sequence = 0;
@@ -108,7 +108,7 @@ static void come_into(struct pool *p, enum situation s, const struct way *w)
 	shift_clock(p, ago);
 	if (s == ALL_FULL)
 		fill_all(p, w);
-	while (s == NOTHING_FREE && pool_claim(p))
+	while (s == NOTHING_FREE && pool_claim(p, 0))
 		;
 	p->shared->exhausted = 0; /* so that all of a claim is stepped through */
 }

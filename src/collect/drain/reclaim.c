@@ -78,7 +78,7 @@ static void reclaim_chunk(struct drain *d, uint32_t i)
 	if (!is_busy && ABI_STATE_OF(s) != ABI_OWNED)
 		return;
 	if (is_busy && ABI_OWNER_OF(s) == d->pool->owner)
-		return; /* parked: collect/session/memory.h */
+		return; /* parked: collect/memory/memory.h */
 	dead = drain_is_dead(ABI_OWNER_OF(s));
 	empty = is_busy || ABI_POS_OF(load_acquire(&c->word)) <= sizeof *c;
 	if (!dead && (empty || load(&c->path) != ABI_PATH_RSEQ))

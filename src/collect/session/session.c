@@ -38,6 +38,7 @@
 #define MOST_BYTES (256ull << 20)
 /* For tenants: there may be many, and most record little. */
 #define BEGIN_TENANT_BYTES (4ull << 20)
+#define NODES_DIRECTORY "/sys/devices/system/node"
 enum { LOCK_TRIES = 100, LOCK_TRY_US = 10000 };
 
 enum { TRIGGER_CHUNK_BYTES = 32 << 10, TRIGGER_CHUNKS_PER_CPU = 8 };
@@ -123,7 +124,8 @@ static int create_memory(struct session *s, uint64_t size, struct diag *d)
 	return 0;
 }
 
-static int create_pool(struct session *s, uint32_t i, const struct abi_pool *shape, struct diag *d)
+static int create_pool(struct session *s, uint32_t i, const struct abi_pool *shape,
+		       const struct nodes *nodes, struct diag *d)
 {
 	const struct session_channel *c = &s->channels[i];
 	uint64_t chunk = 1ull << shape->chunk_shift,
@@ -145,6 +147,7 @@ static int create_pool(struct session *s, uint32_t i, const struct abi_pool *sha
 	s->supplies[i] = (struct pool_memory){ .pool = &s->pools[i],
 					       .fd = s->memory_fd,
 					       .offset = s->session_memory->channels[i].offset };
+	pool_memory_place(&s->supplies[i], nodes);
 	return pool_memory_begin(&s->supplies[i], (uint32_t)begin, d);
 }
 
@@ -152,6 +155,7 @@ static int create_channels(struct session *s, const struct session_options *o, s
 {
 	struct abi_pool shapes[ABI_CHANNELS];
 	struct abi_session_memory *session_memory = calloc(1, sizeof *session_memory);
+	struct nodes nodes;
 	int err = 0;
 
 	if (o->clock)
@@ -175,8 +179,9 @@ static int create_channels(struct session *s, const struct session_options *o, s
 	if (!err)
 		memcpy(s->session_memory, session_memory, sizeof *session_memory);
 	free(session_memory);
+	nodes_read(&nodes, NODES_DIRECTORY);
 	for (uint32_t i = 0; i < count_pools(s) && !err; i++)
-		err = create_pool(s, i, &shapes[i], d);
+		err = create_pool(s, i, &shapes[i], &nodes, d);
 	return err;
 }
 

@@ -22,7 +22,7 @@
 #include "base/diag.h"
 #include "collect/options/options.h"
 #include "collect/session/tenant.h"
-#include "collect/session/memory.h"
+#include "collect/memory/memory.h"
 #include "ring/pool.h"
 
 enum {

@@ -82,7 +82,7 @@ struct header {
 /* A chunk with this header and up to three events, closed as a writer does. */
 static void put_chunk(const struct header *h, const struct lie *lies, int n)
 {
-	struct abi_chunk *c = pool_claim(&pool);
+	struct abi_chunk *c = pool_claim(&pool, 0);
 	size_t at = sizeof *c;
 	uint64_t state;
 

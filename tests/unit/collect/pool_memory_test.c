@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* How much of a pool has memory: it grows with the load, and idle memory is returned. */
-#include "collect/session/memory.h"
+#include "collect/memory/memory.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "clock/clock.h"
 #include "test.h"
 
@@ -19,6 +22,8 @@ struct endpoint {
 	uint32_t n_taken;
 	struct abi_chunk *taken[4096];
 };
+
+static struct nodes nodes = { .n = 1 };
 
 static void begin(struct endpoint *w, uint64_t bytes, uint32_t n_least)
 {
@@ -36,6 +41,7 @@ static void begin(struct endpoint *w, uint64_t bytes, uint32_t n_least)
 	pool_format(memory + w->offset, &shape);
 	is(pool_attach(&w->pool, memory + w->offset, shape.size, (uint32_t)getpid()), 0);
 	w->pool_memory = (struct pool_memory){ .pool = &w->pool, .fd = w->fd, .offset = w->offset };
+	pool_memory_place(&w->pool_memory, &nodes);
 	is(pool_memory_begin(&w->pool_memory, n_least, NULL), 0);
 }
 
@@ -51,7 +57,7 @@ static uint32_t take(struct endpoint *w, uint32_t n)
 	uint32_t got = 0;
 
 	for (; got < n; got++) {
-		struct abi_chunk *c = pool_claim(&w->pool);
+		struct abi_chunk *c = pool_claim(&w->pool, 0);
 
 		if (!c)
 			break;
@@ -263,8 +269,124 @@ static void scribbled_states_do_no_harm(void)
 	end(&w);
 }
 
+/* ---------------------------------------------------------------- memory nodes */
+
+static void put(const char *directory, const char *file, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", directory, file);
+	if (strchr(file, '/')) {
+		*strrchr(path, '/') = 0;
+		mkdir(path, 0700);
+		path[strlen(path)] = '/';
+	}
+	f = fopen(path, "we");
+	ok(f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+static void nodes_are_those_with_cpus(void)
+{
+	char directory[] = "/tmp/duet-nodes-XXXXXX";
+	struct nodes n;
+
+	ok(mkdtemp(directory) != NULL);
+	nodes_read(&n, directory);
+	is(n.n, 1);
+	put(directory, "has_cpu", "0,3-4\n");
+	nodes_read(&n, directory); /* lists of CPUs are missing */
+	is(n.n, 1);
+	put(directory, "node0/cpulist", "0-1,4\n");
+	put(directory, "node3/cpulist", "2-3,4294967295,999999-1000000\n");
+	put(directory, "node4/cpulist", "5,x\n");
+	nodes_read(&n, directory);
+	is(n.n, 3);
+	is(n.id[1], 3);
+	is(n.id[2], 4);
+	is(n.of_cpu[1], 0);
+	is(n.of_cpu[2], 1);
+	is(n.of_cpu[3], 1);
+	is(n.of_cpu[4], 0);
+	is(n.of_cpu[5], 2);
+	is(n.of_cpu[6], 0);
+	put(directory, "has_cpu", "0-4000000000\n");
+	nodes_read(&n, directory);
+	is(n.n, 1);
+	io_remove_tree(directory);
+}
+
+static void a_node_that_does_not_exist_leaves_one_range(void)
+{
+	static struct endpoint w;
+
+	nodes = (struct nodes){ .n = 2, .id = { 0, NODE_IDS - 1 }, .of_cpu = { 0, 1 } };
+	begin(&w, 8 << 20, 16);
+	is(w.pool_memory.n_ranges, 1);
+	is(pool_slot(&w.pool, 1)->first, 0);
+	is(take(&w, 100), 16);
+	end(&w);
+}
+
+static int64_t claim_of(struct endpoint *w, uint32_t cpu)
+{
+	struct abi_chunk *c = pool_claim(&w->pool, cpu);
+
+	return c ? (int64_t)pool_index(&w->pool, c) : -1;
+}
+
+/* Node 0 stands for three, so that any machine can be asked. */
+static void each_node_has_a_part_of_the_memory(void)
+{
+	static struct endpoint w;
+
+	begin(&w, 8 << 20, 7);
+	is(w.pool_memory.n_ranges, 3);
+	is(really_backed(&w), 7);
+	is(pool_slot(&w.pool, 0)->first, 42); /* 128 chunks in three parts */
+	is(pool_slot(&w.pool, 1)->first, 84);
+	is(claim_of(&w, 1), 84);
+	is(claim_of(&w, 1), 85);
+	is(claim_of(&w, 0), 42);
+	is(claim_of(&w, 1), 0); /* its own are in use, or have no memory */
+	is(claim_of(&w, 0), 43);
+	is(claim_of(&w, 0), 1);
+	is(claim_of(&w, 0), 2);
+	is(claim_of(&w, 0), -1);
+	w.pool.shared->exhausted = 0;
+	pool_memory_adjust(&w.pool_memory);
+	is(backed(&w), 14);
+	is(claim_of(&w, 1), 86);
+	end(&w);
+}
+
+static bool can_bind(void)
+{
+	static struct endpoint w;
+	bool can;
+
+	nodes = (struct nodes){ .n = 3, .of_cpu = { 1, 2 } };
+	begin(&w, 8 << 20, 16);
+	can = w.pool_memory.n_ranges == 3;
+	end(&w);
+	return can;
+}
+
 int main(void)
 {
+	run(nodes_are_those_with_cpus);
+	run(a_node_that_does_not_exist_leaves_one_range);
+	if (can_bind()) { /* not in a container without CAP_SYS_NICE */
+		run(each_node_has_a_part_of_the_memory);
+		run(a_pool_begins_with_the_memory_requested);
+		run(a_pool_grows_in_steps_to_the_memory_requested_and_keeps_it);
+		run(more_than_half_in_use_doubles_the_memory);
+		run(idle_memory_goes_back_by_halves);
+		run(occasional_use_keeps_the_memory);
+		run(without_memory_a_pool_keeps_its_size);
+		run(scribbled_states_do_no_harm);
+	}
+	nodes = (struct nodes){ .n = 1 };
 	run(a_pool_begins_with_the_memory_requested);
 	run(a_pool_grows_in_steps_to_the_memory_requested_and_keeps_it);
 	run(more_than_half_in_use_doubles_the_memory);

@@ -32,7 +32,7 @@ static struct pool pool_for_test(uint32_t n_chunks, bool flight_recorder)
 
 static int64_t claim(struct pool *p)
 {
-	struct abi_chunk *c = pool_claim(p);
+	struct abi_chunk *c = pool_claim(p, 0);
 
 	return c ? (int64_t)pool_index(p, c) : -1;
 }
@@ -267,8 +267,53 @@ static void a_schema_without_text_yet_is_no_match(void)
 	is(pool_schema(&p, "6 a:b", 5), 2);
 }
 
+static void a_search_begins_where_the_slot_says_and_goes_round(void)
+{
+	struct pool p = pool_for_test(4, false);
+
+	pool_slot(&p, 0)->first = 2;
+	is(claim(&p), 2);
+	is(claim(&p), 3);
+	is(claim(&p), 0);
+	is(claim(&p), 1);
+	is(claim(&p), -1);
+}
+
+/* A program may write any number there. */
+static void wherever_a_search_begins_each_chunk_is_found(void)
+{
+	const uint32_t firsts[] = { 3, 4, 1u << 31, UINT32_MAX };
+
+	for (unsigned i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+		struct pool p = pool_for_test(4, false);
+		uint32_t seen = 0;
+
+		pool_slot(&p, 0)->first = firsts[i];
+		for (int k = 0; k < 4; k++)
+			seen |= 1u << claim(&p);
+		is(seen, 15);
+		is(claim(&p), -1);
+	}
+}
+
+static void a_flight_recorder_takes_the_oldest_of_all_nodes(void)
+{
+	struct pool p = pool_for_test(4, true);
+
+	pool_slot(&p, 0)->first = 2;
+	for (int i = 0; i < 4; i++)
+		claim(&p);
+	close_chunk(&p, 1);
+	close_chunk(&p, 3);
+	is(claim(&p), 1);
+	is(claim(&p), 3);
+}
+
 int main(void)
 {
+	run(a_search_begins_where_the_slot_says_and_goes_round);
+	run(wherever_a_search_begins_each_chunk_is_found);
+	run(a_flight_recorder_takes_the_oldest_of_all_nodes);
 	run(free_chunks_are_claimed_lowest_first);
 	run(a_pool_without_free_chunks_says_so_until_the_hint_is_cleared);
 	run(a_flight_recorder_takes_the_chunk_closed_longest_ago);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/memory.h - how much of a pool is backed by memory.
+ * collect/memory/memory.h - how much of a pool is backed by memory, and on which nodes.
  *
  * A pool has the address space of its largest size.  It starts with a part of the memory, and grows
  * and shrinks with the load.  A chunk without memory is parked: BUSY, owned by us.  So no writer
@@ -11,21 +11,27 @@
  *   (1) a parked chunk is ours alone: by the exchange that made it BUSY
  *   (2) memory is allocated before the chunk becomes FREE, and released after it is BUSY
  *
+ * On a machine with several memory nodes the chunks are as many ranges.  Memory of a range is preferably of
+ * its node: tmpfs keeps that with the file, whichever process touches a page.  A CPU's slot names the
+ * first chunk of its node, where its writers begin their search.
+ *
  * One thread.
  */
-#ifndef COLLECT_SESSION_MEMORY_H
-#define COLLECT_SESSION_MEMORY_H
+#ifndef COLLECT_MEMORY_MEMORY_H
+#define COLLECT_MEMORY_MEMORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "collect/memory/nodes.h"
 #include "ring/pool.h"
 
 struct pool_memory {
 	struct pool *pool; /* borrowed */
 	int fd;		   /* the memory, borrowed */
 	uint64_t offset;   /* of the pool in it */
+	uint32_t n_ranges; /* of chunks, one for each node; set by pool_memory_place() */
 	uint32_t n_parked;
 	uint32_t n_least;   /* chunks that always have memory */
 	uint32_t most_used; /* since the last pool_memory_rest */
@@ -34,6 +40,10 @@ struct pool_memory {
 	bool is_short;	    /* allocation failed; tried again when calm */
 	bool was_short;	    /* it has failed */
 };
+
+/* pool_memory_place - make ranges for @nodes, before any chunk has memory.  One range if they cannot be
+ * bound. */
+void pool_memory_place(struct pool_memory *s, const struct nodes *nodes);
 
 /*
  * pool_memory_begin - allocate the pool's header and @n_least chunks, and park the others, before
