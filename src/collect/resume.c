@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,13 +59,26 @@ static bool holds_bytes_of(const struct recovering *g, const struct ctf_recovere
 	return same;
 }
 
+/*
+ * Whether the drain may have written chunk @c into the file of @cpu, or of no CPU.  Two CPUs may write equal
+ * bytes, so the files of others prove nothing.  A late chunk of a CPU is in a file of no CPU.
+ */
+static bool belongs_to(const struct pool *p, const struct abi_chunk *c, uint32_t cpu)
+{
+	return cpu == ABI_CPU_UNKNOWN ||
+	       (cpu < p->n_cpus && load(&c->path) == ABI_PATH_RSEQ && load(&c->cpu) == cpu);
+}
+
+/* @cpu: of the file @s, or ABI_CPU_UNKNOWN. */
 static void recover_chunk(const struct recovering *g, const struct ctf_recovered *s, struct pool *p,
-			  uint32_t i)
+			  uint32_t i, uint32_t cpu)
 {
 	struct abi_chunk *c = pool_chunk_at(p, i);
 	uint64_t state = load(&p->states[i]), read, pending;
 
 	if (ABI_STATE_OF(state) != ABI_OWNED && ABI_STATE_OF(state) != ABI_FULL)
+		return;
+	if (!belongs_to(p, c, cpu))
 		return;
 	read = load(&c->read);
 	pending = load(&c->pending);
@@ -116,7 +130,7 @@ static void recover_stream(void *arg, const struct ctf_recovered *s)
 	struct recovering *g = arg;
 	const char *rest;
 	struct pool *p = pool_of(g->session, s->name, &rest);
-	unsigned cpu;
+	uint32_t cpu = ABI_CPU_UNKNOWN;
 
 	if (p && p->flight_recorder) {
 		remove_copy(g, s);
@@ -128,12 +142,12 @@ static void recover_stream(void *arg, const struct ctf_recovered *s)
 		drain_add_reported(&g->handover->reported, g->number, s->discarded);
 	if (!p || !s->bytes)
 		return;
-	if (sscanf(rest, "cpu_%u", &cpu) == 1 && cpu < p->n_cpus)
+	if (sscanf(rest, "cpu_%" SCNu32, &cpu) == 1 && cpu < p->n_cpus)
 		drain_add_reported(
 			&bounds_slot(g->bounds, (uint32_t)(p - g->session->pools), cpu)->reported,
 			g->number, s->discarded);
 	for (uint32_t i = 0; i < p->n_chunks; i++)
-		recover_chunk(g, s, p, i);
+		recover_chunk(g, s, p, i, cpu);
 }
 
 static void forget_pending(struct pool *p)

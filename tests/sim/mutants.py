@@ -28,9 +28,9 @@ MUTANTS = [
      "return cpu < p->n_cpus ? cpu : p->n_cpus + (uint32_t)(hash >> 60) % ABI_UNKNOWN_CPU_SLOTS;",
      "(void)hash;\n\treturn cpu < p->n_cpus ? cpu : p->n_cpus + ABI_UNKNOWN_CPU_SLOTS;"),
     ("the index names a packet before it is there", "src/ctf/write/writer.c",
-     "\terr = io_writev(st->fd, w->v, w->n_v);\n\tif (!err)\n"
+     "\tif (!err)\n\t\terr = io_writev(st->fd, w->v, w->n_v);\n\tif (!err)\n"
      "\t\terr = append_index(st, w->entries, (size_t)w->n * sizeof *w->entries);\n",
-     "\terr = append_index(st, w->entries, (size_t)w->n * sizeof *w->entries);\n\tif (!err)\n"
+     "\tif (!err)\n\t\terr = append_index(st, w->entries, (size_t)w->n * sizeof *w->entries);\n\tif (!err)\n"
      "\t\terr = io_writev(st->fd, w->v, w->n_v);\n"),
     ("the successor compares the last packet of several alone", "src/ctf/write/recover.c",
      "s->n < CTF_PACKETS_MOST && s->n < n;", "s->n < 1 && s->n < n;"),

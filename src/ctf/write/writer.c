@@ -285,12 +285,32 @@ static struct abi_ctf_index_entry entry_of(const struct abi_ctf_packet *h, uint6
 	};
 }
 
+/*
+ * Blocks for @size more bytes of the index, so that no full disk cuts them: a reader that follows might
+ * have read the first of several packets when they are taken back.  Without them nothing is written.  A
+ * file system that cannot reserve goes without.
+ */
+static int reserve_index(struct ctf_stream *st, size_t size)
+{
+	uint64_t end = (st->n_index + size + FILE_PAGE - 1) & ~(uint64_t)(FILE_PAGE - 1);
+
+	if (st->n_index + size <= st->index_room)
+		return 0;
+	if (fallocate(st->index, FALLOC_FL_KEEP_SIZE, (off_t)st->n_index,
+		      (off_t)(end - st->n_index)) &&
+	    (errno == ENOSPC || errno == EDQUOT))
+		return -errno;
+	st->index_room = end;
+	return 0;
+}
+
 static int append_index(struct ctf_stream *st, const struct abi_ctf_index_entry *e, size_t size)
 {
 	int err = io_write(st->index, e, size);
 
 	if (err) {
-		(void)!ftruncate(st->index, (off_t)st->n_index);
+		(void)!ftruncate(st->index, (off_t)st->n_index); /* reserved blocks go too */
+		st->index_room = 0;
 		lseek(st->index, (off_t)st->n_index, SEEK_SET);
 		return err;
 	}
@@ -386,7 +406,9 @@ static int write_all(struct ctf_stream *st, struct writing *w, uint64_t blocks, 
 	int err;
 
 	ctf_ledger_begin(s->ledger, w->sums, (uint32_t)w->n);
-	err = io_writev(st->fd, w->v, w->n_v);
+	err = reserve_index(st, (size_t)w->n * sizeof *w->entries);
+	if (!err)
+		err = io_writev(st->fd, w->v, w->n_v);
 	if (!err)
 		err = append_index(st, w->entries, (size_t)w->n * sizeof *w->entries);
 	if (err) {

@@ -6,7 +6,8 @@
  * moment, whatever process dies:
  *
  * (1) an event class is in `metadata` before a packet that uses it is in a stream
- * (2) a packet is complete in its stream before the index names it
+ * (2) a packet is complete in its stream before the index names it.  The index's blocks are reserved before
+ *     the packet is written, so a full disk does not cut an entry, nor one of several packets
  * (3) metadata grows by whole blocks, with one write each
  *
  * So the worst that a crash leaves is a stream that ends inside a packet; readers stop before it.
@@ -54,6 +55,7 @@ struct ctf_stream {
 	uint32_t class_id; /* of its stream class; 0 unless set after ctf_stream_open() */
 	uint64_t offset;   /* bytes in the file */
 	uint64_t n_index;  /* bytes in its index */
+	uint64_t index_room; /* bytes of it with blocks reserved on the disk */
 	uint64_t sequence; /* of the next packet */
 	/* If its first packet is number 0 and begins later, an empty one at this time precedes it.
 	 * The writer's, unless set after ctf_stream_open(); 0: none. */
