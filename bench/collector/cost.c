@@ -116,7 +116,8 @@ static void one_turn(const struct counter *c, const char *directory, double ns[P
 		at[COUNT] = now_ns();
 		prove(names[COUNT], counter_count(c, copy, sizes[i], 0, UINT64_MAX), &counted);
 		at[BOTH] = now_ns();
-		prove(names[BOTH], counter_copy(c, copy, from, sizes[i], 0, UINT64_MAX), &both);
+		prove(names[BOTH], counter_copy(c, copy, from, sizes[i], NULL, 0, UINT64_MAX),
+		      &both);
 		at[WRITE] = now_ns();
 		if (writev(fd, v, 2) != (ssize_t)(sizeof header + sizes[i]))
 			exit(1);

@@ -31,7 +31,9 @@ struct walk {
 	struct event *events;
 	size_t n, capacity;
 	uint32_t stream, place;
-	const char *name; /* of the stream */
+	const char *name;    /* of the stream */
+	const uint8_t *file; /* its bytes */
+	size_t gaps;	     /* zeros in it that are more than a 16th of their packet */
 };
 
 void verify_wrong(struct verify_counts *c, const char *format, ...)
@@ -123,15 +125,24 @@ static bool walk_events(struct walk *w, const uint8_t *p, const uint8_t *end, ui
 
 /* ---------------------------------------------------------------- one stream */
 
-/* Zeros up to the end of a page. */
-static bool is_padding(const uint8_t *p, const uint8_t *end)
+/*
+ * Zeros behind @size bytes of content that end at @p: up to the end of a page, or of 64 KiB of the file, by
+ * the rules of docs/formats/trace.md.
+ */
+static bool is_padding(struct walk *w, size_t size, const uint8_t *p, const uint8_t *end)
 {
-	if (end - p >= 4096)
-		return false;
+	enum { PAGE = 4096, UNIT = 65536, SHARE = 16, GAPS_SHARE = 64 };
+	size_t n = (size_t)(end - p), to = (size_t)(end - w->file);
+
 	for (; p < end; p++)
 		if (*p)
 			return false;
-	return true;
+	if (!n || (n * SHARE <= size && n < PAGE && to % PAGE == 0))
+		return true;
+	if (n >= UNIT || to % UNIT || (-size & (UNIT - 1)) * SHARE > size)
+		return false;
+	w->gaps += n * SHARE > size ? n : 0;
+	return n * SHARE <= size || w->gaps * GAPS_SHARE <= to - n;
 }
 
 static size_t walk_packet(struct walk *w, const uint8_t *p, size_t room,
@@ -150,7 +161,8 @@ static size_t walk_packet(struct walk *w, const uint8_t *p, size_t room,
 
 	if (h.magic != ABI_CTF_MAGIC || h.stream_id != class_id || h.content_bits > h.packet_bits ||
 	    h.packet_bits % 8 || h.content_bits % 8 || h.content_bits / 8 < sizeof h ||
-	    h.packet_bits / 8 > room || !is_padding(p + h.content_bits / 8, p + h.packet_bits / 8))
+	    h.packet_bits / 8 > room ||
+	    !is_padding(w, h.content_bits / 8, p + h.content_bits / 8, p + h.packet_bits / 8))
 		return 0;
 	if (h.begin_ns > h.end_ns || h.begin_ns < before->end_ns)
 		verify_wrong(w->c, "%s: packet from %lu to %lu after one that ended at %lu",
@@ -193,6 +205,8 @@ static void walk_stream(struct walk *w, int dir, const char *name)
 	if (bytes == MAP_FAILED)
 		abort();
 	w->name = name;
+	w->file = bytes;
+	w->gaps = 0;
 	w->place = 0;
 	for (at = 0; at < (size_t)st.st_size && n; at += n)
 		n = walk_packet(w, bytes + at, (size_t)st.st_size - at, &before);

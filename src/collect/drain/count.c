@@ -38,7 +38,7 @@ struct counter {
 	uint16_t whole[1u << ABI_CTF_ID_BITS];
 };
 
-enum { PART = 16384 };		   /* a third of a first cache: the source passes through it too */
+enum { PART = 8192, LINE = 64 };   /* a sixth of a first cache: the source passes through it too */
 #define LATEST_NS (UINT64_MAX / 2) /* no sum of short times beyond it wraps */
 
 /* How far a count is. */
@@ -47,7 +47,8 @@ struct walk {
 	uint64_t last_ns, most_ns;
 	uint64_t fast_most_ns; /* at most LATEST_NS */
 	uint64_t events;
-	bool has_late; /* step_run() met a time that is not sound: it is behind w->p */
+	bool has_late;	 /* step_run() met a time that is not sound: it is behind w->p */
+	ptrdiff_t ahead; /* from a byte to one that is copied next: counter_copy() */
 	/* of the last event that was not of one length */
 	uint32_t id;
 	const struct class_size *class;
@@ -293,8 +294,9 @@ static __attribute__((noinline)) uint32_t step_by_guess(const struct counter *c,
 }
 
 /*
- * The heads of a run have one id, so the difference of two is a difference of times above zeros.  The
- * sum is made of four at once: no event waits for the one before, and one branch looks at four ids.
+ * The heads of a run have one id, so the difference of two is a difference of times above zeros.  No event
+ * waits for the one before: of eight differences one branch looks at all ids, and one at all times.  If
+ * each is short, their sum is the difference of the first and the last head.
  */
 struct run {
 	const uint8_t *p;
@@ -302,29 +304,46 @@ struct run {
 	uint64_t sum;  /* of the differences, with the bits of the id */
 };
 
+enum { AT_ONCE = 8 };
+#define SHORT_ENOUGH ((uint32_t)(UINT32_MAX / AT_ONCE))
+
 static inline void add_head(struct run *r, uint32_t head)
 {
 	r->sum += (uint32_t)(head - r->head);
 	r->head = head;
 }
 
-/* Steps over events with the id of r->head, up to @last, where the last one may begin. */
-static inline void follow_run(struct run *r, size_t whole, const uint8_t *last)
+/* Steps over AT_ONCE events; false: some have another id. */
+static inline bool follow_eight(struct run *r, size_t whole)
 {
-	enum { AT_ONCE = 4 };
+	const uint8_t *p = r->p;
+	uint32_t a = head_at(p), b = head_at(p + whole), c = head_at(p + 2 * whole),
+		 d = head_at(p + 3 * whole), e = head_at(p + 4 * whole), f = head_at(p + 5 * whole),
+		 g = head_at(p + 6 * whole), h = head_at(p + 7 * whole);
+	uint32_t any =
+		(a - r->head) | (b - a) | (c - b) | (d - c) | (e - d) | (f - e) | (g - f) | (h - g);
 
+	if (any & ABI_CTF_EXTENDED)
+		return false;
+	if (any <= SHORT_ENOUGH)
+		add_head(r, h);
+	else
+		for (uint32_t i = 0; i < AT_ONCE; i++)
+			add_head(r, head_at(p + i * whole));
+	r->p += AT_ONCE * whole;
+	return true;
+}
+
+/* Steps over events with the id of r->head, up to @last, where the last one may begin. */
+static inline void follow_run(struct run *r, size_t whole, const uint8_t *last, ptrdiff_t ahead)
+{
 	while (r->p <= last && (size_t)(last - r->p) >= (AT_ONCE - 1) * whole) {
-		uint32_t a = head_at(r->p), b = head_at(r->p + whole),
-			 c = head_at(r->p + 2 * whole), d = head_at(r->p + 3 * whole);
+		uintptr_t next = (uintptr_t)r->p + (uintptr_t)ahead;
 
-		if (((a ^ r->head) | (b ^ r->head) | (c ^ r->head) | (d ^ r->head)) &
-		    ABI_CTF_EXTENDED)
+		if (!follow_eight(r, whole))
 			break;
-		add_head(r, a);
-		add_head(r, b);
-		add_head(r, c);
-		add_head(r, d);
-		r->p += AT_ONCE * whole;
+		__builtin_prefetch((const void *)next, 0, 2);
+		__builtin_prefetch((const void *)(next + AT_ONCE / 2 * whole), 0, 2);
 	}
 	for (; r->p <= last && !((head_at(r->p) ^ r->head) & ABI_CTF_EXTENDED); r->p += whole)
 		add_head(r, head_at(r->p));
@@ -351,7 +370,7 @@ static __attribute__((noinline)) size_t step_run(const struct counter *c, struct
 		return 0;
 	ns = head_time(r.head, ns);
 	r.p += whole;
-	follow_run(&r, whole, w->end - whole);
+	follow_run(&r, whole, w->end - whole, w->ahead);
 	ns += r.sum >> ABI_CTF_ID_BITS;
 	if (ns > w->fast_most_ns) {
 		w->has_late = true; /* not again: the others come to that event in small steps */
@@ -406,16 +425,34 @@ struct counted counter_count(const struct counter *c, const void *bytes, size_t 
 	return result_of(&w, bytes);
 }
 
-/* An event at the end of a part is stepped over with the next one. */
+/* Parts of one size, of whole lines of a cache; what is left belongs to the last one. */
+static size_t part_of(size_t size)
+{
+	size_t n = (size + PART - 1) / PART;
+
+	return n < 2 ? PART : size / n & ~(size_t)(LINE - 1);
+}
+
+/*
+ * An event at the end of a part is stepped over with the next one.  The source was written by another
+ * CPU, so its bytes come from that CPU's cache.  While a part is counted the next one is fetched, and
+ * at the end the first one of @next: into the second cache, as the first one is full.  No part is larger
+ * than the one behind it, so nothing is fetched beyond the source, where a program may write.
+ */
 struct counted counter_copy(const struct counter *c, void *to, const void *from, size_t size,
-			    uint64_t begin_ns, uint64_t most_ns)
+			    const void *next, uint64_t begin_ns, uint64_t most_ns)
 {
 	struct walk w = begin_walk(c, to, begin_ns, most_ns);
+	size_t part = part_of(size);
 
 	for (size_t done = 0, n; done < size; done += n) {
-		n = size - done < PART ? size - done : PART;
+		const char *ahead;
+
+		n = size - done < 2 * part ? size - done : part;
+		ahead = done + n < size ? (const char *)from + done + n : next;
 		memcpy((char *)to + done, (const char *)from + done, n);
 		w.end += n;
+		w.ahead = ahead ? (ptrdiff_t)((uintptr_t)ahead - (uintptr_t)to - done) : 0;
 		step_all(c, &w);
 	}
 	return result_of(&w, to);

@@ -48,9 +48,12 @@ struct counted counter_count(const struct counter *c, const void *bytes, size_t 
 /*
  * counter_copy - copy all @size bytes to @to, each once, and count the events of the copy.
  *
+ * @next: the bytes of the next call, at least COUNTER_AHEAD_MOST: the first ones are fetched.  NULL: none.
+ *
  * Programs may write to @from meanwhile.  Each part is counted while it is in the first cache.
  */
+enum { COUNTER_AHEAD_MOST = 32768 };
 struct counted counter_copy(const struct counter *c, void *to, const void *from, size_t size,
-			    uint64_t begin_ns, uint64_t most_ns);
+			    const void *next, uint64_t begin_ns, uint64_t most_ns);
 
 #endif

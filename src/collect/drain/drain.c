@@ -263,6 +263,27 @@ static bool is_plain(const struct drain *d, const struct drain_chunk *s,
 	       drain_packet_begin(d, s) >= at->end_ns;
 }
 
+/* The bytes that are copied after those of @s; NULL: it is not certain that there are enough. */
+static const char *next_bytes(const struct drain_chunk *s, const struct drain_chunk *end)
+{
+	if (s + 1 >= end || !s[1].is_final || s[1].position - s[1].read < COUNTER_AHEAD_MOST)
+		return NULL;
+	return s[1].bytes + s[1].read;
+}
+
+/*
+ * The packets of the next write: up to a multiple in the file of what a write can hold, as a folio of the
+ * file never lies across one.
+ */
+static uint32_t count_at_once(const struct drain *d, const struct output *o)
+{
+	uint64_t each = d->pool->chunk_size, rest = o->stream.offset & (d->n_at_once * each - 1);
+
+	if (d->is_slow)
+		return 0;
+	return rest & (each - 1) ? d->n_at_once : d->n_at_once - (uint32_t)(rest / each);
+}
+
 /*
  * Checks chunks from @s on that one write can put into the stream of their CPU, up to one in which
  * something is wrong.  Returns their number.
@@ -271,17 +292,17 @@ static uint32_t gather(struct drain *d, const struct output *o, struct drain_chu
 		       struct drain_chunk *end, struct drain_packet *k)
 {
 	struct drain_place at = drain_place_of(o);
+	uint32_t most = count_at_once(d, o);
 
-	if (d->is_slow)
-		return 0;
-	for (; s < end && at.part < d->n_at_once && s->sequence == o->next + at.part; s++, k++) {
+	for (; s < end && at.part < most && s->sequence == o->next + at.part; s++, k++) {
 		look_again(d, s, end);
+		at.next = next_bytes(s, end);
 		if (!is_plain(d, s, &at) ||
 		    drain_check_packet(d, &at, s, drain_slot_lost(d, s->cpu), k, NULL) ||
 		    k->found.times || k->found.bytes || !k->body.iov_len)
 			break;
 		at = (struct drain_place){ k->packet.end_ns, k->packet.discarded, at.sequence + 1,
-					   at.part + 1 };
+					   at.part + 1, NULL };
 	}
 	return at.part;
 }

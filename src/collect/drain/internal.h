@@ -130,10 +130,11 @@ void drain_bound_begin(const struct drain *d, struct drain_chunk *s, uint64_t no
 struct drain_place {
 	uint64_t end_ns, lost, sequence; /* sequence: of the next packet */
 	uint32_t part;			 /* of the scratch memory, below n_at_once */
+	const char *next;		 /* bytes that are checked next: counter_copy(); or NULL */
 };
 static inline struct drain_place drain_place_of(const struct output *o)
 {
-	return (struct drain_place){ o->end_ns, o->lost, o->stream.sequence, 0 };
+	return (struct drain_place){ o->end_ns, o->lost, o->stream.sequence, 0, NULL };
 }
 /*
  * drain_check_packet - the packet @k of the unread bytes of @s, at @at.

@@ -47,8 +47,9 @@ uint64_t drain_packet_begin(const struct drain *d, const struct drain_chunk *s)
 }
 
 /* The bytes in memory that no program can write to, and the events in them; NULL without memory. */
-static const char *own_bytes(struct drain *d, const struct drain_chunk *s, uint32_t part,
-			     uint64_t begin_ns, uint64_t most_ns, struct counted *n)
+static const char *own_bytes(struct drain *d, const struct drain_chunk *s,
+			     const struct drain_place *at, uint64_t begin_ns, uint64_t most_ns,
+			     struct counted *n)
 {
 	const char *bytes = s->bytes + s->read;
 	size_t size = s->position - s->read, each = d->pool->chunk_size;
@@ -62,8 +63,8 @@ static const char *own_bytes(struct drain *d, const struct drain_chunk *s, uint3
 		d->scratch = malloc(d->n_at_once * each);
 	if (!d->scratch)
 		return NULL;
-	to = d->scratch + part * each;
-	*n = counter_copy(d->counter, to, bytes, size, begin_ns, most_ns);
+	to = d->scratch + at->part * each;
+	*n = counter_copy(d->counter, to, bytes, size, at->next, begin_ns, most_ns);
 	return to;
 }
 
@@ -86,7 +87,7 @@ int drain_check_packet(struct drain *d, const struct drain_place *at, const stru
 	end_ns = s->begin_ns + s->since_ns;
 	*k = (struct drain_packet){ .owner = ABI_OWNER_OF(s->state) };
 	k->found.times = s->has_no_begin || s->since_ns > now_ns - s->begin_ns;
-	bytes = own_bytes(d, s, at->part, begin_ns, now_ns, &n);
+	bytes = own_bytes(d, s, at, begin_ns, now_ns, &n);
 	if (!bytes)
 		return diag_fail(diag, -ENOMEM, "no memory to write events");
 	if (!d->bounds)

@@ -52,11 +52,12 @@ struct ctf_stream {
 	int fd;
 	int index;
 	uint64_t instance;
-	uint32_t class_id; /* of its stream class; 0 unless set after ctf_stream_open() */
-	uint64_t offset;   /* bytes in the file */
-	uint64_t n_index;  /* bytes in its index */
-	uint64_t index_room; /* bytes of it with blocks reserved on the disk */
-	uint64_t sequence; /* of the next packet */
+	uint32_t class_id;   /* of its stream class; 0 unless set after ctf_stream_open() */
+	uint64_t offset;     /* bytes in the file */
+	uint64_t gaps;	     /* the part of them that lets full packets end with large folios */
+	uint64_t n_index;    /* bytes in its index */
+	uint64_t index_room; /* bytes of the index with blocks reserved on the disk */
+	uint64_t sequence;   /* of the next packet */
 	/* If its first packet is number 0 and begins later, an empty one at this time precedes it.
 	 * The writer's, unless set after ctf_stream_open(); 0: none. */
 	uint64_t begin_ns;

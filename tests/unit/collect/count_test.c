@@ -321,7 +321,7 @@ static void is_counted(struct counted found, uint64_t events, size_t n_bytes, ui
 /* All runs of lengths: the same, two in turn, at random; with texts between them; to a bad event. */
 static void a_count_is_right_whatever_lengths_follow_each_other(void)
 {
-	static uint8_t packet[EVENTS * 64 + 20000], copy[sizeof packet];
+	static uint8_t packet[EVENTS * 64 + 20000], copy[sizeof packet], next[COUNTER_AHEAD_MOST];
 	struct counter *c = counter_open(0, true);
 
 	describe(c, 1, "13 a:b u32 n");
@@ -332,7 +332,9 @@ static void a_count_is_right_whatever_lengths_follow_each_other(void)
 	for (int run = 0; run < 400; run++) {
 		const uint64_t begin = (uint64_t)draw(1000) << 30;
 		uint64_t ns = begin, last_ns = begin, most_ns = UINT64_MAX;
-		uint32_t n = 1 + draw(EVENTS - 1), kinds = 1 + draw(5), turn = 1 + draw(40);
+		uint32_t n = 1 + draw(EVENTS - 1), kinds = 1 + draw(5), turn = 1 + draw(40),
+			 gap = 1u << (10 + draw(17)), /* up to half of what a header holds */
+			rare = draw(2) ? 1 : 1 + draw(200);
 		size_t at = 0, good = 0;
 		struct counted found;
 
@@ -342,12 +344,13 @@ static void a_count_is_right_whatever_lengths_follow_each_other(void)
 			id = id == 5 || (run % 3 == 0 && !draw(turn)) ? 40 : id;
 			good = at;
 			last_ns = ns;
-			ns += 1 + draw(1 << 20);
+			ns += 1 + draw(draw(rare) ? 100 : gap);
 			at += put_event(packet + at, id, ns);
 		}
 		found = counter_count(c, packet, at, begin, draw(2) ? ns : UINT64_MAX);
 		is_counted(found, n, at, ns);
-		found = counter_copy(c, copy, packet, at, begin, draw(2) ? ns : UINT64_MAX);
+		found = counter_copy(c, copy, packet, at, draw(2) ? next : NULL, begin,
+				     draw(2) ? ns : UINT64_MAX);
 		is_counted(found, n, at, ns);
 		ok(!memcmp(copy, packet, at));
 		at = good + spoil(packet + good, at - good, &most_ns, last_ns);
@@ -356,7 +359,7 @@ static void a_count_is_right_whatever_lengths_follow_each_other(void)
 		/* The bytes behind are copied too. */
 		at += draw(2) ? draw(20000) : 0;
 		memset(copy, 0, at);
-		found = counter_copy(c, copy, packet, at, begin, most_ns);
+		found = counter_copy(c, copy, packet, at, NULL, begin, most_ns);
 		ok(found.events >= n - 1 && found.bytes >= good);
 		ok(!memcmp(copy, packet, at));
 	}

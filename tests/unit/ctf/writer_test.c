@@ -200,6 +200,57 @@ static void large_packets_end_with_a_page_of_the_file(void)
 	close(fd);
 }
 
+/* Full sub-buffers end with 64 KiB of the file, as soon as the gap before the first is a small part of it. */
+static void full_packets_end_with_large_folios(void)
+{
+	enum { FULL = 65536 - 52, UNIT = 65536, PAGE = 4096 };
+	uint64_t gaps = 0;
+	int last_odd = 0;
+
+	ctf_stream_close(&stream);
+	is(ctf_stream_open(&stream, &sink, "folios", NULL), 0);
+	append_bytes(1, 84);
+	for (int i = 0; i < 300; i++) {
+		uint64_t before = stream.offset, size = i % 100 == 90 ? 20000 : FULL;
+
+		append_bytes(2 + (uint64_t)i, size);
+		gaps += stream.offset - before > size + PAGE ? stream.offset - before - size : 0;
+		ok(!gaps || gaps * 64 <= stream.offset);
+		is(stream.gaps, gaps);
+		ok(i == 0 || i % 100 == 90 || stream.offset % PAGE == 0);
+		last_odd = stream.offset % UNIT ? i : last_odd;
+	}
+	is(size_of("folios"), stream.offset);
+	ok(gaps > 0 && last_odd < 299 && last_odd >= 290);
+}
+
+/* Those that one write appends share the gap's budget. */
+static void packets_of_one_write_have_one_gap(void)
+{
+	static char body[65536 - 52 - sizeof(struct abi_ctf_packet)];
+	struct iovec v = { body, sizeof body };
+	struct ctf_packet p[4];
+	int n_odd = 0;
+
+	ctf_stream_close(&stream);
+	is(ctf_stream_open(&stream, &sink, "gap", NULL), 0);
+	append_bytes(1, 84);
+	for (int i = 0; i < 20; i++) {
+		for (uint64_t k = 0; k < 4; k++)
+			p[k] = (struct ctf_packet){ .begin_ns = 2,
+						    .end_ns = 2,
+						    .sequence = stream.sequence + k,
+						    .n_body = 1,
+						    .body = &v };
+		is(ctf_stream_append_all(&stream, p, 4, NULL), 0);
+		n_odd += stream.offset % 65536 != 0;
+	}
+	/* They end 4 KiB behind a multiple.  The gap has 60 KiB, so 60 packets of 64 KiB come before it. */
+	is(n_odd, 14);
+	is(stream.gaps, 60 * 1024 + 52);
+	is(stream.offset, (4 * 20 + 1) * 65536);
+}
+
 /* Four packets at once are a try: one by one they may fit. */
 static void packets_that_do_not_fit_together_are_no_refusal(void)
 {
@@ -250,6 +301,8 @@ int main(void)
 	run(an_entry_cut_in_the_index_leaves_no_trace);
 	run(streams_begin_and_end_together);
 	run(large_packets_end_with_a_page_of_the_file);
+	run(full_packets_end_with_large_folios);
+	run(packets_of_one_write_have_one_gap);
 	run(packets_that_do_not_fit_together_are_no_refusal);
 	run(a_stream_without_its_first_packet_begins_with_what_it_has);
 	ctf_stream_close(&stream);
