@@ -59,12 +59,12 @@ static __thread struct {
 } own __attribute__((tls_model("initial-exec")));
 _Static_assert(sizeof own <= 128, "room for TLS of late libraries is small");
 
-static uint32_t generation;	 /* if `own` has another one, read the values again */
+uint32_t context_generation;	 /* if `own` has another one, read the values again */
 static struct values of_process; /* as the last thread found them */
 
 void context_forget(void)
 {
-	fetch_add(&generation, 1);
+	fetch_add(&context_generation, 1);
 }
 
 void context_set(const void *bytes16)
@@ -157,7 +157,7 @@ static void borrow(uint64_t missing)
  * done twice. */
 static __attribute__((noinline)) void refresh(uint64_t wanted)
 {
-	uint32_t now = load(&generation);
+	uint32_t now = load(&context_generation);
 	uint64_t missing;
 	int saved = errno;
 
@@ -171,7 +171,7 @@ static __attribute__((noinline)) void refresh(uint64_t wanted)
 	else if (missing)
 		read_values(missing);
 	/* Not if the values became outdated before all were read. */
-	if (now == load(&generation))
+	if (now == load(&context_generation))
 		own.values.have |= (uint32_t)missing;
 	errno = saved;
 }
@@ -186,7 +186,8 @@ static char *put_cached(uint64_t mask, char *p)
 {
 	uint64_t wanted = mask & cached_mask;
 
-	if (unlikely(wanted & ~(uint64_t)own.values.have || own.generation != load(&generation)))
+	if (unlikely(wanted & ~(uint64_t)own.values.have ||
+		     own.generation != load(&context_generation)))
 		refresh(wanted);
 	if (mask & BIT(PROCNAME)) {
 		memcpy(p, own.values.procname, sizeof own.values.procname);
@@ -200,46 +201,52 @@ static char *put_cached(uint64_t mask, char *p)
 	return p;
 }
 
-/*
- * What context_prefix() made last.  A handler that comes while it changes finds is_changing and makes
- * none; one that leaves by a jump then leaves it so, and this thread writes its values one by one
- * from there on.
- */
-static __thread struct {
-	struct ring_prefix ready;
-	uint32_t generation;
-	bool is_changing;
-} prefix __attribute__((tls_model("initial-exec")));
+__thread struct context_kept context_kept;
 
-static __attribute__((noinline)) const struct ring_prefix *make_prefix(uint64_t mask)
+/* Values of another generation do not hold any more.  `what` comes first: a handler finds none of them. */
+static void renew_kept(uint32_t generation)
 {
-	char values[ABI_CONTEXT_MAX_BYTES];
-	size_t size;
-
-	if (mask & ~(cached_mask | BIT(IP)) || prefix.is_changing)
-		return NULL;
-	prefix.is_changing = true;
+	if (context_kept.generation == generation)
+		return;
+	for (uint32_t i = 0; i < CONTEXTS_KEPT; i++)
+		context_kept.ready[i].what = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	prefix.ready.what = 0;
-	prefix.generation = load(&generation);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	size = (size_t)(put_cached(mask & cached_mask, values) - values);
-	if (size <= sizeof prefix.ready.bytes) {
-		memcpy(prefix.ready.bytes, values, size);
-		prefix.ready.size = (uint32_t)size;
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		prefix.ready.what = mask;
-	}
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	prefix.is_changing = false;
-	return size <= sizeof prefix.ready.bytes ? &prefix.ready : NULL;
+	context_kept.generation = generation;
 }
 
-const struct ring_prefix *context_prefix(uint64_t mask)
+/* The values of @mask into @r, which has none.  False: there is no room. */
+static bool fill(struct ring_prefix *r, uint64_t mask)
 {
-	if (likely(prefix.ready.what == mask && prefix.generation == load(&generation)))
-		return &prefix.ready;
-	return make_prefix(mask);
+	char values[ABI_CONTEXT_MAX_BYTES];
+	size_t size = (size_t)(put_cached(mask & cached_mask, values) - values);
+
+	if (size > sizeof r->bytes)
+		return false;
+	memcpy(r->bytes, values, size);
+	r->size = (uint32_t)size;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	r->what = mask;
+	return true;
+}
+
+const struct ring_prefix *context_make_prefix(uint64_t mask)
+{
+	struct ring_prefix *r;
+	bool is_made;
+
+	if (mask & ~(cached_mask | BIT(IP)) || context_kept.is_changing)
+		return NULL;
+	context_kept.is_changing = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	renew_kept(load(&context_generation));
+	r = &context_kept.ready[context_kept.next % CONTEXTS_KEPT];
+	r->what = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	is_made = fill(r, mask);
+	context_kept.next += is_made;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	context_kept.is_changing = false;
+	return is_made ? r : NULL;
 }
 
 /* ---------------------------------------------------------------- the stack */

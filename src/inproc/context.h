@@ -13,9 +13,12 @@
 #ifndef INPROC_CONTEXT_H
 #define INPROC_CONTEXT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/context.h"
+#include "base/atomic.h"
+#include "ring/write_fast.h"
 
 #define CONTEXT_HIDDEN __attribute__((visibility("hidden")))
 
@@ -36,17 +39,48 @@
 char *context_put(uint64_t mask, char *p, const void *ip, const void *frame) CONTEXT_HIDDEN;
 
 /*
- * context_prefix - the values of @mask as a prefix that this thread keeps; NULL: context_put() has to
- * write them.
+ * context_make_prefix - the values of @mask as a prefix that this thread keeps; NULL: context_put() has
+ * to write them.
  *
  * @mask: cached values (up to UTS_NS) and ABI_CONTEXT_IP, which the prefix leaves out; anything else
  * gives NULL, and so does what takes more room than a prefix has.
  *
- * Valid until this thread asks for another mask: its `what` is the mask.  Async-signal-safe; keeps
- * errno.  System calls as context_put().
+ * Valid until this thread has asked for CONTEXTS_KEPT other masks: its `what` is the mask.
+ * Async-signal-safe; keeps errno.  System calls as context_put().
  */
-struct ring_prefix;
-const struct ring_prefix *context_prefix(uint64_t mask) CONTEXT_HIDDEN;
+const struct ring_prefix *context_make_prefix(uint64_t mask) CONTEXT_HIDDEN;
+
+/* A thread may record in turn in so many channels with different contexts without making one anew.  TLS
+ * of late libraries is small. */
+enum { CONTEXTS_KEPT = 4 };
+
+/*
+ * The last prefixes of context_make_prefix(); `next` is the oldest.  All have the same generation, or
+ * `what` 0.
+ * A handler that comes while it changes finds is_changing and makes none; one that leaves by a jump then
+ * leaves it so, and this thread writes its values one by one from there on.
+ */
+struct context_kept {
+	struct ring_prefix ready[CONTEXTS_KEPT];
+	uint32_t generation, next;
+	bool is_changing;
+};
+extern __thread struct context_kept context_kept CONTEXT_HIDDEN
+	__attribute__((tls_model("initial-exec")));
+/* A thread whose values have another generation reads them again. */
+extern uint32_t context_generation CONTEXT_HIDDEN;
+
+/* context_ready - the prefix of context_make_prefix(@mask), if it still holds; else NULL.  @mask 0 is
+ * never ready. */
+static inline const struct ring_prefix *context_ready(uint64_t mask)
+{
+	if (unlikely(!mask || context_kept.generation != load(&context_generation)))
+		return NULL;
+	for (uint32_t i = 0; i < CONTEXTS_KEPT; i++)
+		if (likely(context_kept.ready[i].what == mask))
+			return &context_kept.ready[i];
+	return NULL;
+}
 
 /*
  * context_prepare - read the values of @mask now, because a filter (seccomp) may forbid it later.

@@ -315,8 +315,10 @@ static inline enum ring_outcome try_prefixed(struct channel *c, uint32_t id,
 {
 	const uint64_t *w = e->words, ip = (uintptr_t)e->ip;
 	uint64_t ip_bytes = c->contexts & ABI_CONTEXT_BIT(ABI_CONTEXT_IP) ? sizeof ip : 0;
-	const struct ring_prefix *prefix = context_prefix(c->contexts);
+	const struct ring_prefix *prefix = context_ready(c->contexts);
 
+	if (unlikely(!prefix))
+		prefix = context_make_prefix(c->contexts);
 	if (unlikely(!prefix))
 		return RING_SLOW;
 	if (e->text)

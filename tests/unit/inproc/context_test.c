@@ -245,6 +245,71 @@ static void prepared_values_are_asked_for_no_more(void)
 	is(n_asked, before);
 }
 
+static uint64_t nth_mask(int i)
+{
+	return BIT(PROCNAME) | ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i);
+}
+
+/* Makes the values of mask number @i, which are not there. */
+static void make(int i)
+{
+	char bytes[ABI_CONTEXT_MAX_BYTES];
+	const struct ring_prefix *p;
+
+	ok(!context_ready(nth_mask(i)));
+	p = context_make_prefix(nth_mask(i));
+	ok(p && p == context_ready(nth_mask(i)));
+	is(p->size, context_put(nth_mask(i), bytes, NULL, NULL) - bytes);
+	ok(!memcmp(p->bytes, bytes, p->size));
+}
+
+static bool is_kept(int i)
+{
+	const struct ring_prefix *p = context_ready(nth_mask(i));
+	char bytes[ABI_CONTEXT_MAX_BYTES];
+	size_t size = (size_t)(context_put(nth_mask(i), bytes, NULL, NULL) - bytes);
+
+	return p && p->what == nth_mask(i) && p->size == size && !memcmp(p->bytes, bytes, size);
+}
+
+static void channels_in_turn_keep_their_values(void)
+{
+	context_forget();
+	for (int i = 0; i < CONTEXTS_KEPT; i++)
+		make(i);
+	for (int i = 0; i < CONTEXTS_KEPT; i++)
+		ok(is_kept(i));
+	make(CONTEXTS_KEPT); /* in the place of the oldest */
+	ok(!context_ready(nth_mask(0)));
+	for (int i = 1; i <= CONTEXTS_KEPT; i++)
+		ok(is_kept(i));
+	ok(!context_ready(0));
+}
+
+static void none_of_them_outlives_a_refresh(void)
+{
+	prctl(PR_SET_NAME, "before");
+	context_forget();
+	for (int i = 0; i < CONTEXTS_KEPT; i++)
+		make(i);
+	prctl(PR_SET_NAME, "after");
+	context_forget();
+	make(1); /* the generation of this one is not that of the others */
+	for (int i = 0; i < CONTEXTS_KEPT; i++)
+		is(is_kept(i), i == 1);
+	is_text(context_ready(nth_mask(1))->bytes, "after");
+}
+
+static void what_has_no_room_takes_no_place(void)
+{
+	context_forget();
+	make(0);
+	for (int i = 0; i < 2 * CONTEXTS_KEPT; i++)
+		ok(!context_make_prefix(ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - 1));
+	ok(!context_make_prefix(BIT(SLOT)));
+	ok(is_kept(0));
+}
+
 int main(void)
 {
 	run(contexts_a_sandbox_forbids_are_unknown); /* first */
@@ -258,5 +323,8 @@ int main(void)
 	run(refresh_sees_setuid);
 	run(in_a_sandbox_a_thread_has_the_values_of_another);
 	run(prepared_values_are_asked_for_no_more);
+	run(channels_in_turn_keep_their_values);
+	run(none_of_them_outlives_a_refresh);
+	run(what_has_no_room_takes_no_place);
 	return test_status();
 }
