@@ -41,6 +41,14 @@ class Proofs(unittest.TestCase):
         self.assertIn("passed 333000", proof.refused(MADE, Files(int1=333000), 11))
         self.assertIn("passed 0", proof.refused(MADE, Files(), 11))
 
+    def test_a_filter_that_passes_refuses_some(self):
+        self.assertEqual(proof.passed(MADE, Files(int1=332989), 11), "")
+        self.assertEqual(proof.passed(MADE, Files(int1=332980, lost=9), 11), "")
+        self.assertIn("passed 333000", proof.passed(MADE, Files(int1=333000), 11))
+        self.assertIn("passed 332980", proof.passed(MADE, Files(int1=332980), 11))
+        self.assertIn("of 332989 that pass", proof.passed(MADE, Files(int1=332980, lost=8), 11))
+        self.assertIn("mostly the refusal", proof.passed(MADE, Files(int1=32989, lost=300000), 11))
+
     def test_a_flight_recorder_keeps_a_part(self):
         self.assertEqual(proof.overwritten(MADE, Files(int1=1000)), "")
         self.assertIn("333000 of", proof.overwritten(MADE, Files(int1=333000)))

@@ -4,7 +4,8 @@
  * an empty loop.
  *
  * Medians of many turns, each shorter than a time slice, in one run.  The C test is called through
- * a pointer, as a filter in another object is, so neither is inlined into the loop.
+ * a pointer, as a filter in another object is, so neither is inlined into the loop.  Comparisons
+ * (filter/direct.h) are called through one too: libduet has them inlined.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 
 #include "filter/compile.h"
+#include "filter/direct.h"
 #include "filter/payload.h"
 
 enum { TURNS = 401, EVENTS = 1 << 14, PAYLOADS = 1024 };
@@ -173,6 +175,22 @@ static double turn_filter(const struct filter *f)
 	return (now_ns() - begin) / EVENTS;
 }
 
+static const struct filter_direct *direct;
+static const struct filter *direct_filter;
+
+static bool run_direct(const void *p, size_t size)
+{
+	bool passes = !direct->decisive;
+
+	if (size < direct->size)
+		return false;
+	if (direct->n)
+		passes = filter_compares_integers(direct, p);
+	if (direct->has_text && passes != direct->decisive)
+		passes = filter_compares_text(direct, direct_filter, p, size);
+	return passes;
+}
+
 static const struct filter *link_one(const char *text, void *room)
 {
 	struct filter_code code;
@@ -187,39 +205,58 @@ static const struct filter *link_one(const char *text, void *room)
 	exit(2);
 }
 
+static void prove(const char *text, uint64_t n)
+{
+	if (n == n_wanted)
+		return;
+	fprintf(stderr, "%s: not proved: %llu events pass, %llu in C\n", text,
+		(unsigned long long)n_wanted, (unsigned long long)n);
+	exit(1);
+}
+
+static double median(double v[TURNS])
+{
+	qsort(v, TURNS, sizeof *v, by_value);
+	return v[TURNS / 2];
+}
+
 static void measure(int i)
 {
 	static uint64_t room[FILTER_LINKED_BYTES_MAX / 8];
 	const struct filter *f = cases[i].text ? link_one(cases[i].text, room) : NULL;
-	bool (*volatile test)(const void *, size_t) = cases[i].c;
-	double c[TURNS], own[TURNS];
+	bool (*volatile test)(const void *, size_t) = cases[i].c,
+					    (*volatile compare)(const void *, size_t) = run_direct;
+	double c[TURNS], own[TURNS], compared[TURNS] = { 0 };
+	struct filter_direct d;
+	bool is_direct = f && filter_make_direct(&d, f, 12);
 	uint64_t n;
 
+	direct = &d;
+	direct_filter = f;
 	for (int t = 0; t < TURNS; t++) {
 		c[t] = turn_c(&test);
 		n = n_wanted;
 		own[t] = f ? turn_filter(f) : 0;
-		if (n != n_wanted) {
-			fprintf(stderr, "%s: not proved: %llu events pass, %llu in C\n",
-				cases[i].text, (unsigned long long)n_wanted, (unsigned long long)n);
-			exit(1);
+		prove(cases[i].text, n);
+		if (is_direct) {
+			compared[t] = turn_c(&compare);
+			prove(cases[i].text, n);
 		}
 	}
-	qsort(c, TURNS, sizeof *c, by_value);
-	qsort(own, TURNS, sizeof *own, by_value);
-	if (!f)
-		printf("%-26s %7.2f\n", "(a call)", c[TURNS / 2]);
-	else
-		printf("%-26s %7.2f %9.2f %6.2f .. %5.2f %7.1f %6u\n", cases[i].text, c[TURNS / 2],
-		       own[TURNS / 2], own[TURNS / 10], own[TURNS - 1 - TURNS / 10],
-		       own[TURNS / 2] / c[TURNS / 2], f->size);
+	printf("%-26s %7.2f", f ? cases[i].text : "(a call)", median(c));
+	if (f)
+		printf(" %9.2f %6.2f .. %5.2f %7.1f %6u", median(own), own[TURNS / 10],
+		       own[TURNS - 1 - TURNS / 10], own[TURNS / 2] / c[TURNS / 2], f->size);
+	if (is_direct)
+		printf(" %11.2f", median(compared));
+	putchar('\n');
 }
 
 int main(void)
 {
 	fill();
-	printf("%-26s %7s %9s %15s %7s %6s\n", "ns per event", "C", "filter", "spread", "ratio",
-	       "bytes");
+	printf("%-26s %7s %9s %15s %7s %6s %11s\n", "ns per event", "C", "filter", "spread",
+	       "ratio", "bytes", "comparisons");
 	for (int i = 0; i < CASES; i++)
 		measure(i);
 	return 0;

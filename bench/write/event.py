@@ -13,8 +13,9 @@ QUANTILES = ("p50", "p99", "p99.9", "max")
 IDS = ("vpid", "vtid")
 CONTEXTS = (("procname",), ("ip", "vuid"))  # the same names in both
 FILTER = "a > 29998"  # true for the last event of each batch: so the files prove that it ran
+PASSED = "a != 29999"  # false for that event alone
 BATCHES = 11  # of ../event/loop.h, without batches=
-MODES = [", " + "+".join(c) for c in CONTEXTS] + [", filtered out", ", overwrite"]
+MODES = [", " + "+".join(c) for c in CONTEXTS] + [", filtered out", ", filter passed", ", overwrite"]
 
 
 def read(text):
@@ -114,6 +115,8 @@ class Events:
                               contexts=ids + contexts)
             self.recorded(tracer, column, two, lambda a: a + ", filtered out", contexts=ids,
                           event_filter=FILTER, proves=lambda r, s: proof.refused(r, s, BATCHES))
+            self.recorded(tracer, column, two, lambda a: a + ", filter passed", contexts=ids,
+                          event_filter=PASSED, proves=lambda r, s: proof.passed(r, s, BATCHES))
             # Enough events to fill the buffers many times, without a pause.
             self.recorded(tracer, column, ("size=300000", "pause=0", *two), lambda a: a + ", overwrite",
                           contexts=ids, overwrite=True, proves=proof.overwritten)

@@ -48,6 +48,18 @@ def refused(results, session, passing):
     return "%d lost" % session.lost if session.lost else ""
 
 
+def passed(results, session, refusing):
+    """The filter ran: it refused @refusing events of each kind; the others are in the files or counted as lost."""
+    n, wanted = found(session), {e: m - refusing for e, m in made(results).items()}
+    for event, m in wanted.items():
+        if n[event] > m or (n[event] < m and not session.lost):
+            return "the filter passed %d %s, it should have passed %d" % (n[event], event, m)
+    total, lost = sum(wanted.values()), session.lost
+    if not total or sum(n.values()) + lost != total:
+        return "%d found and %d lost of %d that pass" % (sum(n.values()), lost, total)
+    return "%d of %d lost: mostly the refusal of events was measured" % (lost, total) if lost > total / 10 else ""
+
+
 def overwritten(results, session):
     """The files hold the newest events, and fewer than were made."""
     wanted, n = made(results), found(session)

@@ -4,8 +4,8 @@
  *
  * The common case is a few checks and ring_write: the process is not a fresh fork, the enable word
  * names one session only, the site remembers that session, and thread and class have their ids.
- * emit_selected() has the case of one session with a filter or contexts: nothing waits for memory
- * that was just written in pieces.  emit_slow() does the rest: it reads each byte of the word.
+ * Payloads in registers begin in registers/registers.c.  emit_slow() does the rest: it reads each byte
+ * of the word.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -267,130 +267,10 @@ void emit_slow(struct duet_i_site *site, const void *payload, uint32_t size, con
 	errno = saved;
 }
 
-/* Keeps a value in a vector register: there are few others, and the caller's would have to be
- * saved. */
-#if defined __x86_64__
-#define VECTOR(v)                                                                                  \
-	__extension__({                                                                            \
-		__typeof__(v) v_;                                                                  \
-		__asm__("movq %1, %0" : "=x"(v_) : "r"(v));                                        \
-		v_;                                                                                \
-	})
-#else
-#define VECTOR(v) (v)
-#endif
-
-/* Room for a string with a prefix and words before it. */
-enum { PREFIXED_SPACE = TEXT_SPACE + RING_PREFIX_BYTES_MAX + 8 + 32 };
-
 static void emit(struct duet_i_site *site, const void *payload, size_t size, const void *ip)
 {
 	if (!emit_fast(site, payload, size))
 		emit_slow(site, payload, (uint32_t)size, ip, NULL);
-}
-
-static __attribute__((noinline)) void emit_words_slow(struct duet_i_site *site, const void *ip,
-						      uint64_t w0, uint64_t w1, uint64_t w2,
-						      uint64_t w3)
-{
-	uint64_t words[] = { w0, w1, w2, w3 };
-
-	emit(site, words, site->fixed_size, ip);
-}
-
-/*
- * An event for one session, with a filter or contexts: a payload of site->fixed_size bytes in
- * words[4], and a string after it, if there is one.
- */
-struct selected {
-	struct duet_i_site *site;
-	const void *ip;
-	const uint64_t *words;
-	const char *text; /* NULL: none */
-};
-
-/* Behind the contexts that this thread keeps. */
-static inline enum ring_outcome try_prefixed(struct channel *c, uint32_t id,
-					     const struct selected *e)
-{
-	const uint64_t *w = e->words, ip = (uintptr_t)e->ip;
-	uint64_t ip_bytes = c->contexts & ABI_CONTEXT_BIT(ABI_CONTEXT_IP) ? sizeof ip : 0;
-	const struct ring_prefix *prefix = context_ready(c->contexts);
-
-	if (unlikely(!prefix))
-		prefix = context_make_prefix(c->contexts);
-	if (unlikely(!prefix))
-		return RING_SLOW;
-	if (e->text)
-		return ring_try_prefixed_text(&c->pool, id, thread_context, prefix, c->contexts, ip,
-					      ip_bytes, &e->site->fixed_size, w[0], w[1], e->text);
-	return ring_try_prefixed(&c->pool, id, thread_context, prefix, c->contexts, ip, ip_bytes,
-				 &e->site->fixed_size, w[0], w[1], w[2], w[3]);
-}
-
-static inline enum ring_outcome try_selected(struct channel *c, uint32_t id,
-					     const struct selected *e)
-{
-	const struct fast_destination r = { &c->pool, thread_context, id };
-	const uint64_t *w = e->words;
-
-	if (c->contexts)
-		return ring_may_restart(&c->pool, PREFIXED_SPACE) ? try_prefixed(c, id, e)
-								  : RING_SLOW;
-	if (e->text)
-		return try_text(r, &e->site->fixed_size, w[0], w[1], e->text);
-	return try_words(r, &e->site->fixed_size, w[0], w[1], w[2], w[3]);
-}
-
-/* False: emit_slow() has to. */
-static inline bool emit_selected(const struct selected *s)
-{
-	struct duet_i_site *site = s->site;
-	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
-	struct session *session = only_session(site);
-	enum filters_answer answer = FILTERS_PASS;
-	struct channel *c;
-	uint32_t routing, id;
-
-	if (unlikely(!session))
-		return false;
-	routing = load(&e->routing[session->session_slot]);
-	if (unlikely(routing & ABI_ROUTING_TRIGGER ||
-		     ABI_ROUTING_CHANNEL(routing) >= session->n_channels))
-		return false;
-	if (ABI_ROUTING_FILTER(routing))
-		answer = filters_pass_words(session, site, ABI_ROUTING_FILTER(routing), s->words,
-					    s->text, s->ip);
-	if (likely(answer == FILTERS_REFUSE))
-		return true;
-	c = &session->channels[ABI_ROUTING_CHANNEL(routing)];
-	id = load(&c->ids[site->index]);
-	return answer == FILTERS_PASS && id && try_selected(c, id, s) == RING_DONE;
-}
-
-static __attribute__((noinline)) void emit_words_selected(struct duet_i_site *site, const void *ip,
-							  uint64_t w0, uint64_t w1, uint64_t w2,
-							  uint64_t w3)
-{
-	uint64_t words[] = { w0, w1, w2, w3 };
-	struct selected s = { site, ip, words, NULL };
-
-	if (unlikely(!emit_selected(&s)))
-		emit_slow(site, words, site->fixed_size, ip, __builtin_frame_address(0));
-}
-
-/* A payload of up to 32 bytes in registers: nothing waits for memory that was just written. */
-void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1, uint64_t w2,
-		uint64_t w3)
-{
-	uint64_t v0 = VECTOR(w0), v1 = VECTOR(w1), v2 = VECTOR(w2), v3 = VECTOR(w3);
-	const void *vip = VECTOR(ip);
-	struct fast_destination r = fast_destination(site);
-
-	if (unlikely(!r.pool))
-		emit_words_selected(site, vip, v0, v1, v2, v3);
-	else if (unlikely(try_words(r, &site->fixed_size, v0, v1, v2, v3)))
-		emit_words_slow(site, vip, v0, v1, v2, v3);
 }
 
 /* Begins the event in place, in the channel of the session in @session_slot.  @live: the site's
@@ -520,59 +400,6 @@ void emit_commit(struct duet_i_open *o, char *end)
 	else
 		ring_abandon(e.pool, &e.ring);
 	errno = saved;
-}
-
-static __attribute__((noinline)) void emit_text_slow(struct duet_i_site *site, const void *ip,
-						     const void *frame, const char *text,
-						     uint64_t w0, uint64_t w1)
-{
-	char payload[2 * sizeof(uint64_t) + TEXT_SPACE + 8], *end;
-	size_t size = site->fixed_size;
-	struct duet_i_open o;
-	int cut = 0;
-
-	memcpy(payload, &w0, sizeof w0);
-	memcpy(payload + sizeof w0, &w1, sizeof w1);
-	end = text_copy(payload + size, payload + size + TEXT_SPACE, text, &cut);
-	if (!frame)
-		frame = __builtin_frame_address(0);
-	if (!cut) {
-		if (!emit_fast(site, payload, (size_t)(end - payload)))
-			emit_slow(site, payload, (uint32_t)(end - payload), ip, frame);
-		return;
-	}
-	size_t room = size + strlen(text) + 1;
-	char *at = emit_open(site, &o, room + 4, ip, frame);
-
-	if (at) {
-		memcpy(at, payload, size);
-		emit_commit(&o, text_copy(at + size, at + room, text, &cut));
-	}
-}
-
-static __attribute__((noinline)) void emit_text_selected(struct duet_i_site *site, const void *ip,
-							 const char *text, uint64_t w0, uint64_t w1)
-{
-	uint64_t words[4] = { w0, w1 };
-	struct selected s = { site, ip, words, text };
-
-	if (unlikely(!emit_selected(&s)))
-		emit_text_slow(site, ip, __builtin_frame_address(0), text, w0, w1);
-}
-
-/* emit_words() for up to 16 bytes and a string, which is read in place. */
-void emit_text(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0, uint64_t w1)
-{
-	uint64_t v0 = VECTOR(w0), v1 = VECTOR(w1);
-	const void *vip = VECTOR(ip);
-	struct fast_destination r = fast_destination(site);
-
-	if (unlikely(!text))
-		text = "(null)";
-	if (unlikely(!r.pool))
-		emit_text_selected(site, vip, text, v0, v1);
-	else if (unlikely(try_text(r, &site->fixed_size, v0, v1, text)))
-		emit_text_slow(site, vip, NULL, text, v0, v1);
 }
 
 const struct duet_i_api duet_api = {

@@ -20,8 +20,9 @@
 static inline __attribute__((always_inline)) struct session *
 only_session(const struct duet_i_site *site)
 {
-	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
 	struct session *s = load_acquire(&site->data[SITE_SESSION]); /* pairs with remember() */
+	/* Behind that load, so that the compiler need not read it again for what follows. */
+	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
 
 	if (unlikely(!s || load(&s->word) != load(&e->enabled) || load(s->current) != s->epoch ||
 		     load(process.guard) != GUARD_OK || !thread_context))
@@ -37,10 +38,34 @@ struct fast_destination {
 	uint32_t id;
 };
 
+/* Of the event at @site, for session @s. */
+static inline __attribute__((always_inline)) uint32_t routing_of(const struct session *s,
+								 const struct duet_i_site *site)
+{
+	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
+
+	return load(&e->routing[s->session_slot]);
+}
+
+/* A channel beyond the session's has no classes. */
+static inline __attribute__((always_inline)) struct channel *channel_of(struct session *s,
+									uint32_t routing)
+{
+	struct channel *c = &s->channels[0];
+
+	routing = ABI_ROUTING_CHANNEL(routing);
+	if (unlikely(routing)) {
+		/* A branch, which is predicted, and no arithmetic: as most events go to the first
+		 * channel, the address of the chunk does not wait for `routing`. */
+		__asm__ volatile("" : "+r"(c));
+		c += routing;
+	}
+	return c;
+}
+
 static inline __attribute__((always_inline)) struct fast_destination
 fast_destination(const struct duet_i_site *site)
 {
-	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
 	struct session *s = only_session(site);
 	struct fast_destination r = { .context = thread_context };
 	struct channel *c;
@@ -48,16 +73,10 @@ fast_destination(const struct duet_i_site *site)
 
 	if (unlikely(!s))
 		return r;
-	routing = load(&e->routing[s->session_slot]);
+	routing = routing_of(s, site);
 	if (unlikely(routing >= ABI_CHANNELS)) /* higher bits are a filter */
 		return r;
-	c = &s->channels[0];
-	if (unlikely(routing)) {
-		/* A branch, which is predicted, and no arithmetic: as most events go to the first
-		 * channel, the address of the chunk does not wait for `routing`. */
-		__asm__ volatile("" : "+r"(c));
-		c += routing;
-	}
+	c = channel_of(s, routing);
 	r.id = load(&c->plain[site->index]);
 	if (likely(r.id))
 		r.pool = &c->pool;
@@ -67,48 +86,37 @@ fast_destination(const struct duet_i_site *site)
 /* Room for a string of an event. */
 enum { TEXT_SPACE = 512 };
 
-/* try_words, try_text - ring_try_words() and ring_try_text() with the clock of the pool of @r.
- * RING_SLOW: as there, or the pool cannot be written so. */
-static inline __attribute__((always_inline)) enum ring_outcome try_words(struct fast_destination r,
-									 const uint32_t *size,
-									 uint64_t w0, uint64_t w1,
-									 uint64_t w2, uint64_t w3)
-{
-	if (likely(ring_may_restart(r.pool, 4 * sizeof w0)))
-		return ring_try_words(r.pool, r.id, r.context, size, w0, w1, w2, w3);
-	if (likely(ring_may_be_coarse(r.pool, 4 * sizeof w0)))
-		return ring_try_coarse_words(r.pool, r.id, r.context, size, w0, w1, w2, w3);
-	return RING_SLOW;
-}
-
-static inline __attribute__((always_inline)) enum ring_outcome try_text(struct fast_destination r,
-									const uint32_t *size,
-									uint64_t w0, uint64_t w1,
-									const char *text)
-{
-	if (likely(ring_may_restart(r.pool, TEXT_SPACE)))
-		return ring_try_text(r.pool, r.id, r.context, size, w0, w1, text);
-	if (likely(ring_may_be_coarse(r.pool, TEXT_SPACE)))
-		return ring_try_coarse_text(r.pool, r.id, r.context, size, w0, w1, text);
-	return RING_SLOW;
-}
-
-/* False if it is not the common case. */
+/* A payload in memory, readable up to the next multiple of 8.  False if it is not the common case: then
+ * emit_slow() has to write it. */
 static inline __attribute__((always_inline)) bool emit_fast(struct duet_i_site *site,
 							    const void *payload, size_t size)
 {
-	struct fast_destination r = fast_destination(site);
+	struct session *s = only_session(site);
+	enum filters_answer answer;
+	struct channel *c;
+	uint32_t routing, id;
 
-	if (likely(r.pool))
-		ring_write(r.pool, r.id, r.context, payload, (uint32_t)size);
-	return r.pool;
+	if (unlikely(!s))
+		return false;
+	routing = routing_of(s, site);
+	if (unlikely(routing >= ABI_CHANNELS)) {
+		answer = filters_pass_directly(s, site, routing, payload, size);
+		if (answer != FILTERS_PASS)
+			return answer == FILTERS_REFUSE;
+	}
+	c = channel_of(s, routing);
+	id = load(&c->plain[site->index]);
+	if (unlikely(!id))
+		return false;
+	ring_write(&c->pool, id, thread_context, payload, (uint32_t)size);
+	return true;
 }
 
 /* All but the common case.  @frame: context_put's; NULL: the callee's. */
 void emit_slow(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
 	       const void *frame) HIDDEN __attribute__((cold));
 
-/* emit_words - duet_i_api.words; emit_text - duet_i_api.text. */
+/* emit_words - duet_i_api.words; emit_text - duet_i_api.text: registers/registers.c. */
 void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1, uint64_t w2,
 		uint64_t w3) HIDDEN;
 void emit_text(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,

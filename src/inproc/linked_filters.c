@@ -18,14 +18,6 @@
 #include "inproc/page.h"
 #include "ring/rseq.h"
 
-struct linked_filter {
-	uint32_t number; /* of the session */
-	bool fits;
-	bool reads_words; /* nothing but integers of the payload's fixed beginning */
-	const struct linked_filter *before; /* another one, for the same event */
-	struct filter filter;		    /* the last member: its steps follow */
-};
-
 enum { LINKED_BYTES = sizeof(struct linked_filter) + FILTER_LINKED_BYTES_MAX };
 
 /* The values for a filter that are not in the payload. */
@@ -120,6 +112,8 @@ static const struct linked_filter *find(struct session *s, const struct duet_i_s
 	fresh->number = number;
 	fresh->fits = link(fresh, s, site);
 	fresh->reads_words = fresh->fits && filter_reads_words(&fresh->filter, site->fixed_size);
+	if (fresh->fits && filter_make_direct(&fresh->direct, &fresh->filter, site->fixed_size))
+		fresh->direct_number = number;
 	fresh->before = have;
 	if (compare_exchange(newest, &have, fresh)) /* release: all of it, then the pointer */
 		return fresh;

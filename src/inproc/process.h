@@ -23,6 +23,8 @@
 
 #include "abi/session.h"
 #include "abi/control.h"
+#include "base/atomic.h"
+#include "filter/direct.h"
 #include "inproc/mark.h"
 #include "rules/selector.h"
 #define DUET_I_LAYOUT_ONLY
@@ -62,6 +64,17 @@ struct session {
 		*filters[ABI_EVENTS]; /* event index -> the filters linked to it: filters.c */
 };
 
+/* A filter, linked to one event: linked_filters.c.  Private memory. */
+struct linked_filter {
+	uint32_t number;	/* of the session */
+	uint32_t direct_number; /* the same if `direct` is the filter, else 0 */
+	bool fits;
+	bool reads_words; /* nothing but integers of the payload's fixed beginning */
+	const struct linked_filter *before; /* another one, for the same event */
+	struct filter_direct direct;
+	struct filter filter; /* the last member: its steps follow */
+};
+
 /*
  * filters_pass - whether the event of @site passes filter @number of the session.
  *
@@ -86,6 +99,36 @@ enum filters_answer { FILTERS_REFUSE, FILTERS_PASS, FILTERS_ASK };
 enum filters_answer filters_pass_words(struct session *s, const struct duet_i_site *site,
 				       uint32_t number, const uint64_t *words, const char *text,
 				       const void *ip) HIDDEN;
+/*
+ * filters_pass_directly - the same for an event with @routing, without a call if comparisons of
+ * integers decide; else FILTERS_ASK.
+ *
+ * @payload: @size bytes; FILTERS_WORDS: those of registers, to which a string may belong.
+ */
+#define FILTERS_WORDS SIZE_MAX
+static inline __attribute__((always_inline)) enum filters_answer
+filters_pass_directly(const struct session *s, const struct duet_i_site *site, uint32_t routing,
+		      const void *payload, size_t size)
+{
+	/* pairs with find() in linked_filters.c */
+	const struct linked_filter *l = load_acquire(&s->filters[site->index]);
+	const struct filter_direct *d = &l->direct;
+	bool passes;
+
+	/* Higher bits of the routing are triggers. */
+	if (unlikely(!l || l->direct_number != routing >> 4 || size < d->size))
+		return FILTERS_ASK;
+	passes = !d->decisive;
+	if (likely(d->n))
+		passes = filter_compares_integers(d, payload);
+	if (unlikely(d->has_text) && passes != d->decisive) {
+		if (size == FILTERS_WORDS)
+			return FILTERS_ASK;
+		passes = filter_compares_text(d, &l->filter, payload, size);
+	}
+	return passes ? FILTERS_PASS : FILTERS_REFUSE;
+}
+
 /* filters_prepare - link the filter now.  False if nothing will pass. */
 bool filters_prepare(struct session *s, const struct duet_i_site *site, uint32_t number) HIDDEN;
 

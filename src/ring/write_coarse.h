@@ -93,7 +93,7 @@ extern const char __stop_duet_coarse_cs[] __attribute__((visibility("hidden")));
 		"82:\t" RING_COMMIT_EVENT                                                          \
 		:                                                                                  \
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
-		  [id] "r"(id), [context] "r"(context), [size] "m"(*size), [w0] "x"(w0),           \
+		  [id] "r"(id), [context] "x"(context), [size] "m"(*size), [w0] "x"(w0),           \
 		  [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3), [last] "m"(ring_coarse_chunk),         \
 		  [cs] "m"(*__start_duet_coarse_cs), [cs_end] "m"(*__stop_duet_coarse_cs)          \
 		: RING_EVENT_CLOBBERS                                                              \
@@ -105,7 +105,33 @@ extern const char __stop_duet_coarse_cs[] __attribute__((visibility("hidden")));
 			RING_PUT_TEXT RING_COMMIT_EVENT                                            \
 		:                                                                                  \
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
-		  [id] "r"(id), [context] "r"(context), [size] "m"(*size), [w0] "x"(w0),           \
+		  [id] "r"(id), [context] "x"(context), [size] "m"(*size), [w0] "x"(w0),           \
+		  [w1] "x"(w1), [text] "r"(text), [last] "m"(ring_coarse_chunk),                   \
+		  [cs] "m"(*__start_duet_coarse_cs), [cs_end] "m"(*__stop_duet_coarse_cs)          \
+		: RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"                               \
+		: aborted, slow)
+
+#define RING_COARSE_PREFIXED(header)                                                               \
+	__asm__ goto volatile(                                                                     \
+		RING_OPEN_COARSE("movl %[size], %%edx\n\t", "%%rdx", "100", header)                \
+			RING_PUT_PREFIX RING_PUT_WORDS "82:\t" RING_COMMIT_EVENT                   \
+		:                                                                                  \
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
+		  [id] "r"(id), [context] "x"(context), [prefix] "r"(prefix), [what] "rm"(what),   \
+		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0),             \
+		  [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3), [last] "m"(ring_coarse_chunk),         \
+		  [cs] "m"(*__start_duet_coarse_cs), [cs_end] "m"(*__stop_duet_coarse_cs)          \
+		: RING_EVENT_CLOBBERS, "xmm5", "xmm6"                                              \
+		: aborted, slow)
+
+#define RING_COARSE_PREFIXED_TEXT(header)                                                          \
+	__asm__ goto volatile(                                                                     \
+		RING_OPEN_COARSE("movl %[size], %%edx\n\t", "%%rdx", "100", header)                \
+			RING_PUT_PREFIX RING_PUT_TEXT RING_COMMIT_EVENT                            \
+		:                                                                                  \
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
+		  [id] "r"(id), [context] "x"(context), [prefix] "r"(prefix), [what] "rm"(what),   \
+		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0),             \
 		  [w1] "x"(w1), [text] "r"(text), [last] "m"(ring_coarse_chunk),                   \
 		  [cs] "m"(*__start_duet_coarse_cs), [cs_end] "m"(*__stop_duet_coarse_cs)          \
 		: RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"                               \
@@ -129,6 +155,26 @@ ring_try_coarse_text(struct pool *p, uint32_t id, ring_context context, const ui
 		     uint64_t w0, uint64_t w1, const char *text)
 {
 	RING_TRY(id, RING_COARSE_TEXT);
+}
+
+/* ring_try_coarse_prefixed, ring_try_coarse_prefixed_text - ring_try_prefixed() and
+ * ring_try_prefixed_text() in the same way. */
+static inline __attribute__((always_inline)) enum ring_outcome
+ring_try_coarse_prefixed(struct pool *p, uint32_t id, ring_context context,
+			 const struct ring_prefix *prefix, uint64_t what, uint64_t w,
+			 uint64_t w_bytes, const uint32_t *size, uint64_t w0, uint64_t w1,
+			 uint64_t w2, uint64_t w3)
+{
+	RING_TRY(id, RING_COARSE_PREFIXED);
+}
+
+static inline __attribute__((always_inline)) enum ring_outcome
+ring_try_coarse_prefixed_text(struct pool *p, uint32_t id, ring_context context,
+			      const struct ring_prefix *prefix, uint64_t what, uint64_t w,
+			      uint64_t w_bytes, const uint32_t *size, uint64_t w0, uint64_t w1,
+			      const char *text)
+{
+	RING_TRY(id, RING_COARSE_PREFIXED_TEXT);
 }
 
 /* ring_try_coarse - ring_try() in a coarse pool; reads the clock if it has to.  RING_SLOW: as there. */
@@ -157,6 +203,24 @@ static inline enum ring_outcome ring_try_coarse_text(struct pool *p, uint32_t id
 						     uint64_t w0, uint64_t w1, const char *text)
 {
 	return ring_try_text(p, id, context, size, w0, w1, text);
+}
+
+static inline enum ring_outcome
+ring_try_coarse_prefixed(struct pool *p, uint32_t id, ring_context context,
+			 const struct ring_prefix *prefix, uint64_t what, uint64_t w,
+			 uint64_t w_bytes, const uint32_t *size, uint64_t w0, uint64_t w1,
+			 uint64_t w2, uint64_t w3)
+{
+	return ring_try_prefixed(p, id, context, prefix, what, w, w_bytes, size, w0, w1, w2, w3);
+}
+
+static inline enum ring_outcome
+ring_try_coarse_prefixed_text(struct pool *p, uint32_t id, ring_context context,
+			      const struct ring_prefix *prefix, uint64_t what, uint64_t w,
+			      uint64_t w_bytes, const uint32_t *size, uint64_t w0, uint64_t w1,
+			      const char *text)
+{
+	return ring_try_prefixed_text(p, id, context, prefix, what, w, w_bytes, size, w0, w1, text);
 }
 
 #endif

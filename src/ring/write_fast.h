@@ -243,13 +243,15 @@ _Static_assert(ABI_CTF_ID_BITS == 5 && ABI_CTF_WIDE == 30 && sizeof(struct abi_c
 		: RING_EVENT_CLOBBERS                                                              \
 		: aborted, slow)
 
+/* From here on the threads are in a vector register too: so no register of the caller is saved for words,
+ * and the others suffice for builds with frame pointers and sanitizers. */
 #define RING_WORDS(header)                                                                         \
 	__asm__ goto volatile(                                                                     \
 		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "44", header) RING_PUT_WORDS   \
 		"82:\t" RING_COMMIT_EVENT                                                          \
 		:                                                                                  \
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
-		  [id] "r"(id), [context] "r"(context), [size] "m"(*size), [w0] "x"(w0),           \
+		  [id] "r"(id), [context] "x"(context), [size] "m"(*size), [w0] "x"(w0),           \
 		  [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3)                                         \
 		: RING_EVENT_CLOBBERS                                                              \
 		: aborted, slow)
@@ -259,7 +261,7 @@ _Static_assert(ABI_CTF_ID_BITS == 5 && ABI_CTF_WIDE == 30 && sizeof(struct abi_c
 				      RING_PUT_TEXT RING_COMMIT_EVENT                              \
 			      :                                                                    \
 			      : [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu),          \
-				[pool] "r"(p), [id] "r"(id), [context] "r"(context),               \
+				[pool] "r"(p), [id] "r"(id), [context] "x"(context),               \
 				[size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1), [text] "r"(text)    \
 			      : RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"                 \
 			      : aborted, slow)
@@ -270,7 +272,7 @@ _Static_assert(ABI_CTF_ID_BITS == 5 && ABI_CTF_WIDE == 30 && sizeof(struct abi_c
 			RING_PUT_PREFIX RING_PUT_WORDS "82:\t" RING_COMMIT_EVENT                   \
 		:                                                                                  \
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
-		  [id] "r"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "rm"(what),   \
+		  [id] "r"(id), [context] "x"(context), [prefix] "r"(prefix), [what] "rm"(what),   \
 		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0),             \
 		  [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3)                                         \
 		: RING_EVENT_CLOBBERS, "xmm5", "xmm6"                                              \
@@ -282,7 +284,7 @@ _Static_assert(ABI_CTF_ID_BITS == 5 && ABI_CTF_WIDE == 30 && sizeof(struct abi_c
 			RING_PUT_PREFIX RING_PUT_TEXT RING_COMMIT_EVENT                            \
 		:                                                                                  \
 		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),         \
-		  [id] "r"(id), [context] "r"(context), [prefix] "r"(prefix), [what] "rm"(what),   \
+		  [id] "r"(id), [context] "x"(context), [prefix] "r"(prefix), [what] "rm"(what),   \
 		  [w] "x"(w), [w_bytes] "m"(w_bytes), [size] "m"(*size), [w0] "x"(w0),             \
 		  [w1] "x"(w1), [text] "r"(text)                                                   \
 		: RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"                               \

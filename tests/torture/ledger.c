@@ -144,7 +144,9 @@ static bool write_prefixed(struct pool *p, ring_context context, enum ledger_for
 	uint64_t what = (context ^ (uint64_t)form << 60) + 1, w[5] = { 0 };
 	enum ring_outcome r;
 
-	if (!ring_may_restart(p, size + 64) || is_changing)
+	bool is_coarse = ring_may_be_coarse(p, size + 64);
+
+	if ((!is_coarse && !ring_may_restart(p, size + 64)) || is_changing)
 		return ring_write(p, form, context, b, size);
 	is_changing = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -159,7 +161,13 @@ static bool write_prefixed(struct pool *p, ring_context context, enum ledger_for
 	at += parts.prefix;
 	memcpy(w, at, parts.w);
 	memcpy(w + 1, at + parts.w, parts.words);
-	if (form == LEDGER_PREFIXED)
+	if (is_coarse && form == LEDGER_PREFIXED)
+		r = ring_try_coarse_prefixed(p, form, context, &prefix, what, w[0], parts.w,
+					     &parts.words, w[1], w[2], w[3], w[4]);
+	else if (is_coarse)
+		r = ring_try_coarse_prefixed_text(p, form, context, &prefix, what, w[0], parts.w,
+						  &parts.words, w[1], w[2], (const char *)b->bytes);
+	else if (form == LEDGER_PREFIXED)
 		r = ring_try_prefixed(p, form, context, &prefix, what, w[0], parts.w, &parts.words,
 				      w[1], w[2], w[3], w[4]);
 	else

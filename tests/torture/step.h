@@ -49,7 +49,7 @@ struct way {
 	uint32_t n;
 	uint32_t n_before; /* events of a coarse pool that lead to the sequence; 0: another pool */
 };
-enum { WAYS = 12 };
+enum { WAYS = 14 };
 extern const struct way step_ways[WAYS];
 
 /* Shared by stepper and writer. */

@@ -32,7 +32,10 @@ const struct way step_ways[WAYS] = { { "ring_write of a word", LEDGER_STAMP, 0 }
 				     { "coarse: ring_write that reads", LEDGER_BODY, 5, 1 },
 				     { "coarse: ring_write of 21 bytes", LEDGER_BODY, 5, 3 },
 				     { "coarse: words of 27 bytes", LEDGER_WORDS, 11, 3 },
-				     { "coarse: text of 70 bytes", LEDGER_TEXT, 54, 3 } };
+				     { "coarse: text of 70 bytes", LEDGER_TEXT, 54, 3 },
+				     { "coarse: prefix, 59 bytes", LEDGER_PREFIXED, 43, 3 },
+				     { "coarse: prefix, text of 71", LEDGER_PREFIXED_TEXT, 55,
+				       3 } };
 
 void use_fake_area(void)
 {

@@ -164,7 +164,12 @@ def functions_of(path):
 
 
 def call_stacks_lead_through_the_right_functions():
-    c = Collector("-e", "stack:*", "-c", "callstack,ip")
+    for more in ((), ("-f", "id < 1000"), ("-f", "id + 1 < 1000")):  # none, comparisons, one that is interpreted
+        call_stacks_with(*more)
+
+
+def call_stacks_with(*more):
+    c = Collector("-e", "stack:*", *more, "-c", "callstack,ip")
     p = Program()
     base = int(p.do("stack", 20)[0])
     p.quit()
@@ -175,7 +180,7 @@ def call_stacks_lead_through_the_right_functions():
     for e in c.events:
         stack = e["context"]["callstack_user"]
         names = [functions[bisect.bisect(addresses, a - base - 1) - 1][1] for a in stack[:3]]
-        is_(names, ["stack_inner", "stack_middle", "stack_outer"], "the callers")
+        is_(names, ["stack_inner", "stack_middle", "stack_outer"], "the callers" + "".join(more))
         is_(e["context"]["ip"], stack[0], "it begins at ip")
 
 

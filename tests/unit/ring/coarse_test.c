@@ -17,7 +17,7 @@
 #include "ring/write_coarse.h"
 #include "test.h"
 
-enum way { WRITE, WORDS, TEXT, WAYS };
+enum way { WRITE, WORDS, TEXT, PREFIXED, PREFIXED_TEXT, WAYS };
 enum { ID = 3, DENSE = 400 };
 
 static struct pool pool, other;
@@ -50,7 +50,8 @@ static void open_pools(void)
 /* As libduet: words, and if they are refused the path of all others. */
 static void write_to(struct pool *p, enum way way)
 {
-	uint64_t word = 7;
+	static const struct ring_prefix prefix = { .what = 5, .size = 20 };
+	uint64_t word = 7, w_bytes = 8;
 	const uint32_t size = sizeof word;
 
 	if (way == WORDS && ring_may_be_coarse(p, size) &&
@@ -58,6 +59,14 @@ static void write_to(struct pool *p, enum way way)
 		return;
 	if (way == TEXT && ring_may_be_coarse(p, size) &&
 	    ring_try_coarse_text(p, ID, 0, &(uint32_t){ 0 }, 0, 0, "sevenly") == RING_DONE)
+		return;
+	if (way == PREFIXED && ring_may_be_coarse(p, size) &&
+	    ring_try_coarse_prefixed(p, ID, 0, &prefix, 5, word, w_bytes, &size, word, 0, 0, 0) ==
+		    RING_DONE)
+		return;
+	if (way == PREFIXED_TEXT && ring_may_be_coarse(p, size) &&
+	    ring_try_coarse_prefixed_text(p, ID, 0, &prefix, 5, word, w_bytes, &(uint32_t){ 0 }, 0,
+					  0, "sevenly") == RING_DONE)
 		return;
 	ok(ring_write(p, ID, 0, &word, size));
 }
