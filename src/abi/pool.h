@@ -58,6 +58,24 @@ enum {
 };
 #define ABI_CPU_UNKNOWN UINT32_MAX
 
+/*
+ * How a session's clock drifts from CLOCK_MONOTONIC, for programs that may not read its counter.  Knot
+ * @n - 1 is the newest; knot i lies at i % ABI_DRIFT_KNOTS.  From knot i on the clock less CLOCK_MONOTONIC
+ * goes from the offset of the knot before to its own, in ABI_DRIFT_RAMP_NS, and stays there.  Two knots are
+ * at least that far apart.
+ */
+enum { ABI_DRIFT_KNOTS = 8, ABI_DRIFT_RAMP_NS = 200000000 };
+
+struct abi_drift_knot {
+	uint64_t from_ns; /* CLOCK_MONOTONIC */
+	uint64_t offset_ns;
+};
+
+struct abi_drift {
+	uint64_t n;
+	struct abi_drift_knot knots[ABI_DRIFT_KNOTS];
+};
+
 /* A hint for writers: no chunk was free; and a writer has waited for one until its timeout. */
 enum { ABI_POOL_EXHAUSTED = 1, ABI_POOL_GIVEN_UP = 2 };
 
@@ -84,7 +102,10 @@ struct abi_pool {
 	uint32_t n_schemas
 		__attribute__((aligned(64))); /* given out; each is valid once its size is set */
 	uint32_t text_used;
+	/* Only the collector has reason to write it; 0 knots in pools of older ones. */
+	struct abi_drift drift __attribute__((aligned(64)));
 };
+_Static_assert(sizeof(struct abi_pool) <= 4096, "page 0");
 
 /* The places of one CPU: two cache lines, so that CPUs do not share a line. */
 struct abi_slot {

@@ -28,6 +28,7 @@
 #include "clock/clock.h"
 #include "inproc/context.h"
 #include "inproc/process.h"
+#include "ring/drift.h"
 
 /* The first answer may be late on a busy machine, and waiting for it loses no event.  After a
  * timeout the next waits are shorter: if the collector is stopped, they take a fifth of the

@@ -25,6 +25,7 @@
 
 #include "abi/ctf.h"
 #include "clock/clock.h"
+#include "ring/drift.h"
 #include "ring/held.h"
 #include "ring/rseq.h"
 #include "ring/write.h"
@@ -105,6 +106,45 @@ static void put_back(struct pool *p, struct ring_open *o)
 	close_own(p, o->chunk);
 }
 
+/*
+ * Without the time stamp counter, all events within a tick of the kernel have the same time.  Events
+ * of one thread get times two nanoseconds apart (drift.h, (2)), because a thread that changes its CPU also
+ * changes its stream.  This is the time of the thread's newest event, by CLOCK_MONOTONIC, which all pools share.
+ *
+ * Invariant: it is at most TICK_NS after the last tick, whatever a chunk contains.  A signal handler
+ * may write events at any point.
+ */
+static __thread uint64_t newest_coarse_ns __attribute__((tls_model("initial-exec")));
+
+static uint64_t time_of_thread(const struct pool *p)
+{
+	uint64_t newest_ns = load(&newest_coarse_ns), now_ns, t_ns;
+
+	if (!load(&p->coarse_offset_ns))
+		return clock_now_ns(&p->clock);
+	now_ns = pool_coarse_ns(p);
+	do
+		t_ns = now_ns > newest_ns ? now_ns : newest_ns + 2;
+	while (!compare_exchange(&newest_coarse_ns, &newest_ns, t_ns));
+	return t_ns + pool_offset_at(p, t_ns);
+}
+
+/* The event has the time @t_ns of the event before it in the chunk, which may be of a writer with an
+ * exact clock.  A forged time is later than that, and does not count for other events. */
+static void follow_chunk(const struct pool *p, uint64_t t_ns)
+{
+	enum { TICK_NS = 10000000 };
+	uint64_t newest_ns = load(&newest_coarse_ns);
+
+	if (!load(&p->coarse_offset_ns))
+		return;
+	t_ns = pool_monotonic_of(p, t_ns);
+	if (t_ns > pool_coarse_ns(p) + TICK_NS)
+		return;
+	while (t_ns > newest_ns && !compare_exchange(&newest_coarse_ns, &newest_ns, t_ns))
+		;
+}
+
 /* The timestamp of our event in o->chunk; the counters of two CPUs may differ by a few ticks. */
 static uint64_t time_in(const struct abi_chunk *c, uint64_t now_ns)
 {
@@ -149,9 +189,11 @@ static uint64_t acquire(struct pool *p, struct ring_open *o, uint32_t slot, uint
 
 	if (taken && o->live)
 		held_add(p, o, 0);
-	now_ns = pool_now_ns(p);
+	now_ns = time_of_thread(p);
 	if (taken) {
 		t_ns = time_in(o->chunk, now_ns);
+		if (t_ns != now_ns)
+			follow_chunk(p, t_ns);
 		if (has_room(p, o->chunk, t_ns, size))
 			return t_ns;
 		if (o->live)

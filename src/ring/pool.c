@@ -14,11 +14,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/ctf.h"
 #include "clock/clock.h"
+#include "ring/drift.h"
 
 enum { CHUNK_SHIFT = 16, BLOCK_TIMEOUT_STEP_US = 200 };
 
@@ -112,32 +112,6 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 		.clock = s.clock,
 	};
 	return 0;
-}
-
-/* The vDSO reads a page for it, and no counter. */
-static uint64_t coarse_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-void pool_stop_clock(struct pool *p)
-{
-	if (p->coarse_offset_ns)
-		return;
-	/* An offset of 0 would mean that there is none. */
-	store(&p->coarse_offset_ns, (clock_now_ns(&p->clock) - coarse_ns()) | 1);
-	store(&p->restart_bytes, 0);
-	store(&p->coarse_bytes, 0);
-}
-
-uint64_t pool_now_ns(const struct pool *p)
-{
-	uint64_t offset_ns = load(&p->coarse_offset_ns);
-
-	return offset_ns ? coarse_ns() + offset_ns : clock_now_ns(&p->clock);
 }
 
 /* Orders wrap after 2^30 closings; only chunks within one pool's span are compared. */

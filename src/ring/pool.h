@@ -45,6 +45,9 @@ struct pool {
 	bool is_coarse;
 	/* Events carry the time of CLOCK_MONOTONIC_COARSE, plus this; 0: that of `clock`. */
 	uint64_t coarse_offset_ns;
+	uint64_t stopped_ns;	   /* when that began, by CLOCK_MONOTONIC: no event is earlier */
+	uint64_t stopped_drift_ns; /* drift_at() of then, .. */
+	bool follows_drift;	   /* .. if the collector publishes the drift */
 	struct abi_clock clock;
 	/* Called before a writer waits.  Waiting is a system call, which the process may have
 	 * forbidden itself.  NULL: it may wait. */
@@ -78,17 +81,6 @@ void pool_format(void *memory, const struct abi_pool *shape);
  * Returns 0; -EPROTO if it is not a pool of this version or does not fit its size.
  */
 int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner);
-
-/*
- * pool_stop_clock - from here on the view is written without the time stamp counter, which a thread
- * may have forbidden itself, on the exclusive path.
- *
- * Timestamps are up to a tick of the kernel (1 to 10 ms) late.  Before that, and concurrently,
- * others may write.
- */
-void pool_stop_clock(struct pool *p);
-/* pool_now_ns - the time for an event. */
-uint64_t pool_now_ns(const struct pool *p);
 
 /*
  * Whether this process attached the view.  If a handler forks in the middle of an event, the child

@@ -133,7 +133,8 @@ int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag);
  */
 uint32_t drain_poll_interval(struct drain *d, uint64_t now_ns);
 /*
- * drain_look - bound the error of a coarse pool's times: ring/write_coarse.h, (4).  Nothing in others.
+ * drain_look - bound the error of a coarse pool's times: ring/write_coarse.h, (4).  In any pool: publish
+ * the drift of the clock, some times a second.
  *
  * drain_look_ms - milliseconds until the next look is needed; UINT32_MAX: none is.
  */

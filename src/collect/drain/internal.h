@@ -65,6 +65,7 @@ struct drain {
 				* and each closed one */
 	uint64_t n_closed;     /* closed so far, at the last scan */
 	uint64_t n_looked;     /* closed so far, at the last drain_look */
+	uint64_t drift_ns;     /* of monotonic_ns: when the clock's drift was published */
 	uint64_t n_polled;     /* closed so far, at the last drain_poll_interval */
 	uint64_t free_bytes;   /* at the last scan */
 	bool is_calm;	       /* the last scan found no closed chunk */
@@ -85,6 +86,9 @@ struct streams {
 	uint32_t n;
 	uint64_t bytes_before, lost_before; /* from streams_options */
 };
+
+/* drain_publish_drift - how far the pool's clock is from CLOCK_MONOTONIC now (ring/drift.h). */
+void drain_publish_drift(struct drain *d);
 
 /* Call it after drain_open if an earlier drain of this pool died. */
 void drain_resume(struct drain *d);

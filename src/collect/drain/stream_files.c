@@ -96,6 +96,7 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	d->seen = calloc(pool->n_chunks, sizeof *d->seen);
 	d->is_described = calloc(ABI_SCHEMAS, sizeof *d->is_described);
 	d->n_polled = drain_count_closed(d);
+	drain_publish_drift(d); /* before a program gives up its clock */
 	if (!d->cpus || !d->exclusive_streams || !d->counter || !d->marks || !d->seen ||
 	    !d->is_described)
 		err = diag_fail(diag, -ENOMEM, "no memory for the collector");

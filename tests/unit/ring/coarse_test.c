@@ -9,10 +9,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock/clock.h"
+#include "ring/drift.h"
 #include "ring/rseq.h"
 #include "ring/write_coarse.h"
 #include "test.h"
@@ -24,8 +26,10 @@ static struct pool pool, other;
 
 static void open_pool(struct pool *p, bool is_coarse)
 {
-	struct abi_pool s = pool_shape(&(struct pool_request){
-		.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .is_coarse = is_coarse });
+	struct abi_pool s = pool_shape(
+		&(struct pool_request){ .size_bytes = 2 << 20,
+					.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
+					.is_coarse = is_coarse });
 	void *memory = aligned_alloc(1 << 16, s.size);
 
 	if (!memory || clock_init_kind(&s.clock, 0, NULL))
@@ -119,9 +123,17 @@ static void on_signal(int sig)
 		write_to(&pool, WORDS);
 }
 
+/* If the time is over before the thread has left the CPU, it does not leave it, and the kernel does not
+ * end its stretch: then once more. */
 static void sleep_a_little(void)
 {
-	nanosleep(&(struct timespec){ 0, 200000 }, NULL);
+	struct rusage before, after;
+
+	getrusage(RUSAGE_THREAD, &before);
+	do {
+		nanosleep(&(struct timespec){ 0, 200000 }, NULL);
+		getrusage(RUSAGE_THREAD, &after);
+	} while (after.ru_nvcsw == before.ru_nvcsw);
 }
 
 static void be_signalled(void)
@@ -288,6 +300,90 @@ static void without_the_clock_the_exclusive_path_remains(void)
 	close_pools();
 }
 
+static uint64_t exclusive_ns(uint32_t cpu)
+{
+	struct abi_chunk *c = pool_chunk(&pool, pool_slot(&pool, cpu)->exclusive[0]);
+
+	return c ? c->begin_ns + ABI_SINCE_OF(c->word) : 0;
+}
+
+static uint64_t tick_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The collector would take a time that is ahead for an impossible one. */
+static void without_the_clock_times_are_never_ahead_nor_before_those_with_it(void)
+{
+	for (int i = 0; i < 20; i++) {
+		uint64_t before_ns, tick, word = 7;
+
+		open_pools();
+		wait_ns((uint64_t)i * 500000); /* anywhere in a tick */
+		write_to(&pool, WORDS);
+		before_ns = now_ns();
+		pool_stop_clock(&pool);
+		ok(ring_write(&pool, ID, 0, &word, sizeof word));
+		ok(exclusive_ns((uint32_t)sched_getcpu()) >= before_ns);
+		for (tick = tick_ns(); tick_ns() == tick;)
+			;
+		ok(ring_write(&pool, ID, 0, &word, sizeof word));
+		ok(exclusive_ns((uint32_t)sched_getcpu()) <= now_ns());
+		close_pools();
+	}
+}
+
+/* Each CPU has a stream, so equal times would be merged in the order of streams. */
+static void without_the_clock_a_thread_that_changes_cpu_keeps_its_order(void)
+{
+	uint64_t before_ns = 0, word = 7;
+	cpu_set_t all, one;
+
+	open_pools();
+	pool_stop_clock(&pool);
+	sched_getaffinity(getpid(), sizeof all, &all);
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t cpu = i % pool.n_cpus;
+		uint64_t t_ns;
+
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (sched_setaffinity(0, sizeof one, &one))
+			continue;
+		ok(ring_write(&pool, ID, 0, &word, sizeof word));
+		t_ns = exclusive_ns(cpu);
+		ok(t_ns > before_ns);
+		before_ns = t_ns;
+	}
+	sched_setaffinity(0, sizeof all, &all);
+	close_pools();
+}
+
+/* Each event gets the time of the event before it in its chunk; later ones elsewhere must not. */
+static void without_the_clock_forged_times_move_no_other_event(void)
+{
+	uint64_t word = 7;
+	uint32_t cpu;
+
+	open_pools();
+	pool_stop_clock(&pool);
+	cpu = (uint32_t)sched_getcpu();
+	ok(ring_write(&pool, ID, 0, &word, sizeof word));
+	for (int i = 0; i < 50; i++) {
+		struct abi_chunk *c = pool_chunk(&pool, pool_slot(&pool, cpu)->exclusive[0]);
+
+		c->begin_ns += 9000000;
+		ok(ring_write(&pool, ID, 0, &word, sizeof word));
+	}
+	pool_slot(&pool, cpu)->exclusive[0] = 0; /* the next event goes to another chunk */
+	ok(ring_write(&pool, ID, 0, &word, sizeof word));
+	ok(exclusive_ns(cpu) <= now_ns() + 10000000);
+	close_pools();
+}
+
 int main(void)
 {
 	cpu_set_t set;
@@ -312,5 +408,8 @@ int main(void)
 	run(a_stretch_is_at_most_twice_the_last_one);
 	run(any_stretch_leaves_events_whole);
 	run(without_the_clock_the_exclusive_path_remains);
+	run(without_the_clock_times_are_never_ahead_nor_before_those_with_it);
+	run(without_the_clock_a_thread_that_changes_cpu_keeps_its_order);
+	run(without_the_clock_forged_times_move_no_other_event);
 	return test_status();
 }
