@@ -93,6 +93,7 @@ LAYERS = [
     [("find", "whether the events of a program can be recorded, and why not")],
     [("find/system", "whether this machine and user can record: kernel, rights, paths, limits, libraries")],
     [("analysis", "a pass over a recording: event tables, threads, samples")],
+    [("analysis/syscalls/names", "names of the constants of system calls, from the kernel's headers")],
     [("analysis/stacks", "call stacks as trees"),
      ("analysis/syscalls", "system calls: their arguments, results and descriptors in words")],
     [("analysis/syscalls/sockets", "addresses, options and messages of sockets in words")],

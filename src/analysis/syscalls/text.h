@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/syscalls/names.h"
+#include "analysis/syscalls/names/names.h"
 #include "analysis/syscalls/calls.h"
 #include "base/text.h"
 

@@ -277,15 +277,6 @@ void call_signal(struct text *t, int64_t number)
 	call_words_end(t);
 }
 
-/* waitid(2) and wait4(2). */
-const struct call_name call_names_wait_options[] = {
-	{ "WNOHANG", 1, NULL },		  { "WEXITED", 4, NULL },
-	{ "WSTOPPED", 2, NULL },	  { "WCONTINUED", 8, NULL },
-	{ "WNOWAIT", 0x1000000, NULL },	  { "__WNOTHREAD", 0x20000000, NULL },
-	{ "__WALL", 0x40000000, NULL },	  { "__WCLONE", 0x80000000, NULL },
-	{ NULL, CALL_AS_LISTED, "W???" },
-};
-
 /* swapon(2); the libraries' header lacks the newer ones. */
 const struct call_name call_names_swap[] = {
 	{ "SWAP_FLAG_PREFER", 0x8000, NULL },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/names.h - names of flags and commands in the arguments of system calls.
+ * analysis/syscalls/names/names.h - names of flags and commands in the arguments of system calls.
  *
  * names.sh makes the tables at build time from the headers of the system, so they match the target
  * machine and nothing is copied from other projects. Each table ends with a NULL name.
@@ -30,6 +30,11 @@ extern const struct call_name call_names_at_unlink[];
 extern const struct call_name call_names_statx_mask[];
 extern const struct call_name call_names_fcntl[];
 extern const struct call_name call_names_fd[];
+extern const struct call_name call_names_seal[];
+extern const struct call_name call_names_netlink[];
+extern const struct call_name call_names_udp[];
+extern const struct call_name call_names_mpol_pages[];
+extern const struct call_name call_names_capability[];
 extern const struct call_name call_names_flock[];
 extern const struct call_name call_names_prot[];
 extern const struct call_name call_names_map[];
@@ -48,12 +53,10 @@ extern const struct call_name call_names_epoll[];
 extern const struct call_name call_names_seek[];
 extern const struct call_name call_names_prctl[];
 extern const struct call_name call_names_arch_prctl[];
-extern const struct call_name call_names_wait[];
 extern const struct call_name call_names_waitid[];
 extern const struct call_name call_names_random[];
 extern const struct call_name call_names_memfd[];
 extern const struct call_name call_names_timerfd[];
-extern const struct call_name call_names_timerfd_set[];
 extern const struct call_name call_names_inotify[];
 extern const struct call_name call_names_inotify_mask[];
 extern const struct call_name call_names_fallocate[];

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# analysis/syscalls/names.sh - writes C tables with the names of flags and commands, from the system headers.
+# analysis/syscalls/names/names.sh - writes C tables with the names of flags and commands, from the system headers.
 #
 # Usage: names.sh FAMILY COMPILER...   FAMILY is "uapi" or "libc": headers of both cannot be included together.
 #
@@ -8,7 +8,7 @@
 # target.  A table has its name, a pattern of macros, and a pattern of the macros to leave out: those that are not flags,
 # or that are another name of a flag in the table.  A missing header leaves its tables empty.
 family=$1
-sources=$(dirname "$0")/../..
+sources=$(dirname "$0")/../../..
 shift
 
 uapi_headers='linux/fcntl.h asm/mman.h linux/mman.h linux/sched.h linux/futex.h linux/eventpoll.h linux/fs.h
@@ -17,25 +17,26 @@ uapi_headers='linux/fcntl.h asm/mman.h linux/mman.h linux/sched.h linux/futex.h 
 	linux/resource.h linux/time.h linux/close_range.h linux/sockios.h asm/ioctls.h linux/perf_event.h
 	linux/ipc.h linux/landlock.h linux/fanotify.h linux/openat2.h linux/membarrier.h linux/kcmp.h
 	linux/reboot.h linux/mempolicy.h linux/ioprio.h linux/keyctl.h linux/timex.h linux/io_uring.h linux/kexec.h linux/module.h
-	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h linux/aio_abi.h linux/quota.h linux/dqblk_xfs.h linux/in6.h linux/if_packet.h linux/filter.h linux/audit.h linux/hw_breakpoint.h linux/if_ether.h linux/nfc.h'
-libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h netinet/in.h linux/icmp.h sys/ptrace.h elf.h net/if_arp.h'
+	linux/rseq.h linux/xattr.h linux/bpf.h linux/sem.h linux/shm.h linux/pidfd.h linux/personality.h asm/siginfo.h linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h linux/aio_abi.h linux/quota.h linux/dqblk_xfs.h linux/in6.h linux/if_packet.h linux/filter.h linux/audit.h linux/hw_breakpoint.h linux/if_ether.h linux/nfc.h linux/netlink.h linux/capability.h'
+libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h fcntl.h sched.h dirent.h netinet/in.h linux/icmp.h sys/ptrace.h elf.h net/if_arp.h netinet/udp.h'
 
 tables() {
 	cat <<-'END'
-	uapi open (O_[A-Z]+|__O_TMPFILE|__O_SYNC|FASYNC) O_(ACCMODE|NDELAY|RDONLY|WRONLY|RDWR) O_???
 	uapi at AT_(SYMLINK_NOFOLLOW|REMOVEDIR|SYMLINK_FOLLOW|NO_AUTOMOUNT|EMPTY_PATH|RECURSIVE) - AT_???
 	uapi at_access AT_(EACCESS|SYMLINK_NOFOLLOW|EMPTY_PATH) - AT_???
 	uapi at_unlink AT_REMOVEDIR -  AT_???
 	uapi statx_mask STATX_[A-Z_]+ STATX__RESERVED|STATX_ATTR_.* STATX_???
 	uapi fcntl F_[A-Z0-9_]+ F_(OK|RDLCK|WRLCK|UNLCK|EXLCK|SHLCK|OWNER_.*|SEAL_.*|LINUX_SPECIFIC_BASE) F_???
-	uapi fd FD_CLOEXEC - F_???
-	uapi flock LOCK_(SH|EX|NB|UN) - LOCK_???
+	uapi seal F_SEAL_[A-Z_]+ - F_SEAL_???
+	uapi capability _LINUX_CAPABILITY_VERSION_[0-9] - _LINUX_CAPABILITY_VERSION_???
+	uapi netlink NETLINK_(ROUTE|UNUSED|USERSOCK|FIREWALL|SOCK_DIAG|NFLOG|XFRM|SELINUX|ISCSI|AUDIT|FIB_LOOKUP|CONNECTOR|NETFILTER|IP6_FW|DNRTMSG|KOBJECT_UEVENT|GENERIC|SCSITRANSPORT|ECRYPTFS|RDMA|CRYPTO|SMC) - NETLINK_???
+	libc udp UDP_(CORK|ENCAP|NO_CHECK6_TX|NO_CHECK6_RX|SEGMENT|GRO) - UDP_???
+	uapi fd FD_CLOEXEC - FD_???
 	uapi prot PROT_[A-Z0-9_]+ PROT_(BTI|MTE|SAO|ADI) PROT_???
 	uapi map MAP_[A-Z0-9_]+ MAP_(FILE|TYPE|HUGE_.*|UNINITIALIZED) MAP_???
 	uapi madvise MADV_[A-Z_]+ - MADV_???
 	uapi fadvise POSIX_FADV_[A-Z]+ - POSIX_FADV_???
 	uapi mremap MREMAP_[A-Z]+ - MREMAP_???
-	uapi msync MS_(ASYNC|SYNC|INVALIDATE) - MS_???
 	uapi mlockall MCL_[A-Z]+ - MCL_???
 	uapi clone CLONE_[A-Z_0-9]+ CLONE_ARGS_.*|CLONE_(CLEAR_SIGHAND|INTO_CGROUP|NEWTIME) CLONE_???
 	uapi setns CLONE_NEW[A-Z]+ - CLONE_NEW???
@@ -48,16 +49,13 @@ tables() {
 	uapi seek SEEK_[A-Z]+ SEEK_MAX SEEK_???
 	uapi prctl PR_((SET|GET|CAPBSET)_[A-Z0-9_]+|CAP_AMBIENT|MCE_KILL|MCE_KILL_GET|TASK_PERF_EVENTS_(DIS|EN)ABLE|SCHED_CORE) PR_SET_(MM_.*|PTRACER_ANY) PR_???
 	uapi arch_prctl ARCH_[A-Z0-9_]+ - ARCH_???
-	uapi wait W(NOHANG|UNTRACED|STOPPED|EXITED|CONTINUED|NOWAIT)|__W(NOTHREAD|ALL|CLONE) WSTOPPED W???
 	uapi waitid P_(ALL|PID|PGID|PIDFD) - P_???
 	uapi random GRND_[A-Z]+ - GRND_???
 	uapi memfd MFD_[A-Z_]+ MFD_HUGE_.* MFD_???
-	uapi timerfd TFD_[A-Z]+ TFD_TIMER_.* TFD_??? down
-	uapi timerfd_set TFD_TIMER_[A-Z_]+ - TFD_???
 	uapi inotify IN_(CLOEXEC|NONBLOCK) - IN_???
 	uapi inotify_mask IN_(ACCESS|MODIFY|ATTRIB|CLOSE_WRITE|CLOSE_NOWRITE|OPEN|MOVED_FROM|MOVED_TO|CREATE|DELETE|DELETE_SELF|MOVE_SELF|UNMOUNT|Q_OVERFLOW|IGNORED|ONLYDIR|DONT_FOLLOW|EXCL_UNLINK|MASK_CREATE|MASK_ADD|ISDIR|ONESHOT) - IN_???
 	uapi fallocate FALLOC_FL_[A-Z_]+ - FALLOC_FL_???
-	uapi rename RENAME_[A-Z]+ - RENAME_???
+	uapi rename RENAME_[A-Z]+ - RENAME_??
 	uapi mount MS_[A-Z_]+ MS_(ASYNC|SYNC|INVALIDATE|RMT_MASK|MGC_VAL|MGC_MSK|VERBOSE|KERNMOUNT_.*) MS_???
 	uapi seccomp SECCOMP_(SET|GET)_[A-Z_]+ SECCOMP_GET_NOTIF_SIZES_.* SECCOMP_SET_MODE_???
 	libc ptrace PTRACE_[A-Z0-9_]+ PTRACE_((EVENT|O|EVENTMSG|SYSCALL_INFO|PEEKSIGINFO)_.*|OLDSETOPTIONS) PTRACE_???
@@ -75,14 +73,11 @@ tables() {
 	uapi close_range CLOSE_RANGE_[A-Z]+ - CLOSE_RANGE_???
 	uapi ioctl (TC[A-Z0-9]+|TIOC[A-Z0-9_]+|FIO[A-Z]+|SIOC[A-Z0-9]+|BLK[A-Z0-9]+|FS_IOC_[A-Z0-9_]+|FI[A-Z]+|PERF_EVENT_IOC_[A-Z_]+) TIOC(PKT|M|SER)_.*|TIOCINQ|TCSANOW|SIOCDEVPRIVATE|SIOCPROTOPRIVATE|FIRST.*|FS_IOC32_.*|FS_IOC_FSSETXATTR|FS_IOC_FSGETXATTR|FITRIM|FI(DEDUPERANGE|CLONERANGE)|TIOCG?S?RS485|TIOC[GS]ISO7816|TCGETS2|TCSETS2|TCSETSW2|TCSETSF2|SIOC(INQ|OUTQ)
 	uapi ipproto IPPROTO_[A-Z0-9]+ IPPROTO_(MAX|HOPOPTS) IPPROTO_???
-	uapi ip (IP_[A-Z_]+|MCAST_[A-Z_]+) IP_(PMTUDISC_.*|DEFAULT_.*|MAX_.*|BIND_ADDRESS_NO_PORT_.*)|MCAST_(EXCLUDE|INCLUDE) IP_???
-	uapi tcp TCP_[A-Z_]+ TCP_(NLA_.*|REPAIR_(ON|OFF|OFF_NO_WP)|MSS_.*|MD5SIG_(MAXKEYLEN|FLAG_.*)|AO_.*|RECEIVE_ZEROCOPY_.*) TCP_???
+	uapi ip (IP_[A-Z0-9_]+|MCAST_[A-Z_]+) IP_(RECVRETOPTS|PMTUDISC_.*|DEFAULT_.*|MAX_.*|BIND_ADDRESS_NO_PORT_.*)|MCAST_(EXCLUDE|INCLUDE) IP_???
+	uapi tcp TCP_[A-Z0-9_]+ TCP_(CA_.*|CM_INQ|NO_QUEUE|RECV_QUEUE|SEND_QUEUE|QUEUES_NR|FLAG_.*|RESERVED_BITS|DATA_OFFSET|NLA_.*|REPAIR_(ON|OFF|OFF_NO_WP)|MSS_.*|MD5SIG_(MAXKEYLEN|FLAG_.*)|AO_.*|RECEIVE_ZEROCOPY_.*) TCP_???
 	uapi so SO_[A-Z0-9_]+ SO_(EE_.*|PEERSEC_.*|TIMESTAMP(NS|ING)?|RCVTIMEO|SNDTIMEO|GET_FILTER|DETACH_BPF) SO_???
 	uapi sigmask SIG_(BLOCK|UNBLOCK|SETMASK) - SIG_???
 	uapi rwf RWF_[A-Z]+ RWF_SUPPORTED RWF_???
-	uapi poll POLL[A-Z]+ POLLFREE|POLL_.*|POLLREMOVE POLL???
-	uapi epoll_events EPOLL(IN|PRI|OUT|RDNORM|RDBAND|WRNORM|WRBAND|MSG|ERR|HUP|RDHUP|EXCLUSIVE|WAKEUP|ONESHOT|ET) - EPOLL???
-	uapi sa SA_[A-Z]+ SA_(NOMASK|ONESHOT|STACK|RESTORER) SA_???
 	uapi statx_all STATX_[A-Z_]+ STATX__RESERVED|STATX_ATTR_.* STATX_???
 	uapi statx_attribute STATX_ATTR_[A-Z_]+ - STATX_ATTR_???
 	uapi magic [A-Z0-9_]+_(SUPER_)?MAGIC(_NUMBER)? EXT[34]_SUPER_MAGIC|.*(BALLOON|FUTEXFS|MTD_INODE|STACK_END|QNX6|AFS_FS|NVRAM|LIBRARY|TIMER|IPC|LOCK).*
@@ -107,8 +102,9 @@ tables() {
 	uapi reboot LINUX_REBOOT_CMD_[A-Z0-9_]+ - LINUX_REBOOT_CMD_???
 	uapi mpol MPOL_(DEFAULT|PREFERRED|BIND|INTERLEAVE|LOCAL|PREFERRED_MANY) - MPOL_???
 	uapi mpol_mode MPOL_F_(STATIC_NODES|RELATIVE_NODES|NUMA_BALANCING) - MPOL_??? down
-	uapi mpol_get MPOL_F_(NODE|ADDR|MEMS_ALLOWED) - MPOL_F_???
-	uapi mpol_move MPOL_MF_(STRICT|MOVE|MOVE_ALL) - MPOL_MF_???
+	uapi mpol_get MPOL_F_(NODE|ADDR|MEMS_ALLOWED) - MPOL_???
+	uapi mpol_move MPOL_MF_(STRICT|MOVE|MOVE_ALL) - MPOL_???
+	uapi mpol_pages MPOL_MF_(MOVE|MOVE_ALL) - MPOL_???
 	uapi ioprio_who IOPRIO_WHO_(PROCESS|PGRP|USER) - IOPRIO_WHO_???
 	uapi ioprio_class IOPRIO_CLASS_(NONE|RT|BE|IDLE) - IOPRIO_CLASS_???
 	uapi keyctl KEYCTL_[A-Z_0-9]+ KEYCTL_(MOVE_EXCL|CAPS.*|SUPPORTS_.*|CAPABILITIES_.*) KEYCTL_???
@@ -139,7 +135,7 @@ tables() {
 	uapi mlock2 MLOCK_ONFAULT - MLOCK_???
 	uapi io_uring_setup IORING_SETUP_[A-Z0-9_]+ - IORING_SETUP_???
 	uapi io_uring_enter IORING_ENTER_[A-Z_]+ - IORING_ENTER_???
-	uapi io_uring_feat IORING_FEAT_[A-Z_]+ - IORING_FEAT_???
+	uapi io_uring_feat IORING_FEAT_[A-Z0-9_]+ - IORING_FEAT_???
 	uapi io_uring_register IORING_(UN)?REGISTER_[A-Z_0-9]+ IORING_REGISTER_(LAST|FILES_SKIP|USE_REGISTERED_RING) IORING_REGISTER_???
 	uapi kexec KEXEC_(ON_CRASH|PRESERVE_CONTEXT) - KEXEC_???
 	uapi kexec_arch KEXEC_ARCH_[A-Z0-9_]+ KEXEC_ARCH_MASK KEXEC_ARCH_???
@@ -176,7 +172,7 @@ tables() {
 	uapi perf_branch PERF_SAMPLE_BRANCH_[A-Z_]+ PERF_SAMPLE_BRANCH_(STACK|MAX|PLM_ALL|.*_SHIFT) PERF_SAMPLE_BRANCH_???
 	uapi breakpoint HW_BREAKPOINT_(EMPTY|R|W|RW|X) -
 	uapi sigev SIGEV_[A-Z_]+ SIGEV_(MAX_SIZE|PAD_SIZE) SIGEV_???
-	uapi mq_attr O_NONBLOCK -
+	uapi mq_attr O_NONBLOCK - O_???
 	uapi sem (IPC_NOWAIT|SEM_UNDO) - SEM_??? down
 	uapi shmat SHM_(RDONLY|RND|REMAP|EXEC) - SHM_???
 	uapi sem_cmd (IPC_RMID|IPC_SET|IPC_STAT|IPC_INFO|SEM_STAT|SEM_INFO|SEM_STAT_ANY|GETPID|GETVAL|GETALL|GETNCNT|GETZCNT|SETVAL|SETALL) - SEM_???
@@ -196,7 +192,7 @@ tables() {
 	uapi qif QIF_(BLIMITS|SPACE|ILIMITS|INODES|BTIME|ITIME) - QIF_???
 	uapi fs_quota FS_QUOTA_[A-Z]+_(ACCT|ENFD) - FS_QUOTA_???
 	uapi fs_quota_type FS_(USER|PROJ|GROUP)_QUOTA - FS_???_QUOTA
-	uapi ipv6 (IPV6_[A-Z0-9_]+|MCAST_[A-Z_]+) IPV6_(TLV_.*|PMTUDISC_.*|PREFER_SRC_.*|FL_.*|FLOWLABEL_MGR|OPTIONS|PRIORITY_.*|FLOWINFO_.*|JOIN_GROUP|LEAVE_GROUP|DEFAULT_.*|MIN_MTU)|MCAST_(EXCLUDE|INCLUDE) IPV6_???
+	uapi ipv6 (IPV6_[A-Z0-9_]+|MCAST_[A-Z_]+) IPV6_(TLV_.*|PMTUDISC_.*|PREFER_SRC_.*|FL_.*|OPTIONS|PRIORITY_.*|FLOWINFO_(FLOWLABEL|PRIORITY)|JOIN_GROUP|LEAVE_GROUP|DEFAULT_.*|MIN_MTU)|MCAST_(EXCLUDE|INCLUDE) IPV6_???
 	uapi packet PACKET_[A-Z_]+ PACKET_(HOST|BROADCAST|MULTICAST|OTHERHOST|OUTGOING|LOOPBACK|USER|KERNEL|FASTROUTE|FANOUT_[A-CE-Z].*|MR_.*) PACKET_???
 	uapi packet_mr PACKET_MR_[A-Z]+ - PACKET_MR_???
 	uapi packet_type PACKET_(HOST|BROADCAST|MULTICAST|OTHERHOST|OUTGOING|LOOPBACK|USER|KERNEL|FASTROUTE) - PACKET_???
@@ -219,17 +215,14 @@ tables() {
 	uapi skf_ad SKF_AD_[A-Z0-9_]+ SKF_AD_(OFF|MAX) SKF_AD_???
 	uapi iocb_cmd IOCB_CMD_[A-Z]+ - IOCB_CMD_???
 	uapi iocb_flag IOCB_FLAG_[A-Z]+ - IOCB_FLAG_???
-	uapi lock F_(RDLCK|WRLCK|UNLCK) - F_???
+	uapi lock F_(RDLCK|WRLCK|UNLCK|EXLCK|SHLCK) - F_???
 	libc directory DT_[A-Z]+ - DT_???
 	libc statvfs ST_[A-Z]+ - ST_???
 	libc sigstack SS_[A-Z]+ - SS_???
-	libc eventfd EFD_[A-Z]+ - EFD_???
 	libc signalfd SFD_[A-Z]+ - SFD_??? down
 	libc family AF_([A-Z0-9]+|DECnet) AF_(LOCAL|FILE|MAX|ROUTE) AF_???
 	libc socket SOCK_(STREAM|DGRAM|RAW|RDM|SEQPACKET|DCCP|PACKET) - SOCK_???
-	libc socket_flags SOCK_(CLOEXEC|NONBLOCK) - SOCK_???
-	libc message MSG_[A-Z_]+ MSG_(TRYHARD|EOF) MSG_???
-	libc sol SOL_[A-Z0-9]+ - SOL_???
+	libc sol SOL_[A-Z0-9]+ - SOL_??
 	libc shutdown SHUT_[A-Z]+ - SHUT_???
 	libc access [RWXF]_OK - ?_OK down
 	libc umount (MNT_(FORCE|DETACH|EXPIRE)|UMOUNT_NOFOLLOW) - MNT_???
@@ -262,8 +255,8 @@ enumerators=$(printf '%s\n' "$includes" | "$@" -D_GNU_SOURCE -E -P -x c - | tr '
 
 
 write() {
-	echo '/* Made by analysis/syscalls/names.sh. */'
-	printf '%s\n#include "analysis/syscalls/names.h"\n' "$includes"
+	echo '/* Made by analysis/syscalls/names/names.sh. */'
+	printf '%s\n#include "analysis/syscalls/names/names.h"\n' "$includes"
 	{
 		tables
 		echo ===
