@@ -53,22 +53,26 @@ enum abi_capture_kind {
 	ABI_CAPTURE_MESSAGES, /* for each: the mmsghdr, and as in _MESSAGE */
 	ABI_CAPTURE_BLOCKS, /* for each: its address, a u16, that many bytes of the iocb, a u16, and
 			      * that many bytes of the data or iovecs that it writes */
+	ABI_CAPTURE_FILE,   /* an abi_file */
 	ABI_CAPTURE_KINDS,
 };
 
 /* The amount of data. */
 enum abi_capture_how {
-	ABI_CAPTURE_BYTES,    /* `size` bytes; with a size_argument at most that argument's value
+	ABI_CAPTURE_BYTES,	 /* `size` bytes; with a size_argument at most that argument's value
 			       * times `unit` */
-	ABI_CAPTURE_POINTED,  /* the byte count is the int that size_argument points to, at
+	ABI_CAPTURE_POINTED,	 /* the byte count is the int that size_argument points to, at
 				  * most `size` */
-	ABI_CAPTURE_TEXTS,    /* pointers to texts up to a NULL */
-	ABI_CAPTURE_POINTERS, /* only the number of pointers */
-	ABI_CAPTURE_VECTOR,   /* size_argument is the number of iovecs */
-	ABI_CAPTURE_HEADER,   /* a msghdr */
-	ABI_CAPTURE_HEADERS,  /* size_argument is the number of mmsghdrs */
-	ABI_CAPTURE_EACH,     /* pointers to iocbs; size_argument is their number */
-	ABI_CAPTURE_STRING,   /* up to a NUL, at most `size` bytes with it */
+	ABI_CAPTURE_TEXTS,	 /* pointers to texts up to a NULL */
+	ABI_CAPTURE_POINTERS,	 /* only the number of pointers */
+	ABI_CAPTURE_VECTOR,	 /* size_argument is the number of iovecs */
+	ABI_CAPTURE_HEADER,	 /* a msghdr */
+	ABI_CAPTURE_HEADERS,	 /* size_argument is the number of mmsghdrs */
+	ABI_CAPTURE_EACH,	 /* pointers to iocbs; size_argument is their number */
+	ABI_CAPTURE_STRING,	 /* up to a NUL, at most `size` bytes with it */
+	ABI_CAPTURE_ENVIRONMENT, /* as _TEXTS, up to ABI_CAPTURE_VARIABLES */
+	ABI_CAPTURE_OPENED,	 /* no memory of the program: the kernel's file of a descriptor */
+	ABI_CAPTURE_HOWS,
 };
 
 enum {
@@ -79,6 +83,8 @@ enum {
 	ABI_CAPTURE_ADDRESS_MAX = 128, /* sockaddr_storage */
 	ABI_CAPTURE_TIME_SIZE = 16,
 	ABI_CAPTURE_ARGS = 32,
+	ABI_CAPTURE_ARGS_MANY = 48, /* if environments are requested */
+	ABI_CAPTURE_VARIABLES = 128,
 	ABI_CAPTURE_ARG_MAX = 64, /* with its NUL */
 	ABI_CAPTURE_ENVP_MAX = 512,
 	ABI_CAPTURE_VECTOR_MAX = 16,
@@ -99,8 +105,10 @@ enum {
 struct abi_capture {
 	const char *call; /* the system call */
 	bool is_at_exit;
-	bool is_extra;	  /* only if buffers and structures are requested */
-	uint8_t argument; /* counted from 1 */
+	bool is_extra;		/* only if buffers and structures are requested */
+	bool is_of_file;	/* only if files of descriptors are requested */
+	bool is_of_environment; /* only if the texts of environments are requested */
+	uint8_t argument;	/* counted from 1 */
 	uint8_t kind, how;
 	uint8_t size_argument; /* 0: none */
 	uint8_t unit;
@@ -120,13 +128,32 @@ struct abi_capture {
 	const char *type;	 /* of _TYPED: analysis/syscalls/described.c */
 };
 
+/* The kernel's file of a descriptor. Behind `links` all is 0 unless it is a socket. */
+enum { ABI_FILE_PROTOCOL_MAX = 16, ABI_FILE_PATH_MAX = 112 };
+struct abi_file {
+	uint64_t inode;
+	uint64_t peer;	 /* of UNIX: the inode of the other socket */
+	uint32_t mode;	 /* as st_mode */
+	uint32_t device; /* as the kernel has it: the minor number in the low 20 bits */
+	uint32_t links;
+	uint16_t family, protocol;
+	uint16_t local_port;  /* of IP; of this machine's byte order */
+	uint16_t remote_port; /* of the network's */
+	uint32_t netlink_port;
+	uint8_t local[16], remote[16];	  /* four bytes, or 16 of IPv6 */
+	char type[ABI_FILE_PROTOCOL_MAX]; /* the kernel's name: "TCP", "UNIX-STREAM" */
+	uint32_t path_size; /* of UNIX: with the family, 2 bytes, which `path` lacks */
+	char path[ABI_FILE_PATH_MAX - 4];
+};
+_Static_assert(sizeof(struct abi_file) == 200, "written by BPF programs, read from recordings");
+
 struct abi_captures {
 	int n;
 	const struct abi_capture *at[ABI_CAPTURES_MAX];
 };
 
 /* BPF programs get `how` in four bits, an argument's number in three (kernel/bpf/shared_ring.h). */
-_Static_assert(ABI_CAPTURE_STRING < 16 && ABI_CAPTURE_RESULT < 8, "few bits");
+_Static_assert(ABI_CAPTURE_HOWS <= 16 && ABI_CAPTURE_RESULT < 8, "few bits");
 _Static_assert(ABI_CAPTURE_BUFFER_MAX <= ABI_CAPTURE_MAX, "a buffer is one capture");
 
 #endif

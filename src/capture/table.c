@@ -33,6 +33,13 @@
 #define COUNTED(n, width, bytes) .size_at = n, .size_width = width, .unit = bytes
 #define WHEN(n, value) .when_argument = n, .when = value
 #define TYPED(of, bytes) EXTRA, .size = bytes, .type = of
+#define OPENED(name, n)                                                                            \
+	OUT(name, n, FILE), .is_of_file = true, .how = ABI_CAPTURE_OPENED,                         \
+			    .size = sizeof(struct abi_file)
+/* The descriptor stands in the memory of the argument. */
+#define OPENED_TWO(n) .is_behind = true, .at = n
+#define VARIABLES                                                                                  \
+	.is_of_environment = true, .how = ABI_CAPTURE_ENVIRONMENT, .other_field = "envp_bytes"
 #define FIELD(name) .other_field = "struct_bytes_" #name
 
 enum {
@@ -200,6 +207,8 @@ static const struct abi_capture captures[] = {
 	/* processes and signals */
 	{ IN("execve", 3, ENVP), EXTRA, .how = ABI_CAPTURE_POINTERS },
 	{ IN("execveat", 4, ENVP), EXTRA, .how = ABI_CAPTURE_POINTERS },
+	{ IN("execve", 3, ARGV), VARIABLES },
+	{ IN("execveat", 4, ARGV), VARIABLES },
 	{ IN("clone3", 1, CLONE), EXTRA, SIZED(2), .size = 4096 },
 	{ IN("clone3", 1, TYPED), TYPED("data", 128), BEHIND(64), COUNTED(72, 8, 4) },
 	{ OUT("clone3", 1, CLONE), EXTRA, SIZED(2), .size = 4096 },
@@ -220,6 +229,8 @@ static const struct abi_capture captures[] = {
 	{ OUT("rt_sigprocmask", 3, SIGNALS), EXTRA, SIZED(4), .size = 8 },
 	{ OUT("rt_sigpending", 1, SIGNALS), EXTRA, SIZED(2), .size = 8 },
 	{ IN("rt_sigsuspend", 1, SIGNALS), EXTRA, SIZED(2), .size = 8 },
+	/* it has no argument; BPF programs make one, the address of the mask */
+	{ IN("rt_sigreturn", 1, SIGNALS), EXTRA, .size = 8 },
 	{ IN("rt_sigtimedwait", 1, SIGNALS), EXTRA, SIZED(4), .size = 8 },
 	{ OUT("rt_sigtimedwait", 2, SIGINFO), EXTRA, .size = SIGINFO },
 	{ IN("signalfd4", 2, SIGNALS), EXTRA, SIZED(3), .size = 8 },
@@ -381,16 +392,43 @@ static const struct abi_capture captures[] = {
 	{ OUT("getdents64", 2, TYPED), TYPED("entries64", 4096), RETURNED },
 	{ OUT("uname", 1, UTSNAME), EXTRA, .size = 130 },
 	{ OUT("sysinfo", 1, SYSINFO), EXTRA, .size = 112 },
+
+	/* what descriptors are open on; last, since the kernel's types may not be known */
+	{ OPENED("open", ABI_CAPTURE_RESULT) },
+	{ OPENED("openat", ABI_CAPTURE_RESULT) },
+	{ OPENED("openat2", ABI_CAPTURE_RESULT) },
+	{ OPENED("creat", ABI_CAPTURE_RESULT) },
+	{ OPENED("socket", ABI_CAPTURE_RESULT) },
+	{ OPENED("accept", ABI_CAPTURE_RESULT) },
+	{ OPENED("accept4", ABI_CAPTURE_RESULT) },
+	{ OPENED("bind", 1) },
+	{ OPENED("listen", 1) },
+	{ OPENED("connect", 1), .is_of_failures = true }, /* it may go on in the background */
+	{ OPENED("sendto", 1) },			  /* it may give the socket an address */
+	{ OPENED("pidfd_getfd", ABI_CAPTURE_RESULT) },
+	{ OPENED("pipe", 1), OPENED_TWO(0) },
+	{ OPENED("pipe", 1), OPENED_TWO(4), .other_field = "file_bytes_2" },
+	{ OPENED("pipe2", 1), OPENED_TWO(0) },
+	{ OPENED("pipe2", 1), OPENED_TWO(4), .other_field = "file_bytes_2" },
+	{ OPENED("socketpair", 4), OPENED_TWO(0) },
+	{ OPENED("socketpair", 4), OPENED_TWO(4), .other_field = "file_bytes_2" },
 };
 
-struct abi_captures capture_of_call(const char *call, bool is_at_exit, bool extra)
+static bool is_among(const struct abi_capture *c, unsigned which)
+{
+	return (which & CAPTURE_EXTRA || !c->is_extra) &&
+	       (which & CAPTURE_FILES || !c->is_of_file) &&
+	       (which & CAPTURE_ENVIRONMENT || !c->is_of_environment);
+}
+
+struct abi_captures capture_of_call(const char *call, bool is_at_exit, unsigned which)
 {
 	uint32_t most = is_at_exit ? ABI_CAPTURES_EXIT_MAX : ABI_CAPTURES_MAX;
 	struct abi_captures found = { 0 };
 
 	for (size_t i = 0; call && i < sizeof captures / sizeof *captures; i++)
 		if (*captures[i].call == *call && /* asked for each call of the kernel */
-		    captures[i].is_at_exit == is_at_exit && (extra || !captures[i].is_extra) &&
+		    captures[i].is_at_exit == is_at_exit && is_among(&captures[i], which) &&
 		    !strcmp(captures[i].call, call)) {
 			assert((uint32_t)found.n <
 			       most); /* of the table: the program has no more */
@@ -412,7 +450,7 @@ const char *capture_field(const struct abi_capture *c)
 		"itimerspec_bytes", "timespec_bytes", "fdset_bytes",	 "cpus_bytes",
 		"utsname_bytes",    "sysinfo_bytes",  "rusage_bytes",	 "clone_bytes",
 		"flock_bytes",	    "ioctl_bytes",    "option_bytes",	 "struct_bytes",
-		"mmsg_bytes",	    "iocb_bytes",
+		"mmsg_bytes",	    "iocb_bytes",     "file_bytes",
 	};
 
 	assert(c->kind < ABI_CAPTURE_KINDS);

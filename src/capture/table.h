@@ -11,9 +11,10 @@
 
 #include "abi/capture.h"
 
-/* capture_of_call - the captures of a call. @call may be NULL: none. @extra: include those that
- * are is_extra. */
-struct abi_captures capture_of_call(const char *call, bool is_at_exit, bool extra);
+/* capture_of_call - the captures of a call. @call may be NULL: none. @which: with those that are
+ * is_extra, is_of_file, is_of_environment: a bit each. */
+enum { CAPTURE_PLAIN = 0, CAPTURE_EXTRA = 1, CAPTURE_FILES = 2, CAPTURE_ENVIRONMENT = 4 };
+struct abi_captures capture_of_call(const char *call, bool is_at_exit, unsigned which);
 
 /* capture_is_made - whether a call with these arguments has the capture. */
 bool capture_is_made(const struct abi_capture *c, const int64_t *args);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include "capture/table.h"
 #include "kernel/bpf/bpf.h"
 #include "kernel/threads/cgroup.h"
 #include "kernel/convert/cpu.h"
@@ -35,6 +36,7 @@ struct kernel {
 	struct kernel_bpf *bpf;		    /* or NULL */
 	struct diag bpf_refused;	    /* why BPF does not record an event, or anything */
 	uint32_t capture_bytes;		    /* of buffers, and structures too; 0: neither */
+	unsigned captures;		    /* CAPTURE_*, by BPF programs */
 	uint8_t texts[KERNEL_SYSCALLS_MAX]; /* texts in entries: kernel_layout_texts() */
 	int n_events;			    /* recorded by the instance */
 	uint32_t idle_bpf;		    /* bit of the program for switches from idle; 0: none */

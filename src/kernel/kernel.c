@@ -99,7 +99,8 @@ void kernel_refuse(struct kernel *k, const char *why)
 
 int kernel_state(struct kernel *k, struct diag *d)
 {
-	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);
+	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids,
+				k->captures & CAPTURE_FILES, d);
 }
 
 const char *kernel_recorder(const struct kernel *k, const char **why)

@@ -77,6 +77,9 @@ struct kernel_options {
 	/* With BPF: the bytes captured of each buffer of a system call, and structures too; at most
 	 * ABI_CAPTURE_BUFFER_MAX. 0: only texts, addresses, times and arguments of programs. */
 	uint32_t capture_bytes;
+	/* With BPF and capture_bytes: the kernel's files of new descriptors too. */
+	bool captures_files;
+	bool captures_environment; /* the same for the texts of environments */
 	/* Called when code addresses of a process are recorded for the first time and after an
 	 * exec; or NULL. */
 	void (*on_sampled)(void *arg, pid_t pid, uint64_t at_ns);

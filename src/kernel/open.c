@@ -35,6 +35,9 @@ static int make(struct kernel **out, const struct kernel_options *o, struct diag
 	k->drain.clock = *o->clock;
 	k->whole_machine = o->whole_machine;
 	k->capture_bytes = o->capture_bytes;
+	if (o->capture_bytes)
+		k->captures = CAPTURE_EXTRA | (o->captures_files ? CAPTURE_FILES : 0) |
+			      (o->captures_environment ? CAPTURE_ENVIRONMENT : 0);
 	k->is_overwrite = o->overwrite;
 	k->ends_soon = o->ends_soon;
 	return kernel_prepare(k, o, d);

@@ -331,7 +331,10 @@ static int open_bpf(struct kernel *k, const struct kernel_options *o, struct dia
 {
 	const struct kernel_bpf_options bo = { .ring_bytes = kernel_buffer_kib(o) * 1024ull,
 					       .follows = !o->whole_machine,
-					       .captures_extra = o->capture_bytes > 0,
+					       .captures_extra = k->captures & CAPTURE_EXTRA,
+					       .captures_files = k->captures & CAPTURE_FILES,
+					       .captures_environment =
+						       k->captures & CAPTURE_ENVIRONMENT,
 					       .keeps_newest = o->overwrite };
 	bool is_must = o->backend == KERNEL_BACKEND_BPF;
 	struct diag *why = is_must ? d : &k->bpf_refused;

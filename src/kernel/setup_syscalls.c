@@ -4,6 +4,7 @@
  * BPF programs record them, or the two tracepoints of raw_syscalls with a filter on numbers. A
  * filter that the programs cannot evaluate leaves all entries, or all exits, to tracefs. See
  * internal.h. */
+#include <asm/unistd.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +42,7 @@ int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s
 		    kernel_format_of_missing_call(kernel_syscall_name(nr), f)) {
 			texts = by_bpf ? kernel_layout_texts(f) : 0;
 			if (by_bpf)
-				also = capture_of_call(kernel_syscall_name(nr), false,
-						       k->capture_bytes);
+				also = capture_of_call(kernel_syscall_name(nr), false, k->captures);
 			k->texts[nr] = (uint8_t)(by_bpf ? texts : k->texts[nr]);
 			err = kernel_classes_describe_arguments(&k->drain.classes, nr, f, texts,
 								&also);
@@ -185,7 +185,7 @@ static int describe_results(struct kernel *k, const struct kernel_selection *s,
 
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++) {
 		const struct abi_captures also =
-			capture_of_call(kernel_syscall_name(nr), true, k->capture_bytes);
+			capture_of_call(kernel_syscall_name(nr), true, k->captures);
 
 		if (!s->exit[nr])
 			continue;
@@ -208,8 +208,15 @@ static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_
 		return false;
 	for (int i = 0; i < filters->n && is_entry; i++)
 		kernel_bpf_filter(k->bpf, true, filters->nr[i], i + 1);
-	if (!kernel_selection_is_all(s, is_entry))
+	if (!kernel_selection_is_all(s, is_entry)) {
+		/* its exit has no number, like those of unnamed calls */
+		if (!is_entry && s->exit[__NR_rt_sigreturn]) {
+			kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX,
+					  number_of(filters, s->exit_filter[__NR_rt_sigreturn]));
+			kernel_bpf_call(k->bpf, false, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
+		}
 		return true;
+	}
 	if (!is_entry)
 		kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX,
 				  filters->n); /* then one filter, or none, serves all calls */

@@ -12,12 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_EXEC, ROLE_DEATH, ROLE_SIGNAL, ROLE_SENT };
+enum role {
+	ROLE_NONE,
+	ROLE_FILE,
+	ROLE_SOCKET,
+	ROLE_FORK,
+	ROLE_EXEC,
+	ROLE_DEATH,
+	ROLE_SIGNAL,
+	ROLE_SENT,
+};
 
 static const struct event_table_kind kinds[] = {
 	{ "lttng_statedump_file_descriptor",
 	  ROLE_FILE,
 	  { "pid", "fd", "filename", "flags", "mode", "rdev" } },
+	{ "lttng_statedump_socket", ROLE_SOCKET, { "pid", "fd" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "old_tid", "filename" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
@@ -280,6 +290,15 @@ static int on_file(struct pairing *j, const struct event_table *p, const struct 
 	return 0;
 }
 
+static int on_socket(struct pairing *j, const struct event_table *p, const struct trace_event *e)
+{
+	int64_t process = threads_of(j->run.threads, e, pass_number(e, p->field[0], -1));
+
+	if (process <= 0)
+		return process < 0 ? -ENOMEM : 0;
+	return fds_socket_dumped(&j->fds, (uint32_t)process, pass_number(e, p->field[1], -1), e);
+}
+
 static int on_fork(struct pairing *j, const struct event_table *p, const struct trace_event *e,
 		   uint32_t thread)
 {
@@ -323,6 +342,8 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 		err = leave(j, c, e, thread);
 	else if (p->role == ROLE_FILE)
 		err = on_file(j, p, e);
+	else if (p->role == ROLE_SOCKET)
+		err = on_socket(j, p, e);
 	else if (p->role == ROLE_FORK)
 		err = on_fork(j, p, e, thread);
 	else if (p->role == ROLE_EXEC)

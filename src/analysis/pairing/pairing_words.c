@@ -127,10 +127,36 @@ static bool has_fd_of_path(struct pairing *j, uint32_t thread, const struct pair
 	return false;
 }
 
+/* The same for a call with requests: only what the request says of its arguments counts. */
+static bool is_request_about(struct pairing *j, uint32_t thread, const struct call_request *all,
+			     const struct call_value *values, uint32_t n)
+{
+	const struct call_request *request = call_request_of(all, values, n);
+	const struct abi_capture *what;
+	const char *path;
+	uint8_t bits;
+
+	for (uint32_t i = 0; request && i < n; i++) {
+		const struct call_rule *r = call_request_rule(request, i, &bits);
+
+		if (r && (r->kind == CALL_FD || r->kind == CALL_AT_FD) &&
+		    is_fd_of_path(j, thread, (int32_t)values[i].n))
+			return true;
+		what = values[i].memory ? values[i].memory->what : NULL;
+		path = what ? (const char *)values[i].memory->bytes : "";
+		if (what && what->type && !strcmp(what->type, "path") &&
+		    is_path(j, path, strnlen(path, values[i].memory->size)))
+			return true;
+	}
+	return false;
+}
+
 /* Whether the call in progress has one of the requested paths, or a descriptor of one. */
 static bool is_about(struct pairing *j, uint32_t thread, const struct pairing_state *st,
 		     const struct call_value *values, uint32_t n)
 {
+	if (j->call_plans[st->class].requests)
+		return is_request_about(j, thread, j->call_plans[st->class].requests, values, n);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct call_rule *r = j->call_plans[st->class].rules[i];
 
@@ -154,6 +180,30 @@ static void dump(struct pairing *j, struct pairing_state *st, const struct call_
 
 	if (j->o.dumps && j->o.dumps(j->o.context, (int32_t)st->made.args[0], is_write))
 		call_memory_dump(&st->dump, m, x);
+}
+
+/* The mask that rt_sigreturn restores; it has no argument that points there. */
+static void show_mask(struct pairing *j, struct pairing_state *st, const struct call_moment *x)
+{
+	struct text *part = &st->parts.part[0];
+
+	if (st->made.class->n_fields || !j->n_memory ||
+	    j->memory[0].what->kind != ABI_CAPTURE_SIGNALS)
+		return;
+	part->size = 0;
+	text_addf(part, "{mask=");
+	if (!call_memory_add(part, &j->memory[0], x))
+		return;
+	text_addf(part, "}");
+	st->parts.uses = 1;
+}
+
+/* Whether it is what an argument points to, and wanted: the environment is a number without -v. */
+static bool is_of_argument(const struct call_memory *m)
+{
+	if (m->what->is_of_environment)
+		return m->size && call_style()->is_whole;
+	return !m->what->is_behind;
 }
 
 void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_event *e)
@@ -181,13 +231,14 @@ void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_
 		else if (!j->memory[i].what->is_behind)
 			call_described_length(&j->memory[i], st->lengths);
 	for (int i = 0; i < j->n_memory; i++)
-		if (j->memory[i].what->argument <= c->n_fields && !j->memory[i].what->is_behind)
+		if (j->memory[i].what->argument <= c->n_fields && is_of_argument(&j->memory[i]))
 			values[j->memory[i].what->argument - 1].memory = &j->memory[i];
 	for (int i = 0; i < j->n_memory; i++)
 		dump(j, st, &j->memory[i], &moment);
 	st->is_about = j->o.n_paths && is_about(j, thread, st, values, c->n_fields);
 	call_arguments(&st->parts, &j->call_plans[st->class], values, c->n_fields, UINT32_MAX,
 		       &moment);
+	show_mask(j, st, &moment);
 	st->first_late = first_late(j, st);
 	join(j, st);
 }

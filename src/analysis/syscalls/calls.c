@@ -71,11 +71,23 @@ static void take_fields(struct call_class *to, const struct ctf_event_class *c)
 static struct abi_captures memory_of(const char *call, bool is_at_exit,
 				     const struct ctf_event_class *c)
 {
-	const struct abi_captures all = capture_of_call(call, is_at_exit, true);
+	const struct abi_captures all =
+		capture_of_call(call, is_at_exit, CAPTURE_EXTRA | CAPTURE_ENVIRONMENT);
 	struct abi_captures found = { 0 };
 
 	for (int i = 0; i < all.n; i++)
 		if (call_memory_is_in(all.at[i], c))
+			found.at[found.n++] = all.at[i];
+	return found;
+}
+
+static struct abi_captures files_of(const char *call, const struct ctf_event_class *c)
+{
+	const struct abi_captures all = capture_of_call(call, true, CAPTURE_FILES);
+	struct abi_captures found = { 0 };
+
+	for (int i = 0; i < all.n; i++)
+		if (all.at[i]->is_of_file && call_memory_is_in(all.at[i], c))
 			found.at[found.n++] = all.at[i];
 	return found;
 }
@@ -95,13 +107,15 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 					   .fd = fds_call(name + 14) };
 		take_fields(to, c);
 		to->memory = memory_of(name + 14, false, c);
-		to->at_exit = capture_of_call(name + 14, true, true);
-		to->lacks_memory = capture_of_call(name + 14, false, true).n > to->memory.n;
+		to->at_exit = capture_of_call(name + 14, true, CAPTURE_EXTRA);
+		to->lacks_memory =
+			capture_of_call(name + 14, false, CAPTURE_EXTRA).n > to->memory.n;
 		calls->has_entries = true;
 	} else if (!strncmp(name, "syscall_exit_", 13)) {
 		*to = (struct call_class){ .is = CALL_EXIT, .call = call_of(calls, name + 13) };
 		to->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
 		to->memory = memory_of(name + 13, true, c);
+		to->files = files_of(name + 13, c);
 		to->has_late = call_memory_at_exit_is_in(c);
 		calls->has_exits = true;
 	}

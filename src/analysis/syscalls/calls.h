@@ -25,7 +25,8 @@ struct call_class {
 	uint32_t n_fields;
 	/* The captured memory of arguments that events of this class have (memory.h). */
 	struct abi_captures memory;
-	bool has_late; /* has texts that the entry lacks */
+	struct abi_captures files; /* exit: of descriptors (fds_files.c) */
+	bool has_late;		   /* has texts that the entry lacks */
 	/* Entry: the memory that the exit may have, and whether the kernel could record more than
 	 * this class has. */
 	struct abi_captures at_exit;

@@ -27,11 +27,16 @@ enum does {
 	DOES_OPEN_TWO, /* an array of two descriptors, at its exit */
 	DOES_CHDIR,    /* by a path, or by a descriptor */
 	DOES_BPF,      /* its command decides */
+	DOES_LISTEN,   /* its socket may get an address */
+	DOES_UNLINK,   /* a path has no file from then on */
+	DOES_RULESET,  /* its flags decide */
+	DOES_SEND,     /* the same, but it is called so often that it is not recorded for that */
 };
 
-enum { NO_FLAGS = -1, NO_PATH = -1 };
+enum { NO_FLAGS = -1, NO_PATH = -1, CLOEXEC = -2 };
 
-/* Arguments by position. Most flags for "closed by exec" have the value of O_CLOEXEC. */
+/* Arguments by position. Most flags for "closed by exec" have the value of O_CLOEXEC; CLOEXEC: it always
+ * is. */
 struct fd_call {
 	const char *call;
 	enum does does;
@@ -53,6 +58,8 @@ static const struct fd_call meanings[] = {
 	{ "accept", DOES_ACCEPT, NO_FLAGS, 0, NO_PATH, NO_PATH, "socket" },
 	{ "accept4", DOES_ACCEPT, 3, O_CLOEXEC, NO_PATH, NO_PATH, "socket" },
 	{ "connect", DOES_ADDRESS, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "listen", DOES_LISTEN, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "sendto", DOES_SEND, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
 	{ "bind", DOES_ADDRESS, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
 	{ "pipe", DOES_OPEN_TWO, NO_FLAGS, 0, NO_PATH, NO_PATH, "pipe" },
 	{ "pipe2", DOES_OPEN_TWO, 1, O_CLOEXEC, NO_PATH, NO_PATH, "pipe" },
@@ -67,7 +74,13 @@ static const struct fd_call meanings[] = {
 	{ "epoll_create", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, "epoll" },
 	{ "epoll_create1", DOES_OPEN, 0, O_CLOEXEC, NO_PATH, NO_PATH, "epoll" },
 	{ "perf_event_open", DOES_OPEN, 4, PERF_FLAG_FD_CLOEXEC, NO_PATH, NO_PATH, "perf_event" },
-	{ "pidfd_open", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, "pidfd" },
+	{ "pidfd_open", DOES_OPEN, CLOEXEC, 0, NO_PATH, NO_PATH, "pidfd" },
+	{ "io_uring_setup", DOES_OPEN, CLOEXEC, 0, NO_PATH, NO_PATH, "io_uring" },
+	{ "landlock_create_ruleset", DOES_RULESET, CLOEXEC, 0, NO_PATH, NO_PATH,
+	  "landlock-ruleset" },
+	{ "unlink", DOES_UNLINK, NO_FLAGS, 0, 0, NO_PATH, NULL },
+	{ "unlinkat", DOES_UNLINK, NO_FLAGS, 0, 1, 0, NULL },
+	{ "rmdir", DOES_UNLINK, NO_FLAGS, 0, 0, NO_PATH, NULL },
 	{ "userfaultfd", DOES_OPEN, 0, O_CLOEXEC, NO_PATH, NO_PATH, "userfaultfd" },
 	{ "dup", DOES_DUP, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
 	{ "dup2", DOES_DUP, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
@@ -86,6 +99,13 @@ const struct fd_call *fds_call(const char *call)
 		if (!strcmp(meanings[i].call, call))
 			return &meanings[i];
 	return NULL;
+}
+
+bool fds_is_needed(const char *call)
+{
+	const struct fd_call *c = fds_call(call);
+
+	return c && c->does != DOES_SEND;
 }
 
 bool fds_gives(const char *call)
@@ -126,8 +146,10 @@ const char *fds_kind(const char *call)
 
 void fds_fini(struct fds *f)
 {
-	for (uint32_t i = 0; i < f->n_files; i++)
+	for (uint32_t i = 0; i < f->n_files; i++) {
 		free(f->files[i].name);
+		free(f->files[i].socket);
+	}
 	for (uint32_t i = 0; i < f->n_tables; i++) {
 		free(f->tables[i].slots);
 		free(f->tables[i].cwd);
@@ -187,6 +209,42 @@ static int64_t file_of(struct fds *f, struct index *k, uint64_t a, uint64_t b, u
 	return file;
 }
 
+static struct fd_file *named(struct fds *f, const char *name, struct index_key **key)
+{
+	size_t size = strlen(name);
+	int64_t at = index_find(&f->names, hash_bytes(name, size), size, 0, false);
+
+	*key = at < 0 ? NULL : &f->names.at[at];
+	return at < 0 ? NULL : &f->files[(*key)->user];
+}
+
+struct fd_file *fds_named(struct fds *f, const char *name)
+{
+	struct index_key *key;
+
+	return named(f, name, &key);
+}
+
+/* The name of a deleted file appears again: it is another file now. */
+static int renew(struct fds *f, const char *name, uint32_t process, int64_t fd)
+{
+	struct fd_file one = { .process = process, .fd = (int32_t)fd };
+	struct index_key *key;
+	struct fd_file *old = named(f, name, &key);
+	int64_t file;
+
+	if (!old || !old->is_deleted)
+		return 0;
+	one.name = strdup(name);
+	file = one.name ? add(f, &one) : -ENOMEM;
+	if (file < 0) {
+		free(one.name);
+		return -ENOMEM;
+	}
+	key->user = (uint32_t)file;
+	return 0;
+}
+
 /* Takes over @name, which is allocated. */
 static int set_named(struct fds *f, uint32_t process, int64_t fd, bool is_cloexec, char *name)
 {
@@ -195,14 +253,26 @@ static int set_named(struct fds *f, uint32_t process, int64_t fd, bool is_cloexe
 	uint32_t n = f->names.n;
 	int64_t file;
 
-	if (!name)
+	if (!name || renew(f, name, process, fd)) {
+		free(name);
 		return -ENOMEM;
+	}
 	/* Two names with equal hashes and sizes count as one. */
 	file = file_of(f, &f->names, hash_bytes(name, size), size, 0, &one);
 	if (file < 0 || f->names.n == n)
 		free(name);
 	set(f, process, fd, file, is_cloexec);
 	return file < 0 ? -ENOMEM : 0;
+}
+
+int fds_name_file(struct fds *f, uint32_t process, int64_t fd, char *name)
+{
+	struct fd_slot *at = slot(f, process, fd);
+
+	if (at && name)
+		return set_named(f, process, fd, at->is_cloexec, name);
+	free(name);
+	return -ENOMEM;
 }
 
 static int64_t set_unnamed(struct fds *f, uint32_t process, int64_t fd, bool is_cloexec,
@@ -249,28 +319,6 @@ int64_t fds_find(struct fds *f, uint32_t process, int64_t fd)
 
 	assert(!known || known < f->files + f->n_files);
 	return known ? known - f->files : set_unnamed(f, process, fd, false, NULL);
-}
-
-/* ---------------------------------------------------------------- words */
-
-bool fds_name(const struct fds *f, uint32_t file, struct text *t)
-{
-	const struct fd_file *at = &f->files[file];
-	const char *name = at->name ? at->name : fds_kind(at->call);
-
-	if (name)
-		text_add(t, name, strlen(name));
-	return name;
-}
-
-void fds_words(const struct fds *f, uint32_t file, struct text *t)
-{
-	const struct fd_file *at = &f->files[file];
-
-	if (at->name)
-		text_add(t, at->name, strlen(at->name));
-	else
-		text_addf(t, at->call ? "fd %d (%s)" : "fd %d", at->fd, at->call);
 }
 
 /* ---------------------------------------------------------------- effects of calls */
@@ -473,11 +521,12 @@ static int opened_two(struct fds *f, const struct fd_call *c, uint32_t process, 
 	return err;
 }
 
-int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m,
-	      int64_t result, const struct fds_exit *exit)
+static int changed(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m,
+		   int64_t result, const struct fds_exit *exit)
 {
 	const struct fd_call *c = m->class ? m->class->fd : NULL;
-	bool is_cloexec = c && c->flags != NO_FLAGS && (uint64_t)m->args[c->flags] & c->cloexec_bit;
+	bool is_cloexec = c && (c->flags == CLOEXEC ||
+				(c->flags >= 0 && (uint64_t)m->args[c->flags] & c->cloexec_bit));
 
 	/* A connect() that goes on in the background has its address too. */
 	if (c && c->does == DOES_ADDRESS && (!result || result == -EINPROGRESS))
@@ -489,6 +538,13 @@ int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct cal
 		return opened(f, c, thread, process, m, result, is_cloexec);
 	case DOES_ACCEPT:
 		return accepted(f, c, process, result, is_cloexec, exit);
+	case DOES_UNLINK:
+		if (thread < f->n_paths && f->paths[thread].size)
+			fds_unlinked(f, process, c->dir == NO_PATH ? -1 : (int32_t)m->args[c->dir],
+				     &f->paths[thread]);
+		return 0;
+	case DOES_RULESET: /* with flags the result is a number */
+		return m->args[2] ? 0 : opened(f, c, thread, process, m, result, true);
 	case DOES_CHDIR:
 		return moved(f, c, thread, process, m);
 	case DOES_OPEN_TWO:
@@ -496,6 +552,8 @@ int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct cal
 	case DOES_BPF:
 		return made_by_bpf(f, process, m->args[0], result);
 	case DOES_ADDRESS:
+	case DOES_LISTEN:
+	case DOES_SEND:
 		return 0;
 	case DOES_DUP:
 		return copied(f, process, (int32_t)m->args[0], result, is_cloexec);
@@ -510,6 +568,14 @@ int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct cal
 		return 0;
 	}
 	return 0;
+}
+
+int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m,
+	      int64_t result, const struct fds_exit *exit)
+{
+	int err = changed(f, thread, process, m, result, exit);
+
+	return err || !exit || !m->class ? err : fds_opened(f, process, m, result, exit);
 }
 
 int fds_fork(struct fds *f, uint32_t parent, uint32_t child)

@@ -14,15 +14,18 @@
 #include "analysis/index.h"
 
 enum { FDS_MAX = 1 << 16 };
+struct text;
 
 struct fd_file {
 	char *name;	  /* from the state dump, or from the call that opened it; NULL: unknown */
 	const char *call; /* if it has no name: the call that opened it; NULL: unknown too */
 	uint32_t process; /* if it has no name */
+	bool is_deleted;  /* its path has been removed */
 	uint32_t mode;	  /* as st_mode, if it is a device; 0: it is none, or unknown */
 	uint64_t device;
-	int64_t pid; /* of a pidfd; 0: it is none */
-	int32_t fd;  /* then its number; else the number at which it was first seen */
+	char *socket; /* its type and addresses: "TCP:[127.0.0.1:80]"; NULL: unknown */
+	int64_t pid;  /* of a pidfd; 0: it is none */
+	int32_t fd;   /* then its number; else the number at which it was first seen */
 };
 
 struct fd_slot {
@@ -74,9 +77,23 @@ int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
 int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m,
 	      int64_t result, const struct fds_exit *exit);
 
+/* fds_opened - the kernel's files of descriptors that the exit of the call has. */
+int fds_opened(struct fds *f, uint32_t process, const struct call_made *m, int64_t result,
+	       const struct fds_exit *exit);
+/* fds_socket - "TCP:[127.0.0.1:80]"; nothing for other types of sockets than strace has a form for. */
+void fds_socket(struct text *t, const struct abi_file *s);
+/* fds_socket_dumped - the state dump has the addresses of @fd in event @e. */
+int fds_socket_dumped(struct fds *f, uint32_t process, int64_t fd, const struct trace_event *e);
+/* fds_named - the file with that name; NULL: there is none. */
+struct fd_file *fds_named(struct fds *f, const char *name);
+/* fds_name_file - a descriptor that is known has this name, which is allocated, and taken over. */
+int fds_name_file(struct fds *f, uint32_t process, int64_t fd, char *name);
+
 /* fds_join - a path relative to the descriptor @dir, or to the working directory if that is
  * negative, as far as it is known; NULL: no memory. The caller frees it. */
 char *fds_join(const struct fds *f, uint32_t process, int64_t dir, const struct fd_path *path);
+/* fds_unlinked - the file with this path has none from now on. */
+void fds_unlinked(struct fds *f, uint32_t process, int64_t dir, const struct fd_path *path);
 /* fds_set_cwd - the working directory of @process is @path, which is copied. 0 or -ENOMEM.
  * fds_cwd - it; NULL: unknown. */
 int fds_set_cwd(struct fds *f, uint32_t process, const char *path);
@@ -89,7 +106,6 @@ const struct fd_file *fds_look(const struct fds *f, uint32_t process, int64_t fd
 
 /* fds_name - append the name of file @file, or "socket" for one without: false if it has neither.
  * fds_words - the same, but "fd 3 (openat)" for a file without a name. */
-struct text;
 bool fds_name(const struct fds *f, uint32_t file, struct text *t);
 void fds_words(const struct fds *f, uint32_t file, struct text *t);
 
@@ -98,8 +114,10 @@ void fds_words(const struct fds *f, uint32_t file, struct text *t);
 bool fds_address(struct text *t, const struct abi_captures *in, const struct trace_event *e);
 bool fds_two(int32_t fds[2], const struct abi_captures *in, const struct trace_event *e);
 
-/* fds_call - the effect of @call on descriptors; NULL: none. */
+/* fds_call - the effect of @call on descriptors; NULL: none. fds_is_needed - whether names of
+ * descriptors need it in a recording. */
 const struct fd_call *fds_call(const char *call);
+bool fds_is_needed(const char *call);
 /* fds_gives - whether @call returns a descriptor. */
 bool fds_gives(const char *call);
 /* fds_bpf_kind - the name of the descriptor that this command of bpf() returns; "": unknown; NULL:

@@ -74,6 +74,38 @@ const char *fds_cwd(const struct fds *f, uint32_t process)
 	return process < f->n_tables ? f->tables[process].cwd : NULL;
 }
 
+void fds_unlinked(struct fds *f, uint32_t process, int64_t dir, const struct fd_path *path)
+{
+	char *joined = fds_join(f, process, dir, path);
+	struct fd_file *file = joined && *joined == '/' ? fds_named(f, joined) : NULL;
+
+	if (file)
+		file->is_deleted = true;
+	free(joined);
+}
+
+/* ---------------------------------------------------------------- words */
+
+bool fds_name(const struct fds *f, uint32_t file, struct text *t)
+{
+	const struct fd_file *at = &f->files[file];
+	const char *name = at->name ? at->name : fds_kind(at->call);
+
+	if (name)
+		text_add(t, name, strlen(name));
+	return name;
+}
+
+void fds_words(const struct fds *f, uint32_t file, struct text *t)
+{
+	const struct fd_file *at = &f->files[file];
+
+	if (at->name)
+		text_add(t, at->name, strlen(at->name));
+	else
+		text_addf(t, at->call ? "fd %d (%s)" : "fd %d", at->fd, at->call);
+}
+
 /* ---------------------------------------------------------------- sockets and pipes */
 
 static bool read_memory(struct call_memory *m, enum abi_capture_kind kind,

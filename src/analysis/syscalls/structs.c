@@ -202,11 +202,14 @@ static void add_sigstack(struct text *t, const struct call_memory *m)
 
 /* ---------------------------------------------------------------- rows */
 
-static void add_ints(struct text *t, const struct call_memory *m)
+/* New descriptors. */
+static void add_ints(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	add(t, "[");
-	for (uint32_t i = 0; i + 4 <= m->size; i += 4)
-		text_addf(t, "%s%" PRId32, i ? ", " : "", (int32_t)u32(m, i));
+	for (uint32_t i = 0; i + 4 <= m->size; i += 4) {
+		add(t, i ? ", " : "");
+		call_fd(t, (int32_t)u32(m, i), x->about);
+	}
 	add(t, "]");
 }
 
@@ -365,7 +368,7 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 		return add(t, "}"), true;
 	}
 	case ABI_CAPTURE_INTS:
-		return add_ints(t, m), true;
+		return add_ints(t, m, x), true;
 	case ABI_CAPTURE_OFFSET:
 		if (strcmp(m->what->call, "sendfile") != 0)
 			return text_addf(t, "[%" PRId64 "]", (int64_t)u64(m, 0)), true;

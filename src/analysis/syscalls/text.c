@@ -234,6 +234,7 @@ static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, u
 }
 
 static const struct call_rule protocol = { .kind = CALL_ONE, .names = call_names_ipproto },
+			      netlink = { .kind = CALL_ONE, .names = call_names_netlink },
 			      fd_flags = { .kind = CALL_FLAGS, .names = call_names_fd },
 			      file_flags = { .kind = CALL_OPEN, .names = call_names_open },
 			      number = { .kind = CALL_NUMBER }, hexadecimal = { .kind = CALL_HEX },
@@ -297,7 +298,9 @@ static const struct call_rule *rule_for(const struct call_plan *p, const struct 
 	case SHAPE_FCNTL:
 		return fcntl_rule(v[1].n);
 	case SHAPE_SOCKET:
-		return v[0].n == AF_INET || v[0].n == AF_INET6 ? &protocol : &number;
+		return v[0].n == AF_INET || v[0].n == AF_INET6 ? &protocol
+		       : v[0].n == AF_NETLINK		       ? &netlink
+							       : &number;
 	case SHAPE_SOCKOPT:
 		return v[1].n == SOL_SOCKET	? p->rules[2] ? p->rules[2] : &socket_option
 		       : v[1].n == IPPROTO_TCP	? &tcp_option

@@ -102,6 +102,7 @@ enum { /* of descriptors */
        CALL_FD_PATHS = 1,
        CALL_FD_DEVICES = 2, /* paths and numbers of devices */
        CALL_FD_PIDFDS = 4,  /* their processes */
+       CALL_FD_SOCKETS = 8, /* types and addresses of sockets */
 };
 
 /* Data for names beside numbers. */

@@ -45,6 +45,8 @@ static const char *name_of_kind(const char *kind)
 		{ "perf_event", "anon_inode:[perf_event]" },
 		{ "pidfd", "anon_inode:[pidfd]" },
 		{ "userfaultfd", "anon_inode:[userfaultfd]" },
+		{ "io_uring", "anon_inode:[io_uring]" },
+		{ "landlock-ruleset", "anon_inode:[landlock-ruleset]" },
 	};
 
 	for (size_t i = 0; kind && i < sizeof names / sizeof *names; i++)
@@ -62,6 +64,11 @@ void call_fd(struct text *t, int64_t fd, const struct call_about *about)
 	bool is_device = f && f->mode && kinds & CALL_FD_DEVICES;
 
 	add_signed(t, fd);
+	if (f && f->socket && kinds & CALL_FD_SOCKETS) {
+		add(t, "<");
+		add(t, f->socket);
+		return add(t, ">");
+	}
 	if (f && f->pid && kinds & CALL_FD_PIDFDS)
 		return text_addf(t, "<pid:%lld>", (long long)f->pid);
 	if (!name || !(kinds & CALL_FD_PATHS || is_device))
@@ -71,7 +78,7 @@ void call_fd(struct text *t, int64_t fd, const struct call_about *about)
 	if (is_device)
 		text_addf(t, "<%s %u:%u>", S_ISCHR(f->mode) ? "char" : "block", major(f->device),
 			  minor(f->device));
-	add(t, ">");
+	add(t, f->is_deleted ? ">(deleted)" : ">");
 }
 
 void call_pid(struct text *t, int64_t pid, const struct call_about *about)

@@ -380,8 +380,9 @@ void strace_filter_patterns(const struct strace_filter *c, bool fds, struct cmd_
 		cmd_add_string(patterns, "syscalls");
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++) {
 		const char *call = kernel_syscall_name(nr);
-		bool is_needed = call && (strace_filter_has(c, call) || (fds && fds_call(call)) ||
-					  !strcmp(call, "exit_group"));
+		bool is_needed =
+			call && (strace_filter_has(c, call) || (fds && fds_is_needed(call)) ||
+				 !strcmp(call, "exit_group"));
 
 		/* A program that execveat() started returns from execve(). */
 		if (call && !is_needed && !strcmp(call, "execve") &&

@@ -22,6 +22,8 @@ struct strace_record {
 	struct cmd_strings environment; /* for the command: "VAR=VALUE" sets, "VAR" removes */
 	enum kernel_backend backend;
 	uint64_t kernel_buffer; /* 0: the default */
+	bool captures_environment;
+	bool captures_files;	/* what descriptors are open on */
 	uint32_t capture_bytes; /* of buffers; 0: neither buffers nor structures */
 
 	struct recorder_child child;

@@ -48,10 +48,10 @@ int strace_style_fds(struct strace_style *s, const char *kinds)
 		unsigned bits;
 	} known[] = {
 		{ "path", CALL_FD_PATHS },
-		{ "all", CALL_FD_PATHS | CALL_FD_DEVICES | CALL_FD_PIDFDS },
+		{ "all", CALL_FD_PATHS | CALL_FD_DEVICES | CALL_FD_PIDFDS | CALL_FD_SOCKETS },
 		{ "dev", CALL_FD_DEVICES },
 		{ "pidfd", CALL_FD_PIDFDS },
-		{ "socket", 0 },
+		{ "socket", CALL_FD_SOCKETS },
 		{ "none", 0 },
 	};
 	char *copy = kinds ? strdup(kinds) : NULL, *rest = copy;

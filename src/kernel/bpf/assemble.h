@@ -17,12 +17,26 @@
 #include "bpf/code.h"
 #include "kernel/tracefs/format.h"
 
+/* Offsets for files of descriptors: kernel/bpf/capture_file.c. Those of sockets, from unix_peer on, may be
+ * negative: unknown. */
+struct bpf_file_layout {
+	int files, fdt, fd, max_fds;
+	int inode, private_data, mode, device, number, links;
+	int sk, family, protocol, local_port, remote_port, local, remote, prot, prot_name;
+	int local6, remote6;
+	int sk_socket, socket_inode, unix_peer, unix_address, address_size, address_path;
+	int netlink_port;
+};
+
 struct bpf_plan {
-	int rings, control; /* descriptors of the maps */
-	uint32_t ring_size; /* bytes, a power of two */
-	uint32_t bit;	    /* of control->is_on, for the next program */
-	bool follows;	    /* only threads in control->pids */
-	bool has_extra;	    /* also captures that are made on request only: capture/table.h */
+	int rings, control;   /* descriptors of the maps */
+	uint32_t ring_size;   /* bytes, a power of two */
+	uint32_t bit;	      /* of control->is_on, for the next program */
+	bool follows;	      /* only threads in control->pids */
+	bool has_extra;	      /* also captures that are made on request only: capture/table.h */
+	bool has_environment; /* also texts of environments */
+	bool has_files;	      /* also the kernel's files of descriptors */
+	struct bpf_file_layout file;
 	/* Offsets in the kernel's structures; negative: unknown. */
 	int task_pid, task_comm, task_prio, task_exit_state;
 	int task_cpu, task_status; /* of thread_info, in the task */
@@ -31,6 +45,9 @@ struct bpf_plan {
 
 /* bpf_plan_layout - find the offsets. */
 void bpf_plan_layout(struct bpf_plan *p, const struct btf *b);
+
+/* bpf_file_layout - the same for files of descriptors; false if they cannot be read. */
+bool bpf_file_layout(struct bpf_file_layout *l);
 
 /* System calls. @kernel_id: of raw_syscalls:sys_enter or sys_exit, for the record. @filters: @n of
  * them; control->calls has the number of each call's filter, from 1. 0; -EOPNOTSUPP if one cannot

@@ -134,6 +134,8 @@ static int setup(struct kernel_bpf *b, const struct kernel_bpf_options *o, struc
 	if (err)
 		return err;
 	bpf_plan_layout(&b->plan, &b->btf);
+	if (o->captures_files)
+		b->plan.has_files = bpf_file_layout(&b->plan.file);
 	if (b->plan.task_pid < 0)
 		return diag_fail(d, -ENOENT, "the kernel's BTF lacks task_struct.pid");
 	err = make_control(b, d);
@@ -156,7 +158,8 @@ int kernel_bpf_open(struct kernel_bpf **out, const struct kernel_bpf_options *o,
 				     .control = -1,
 				     .bit = 1,
 				     .follows = o->follows,
-				     .has_extra = o->captures_extra };
+				     .has_extra = o->captures_extra,
+				     .has_environment = o->captures_environment };
 	b->keeps_newest = o->keeps_newest;
 	err = setup(b, o, d);
 	if (err) {
@@ -277,16 +280,21 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 		     const struct abi_captures *also, uint32_t buffer_bytes)
 {
 	uint64_t call = is_entry ? BPF_CALL_ENTRY : BPF_CALL_EXIT | (texts ? BPF_CALL_LATE : 0);
-	int shift = BPF_CALL_TEXTS;
+	int shift = BPF_CALL_TEXTS, n = 0;
 
 	assert(nr >= 0 && nr <= KERNEL_SYSCALLS_MAX && (!also || also->n <= ABI_CAPTURES_MAX));
 	for (int i = 0; also && i < also->n; i++) {
 		struct bpf_capture *to = &b->control->captures[nr][!is_entry][i];
 
+		if (also->at[i]->how == ABI_CAPTURE_OPENED && !b->plan.has_files)
+			continue; /* they are last */
 		to->what = word_of(also->at[i], buffer_bytes);
 		to->more = second_word_of(also->at[i], capture_place(also, i));
-		call |= is_entry ? BPF_CALL_CAPTURES : BPF_CALL_EXIT_CAPTURES;
+		n++;
 	}
+	if (n)
+		call |= is_entry ? BPF_CALL_CAPTURES : BPF_CALL_EXIT_CAPTURES;
+	call |= (uint64_t)n << (is_entry ? BPF_CALL_N_CAPTURES : BPF_CALL_N_EXIT_CAPTURES);
 	for (unsigned i = 0; texts >> i; i++) /* the same for an exit */
 		if (texts >> i & 1) {
 			call |= (uint64_t)(i + 1) << shift;

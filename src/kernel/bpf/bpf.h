@@ -30,7 +30,9 @@ struct kernel_bpf_options {
 	uint64_t ring_bytes; /* per CPU; rounded down to a power of two */
 	bool follows;	     /* only added threads, and their children */
 	bool captures_extra; /* of calls: kernel_bpf_call() may be given any capture */
-	bool keeps_newest;   /* kernel_bpf_keep() is called several times a second, and nothing is
+	bool captures_files; /* the kernel's files of descriptors as well */
+	bool captures_environment;
+	bool keeps_newest; /* kernel_bpf_keep() is called several times a second, and nothing is
 			    * drained until the end */
 };
 

@@ -47,6 +47,7 @@ enum bpf_capture_function {
 	CAPTURE_ONE,
 	CAPTURE_TEXTS,
 	CAPTURE_TEXT,
+	CAPTURE_ENVIRONMENTS,
 	CAPTURE_COUNT,
 	CAPTURE_COUNT_BLOCK,
 	CAPTURE_COUNT_REST,
@@ -69,6 +70,9 @@ void bpf_captures_begin(struct bpf_captures *k, struct bpf_code *c, const struct
 			int stage);
 void bpf_captures_end(const struct bpf_captures *k);
 
+/* bpf_capture_file - if R1 (the kind of size) names a file: read the file that the descriptor is open
+ * on, and jump to @done. */
+void bpf_capture_file(const struct bpf_captures *k, int done);
 /* bpf_stage_captures - read the other captures of call STACK_NR. */
 void bpf_stage_captures(const struct bpf_captures *k);
 /* bpf_stage_to_ring - copy the stage into a new record. */

@@ -119,9 +119,7 @@ static void stage_data(struct bpf_code *c, int stage, int done)
 	stage_counted(c, stage);
 }
 
-/* ---------------------------------------------------------------- texts */
-
-/* Text R4 of a list, at the pointer that stands at address R3; with its NUL. */
+/* The text of a list at the pointer that stands at address R3; R4: how many more fit. */
 static void define_text(const struct bpf_captures *k)
 {
 	struct bpf_code *c = k->c;
@@ -136,7 +134,7 @@ static void define_text(const struct bpf_captures *k)
 	read_word(c, 8, leave);
 	bpf_load(c, BPF_DW, R3, FP, STACK_WORD);
 	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, leave);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ARGS, more);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, 0, more);
 	stage_text(c, k->stage, ABI_CAPTURE_ARG_MAX, more);
 	return_register(c, R8);
 	bpf_put_label(c, more);
@@ -149,23 +147,25 @@ static void define_text(const struct bpf_captures *k)
 	return_number(c, leave, 0);
 }
 
-/* Each text with its NUL; three dots follow if there are more than fit. */
-static void define_texts(const struct bpf_captures *k)
+/* Texts up to a NULL, at most @most. */
+static void define_texts(const struct bpf_captures *k, enum bpf_capture_function f,
+			 const char *name, int most)
 {
 	struct bpf_code *c = k->c;
 	int again = bpf_label(c), done = bpf_label(c);
 
-	bpf_function(c, k->functions[CAPTURE_TEXTS], "texts", 3);
+	bpf_function(c, k->functions[f], name, 3);
 	bpf_alu(c, BPF_MOV, R7, R1);
 	bpf_alu(c, BPF_MOV, R8, R2);
 	bpf_alu(c, BPF_MOV, R9, R3);
 	bpf_alu_imm(c, BPF_MOV, R6, 0);
 	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JGT, R6, ABI_CAPTURE_ARGS, done); /* never */
+	bpf_jump_if_imm(c, BPF_JGT, R6, most, done); /* never */
 	bpf_alu(c, BPF_MOV, R1, R7);
 	bpf_alu(c, BPF_MOV, R2, R8);
 	bpf_alu(c, BPF_MOV, R3, R9);
-	bpf_alu(c, BPF_MOV, R4, R6);
+	bpf_alu_imm(c, BPF_MOV, R4, most);
+	bpf_alu(c, BPF_SUB, R4, R6);
 	bpf_call_function(c, k->functions[CAPTURE_TEXT]);
 	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, done);
 	bpf_alu(c, BPF_MOV, R8, R0);
@@ -559,6 +559,8 @@ static void read_list(const struct bpf_captures *k, enum abi_capture_how how, in
 	bpf_jump_if_imm(k->c, BPF_JNE, R1, how, is_other);
 	if (how == ABI_CAPTURE_TEXTS)
 		read_pointers(k, CAPTURE_TEXTS, done);
+	else if (how == ABI_CAPTURE_ENVIRONMENT)
+		read_pointers(k, CAPTURE_ENVIRONMENTS, done);
 	else if (how == ABI_CAPTURE_POINTERS)
 		read_pointers(k, CAPTURE_COUNT, done);
 	else if (how == ABI_CAPTURE_VECTOR)
@@ -582,6 +584,8 @@ void bpf_capture_list(const struct bpf_captures *k, int done)
 	bpf_alu_imm(k->c, BPF_AND, R1, BPF_CAPTURE_HOWS);
 	if (is_entry)
 		read_list(k, ABI_CAPTURE_TEXTS, done);
+	if (is_entry && k->p->has_environment)
+		read_list(k, ABI_CAPTURE_ENVIRONMENT, done);
 	if (!k->p->has_extra)
 		return;
 	read_list(k, ABI_CAPTURE_VECTOR, done);
@@ -598,7 +602,10 @@ void bpf_capture_lists(const struct bpf_captures *k)
 	bool is_entry = k->stage == BPF_ENTRY_STAGE;
 
 	if (is_entry) {
-		define_texts(k);
+		define_texts(k, CAPTURE_TEXTS, "texts",
+			     k->p->has_environment ? ABI_CAPTURE_ARGS_MANY : ABI_CAPTURE_ARGS);
+		if (k->p->has_environment)
+			define_texts(k, CAPTURE_ENVIRONMENTS, "environment", ABI_CAPTURE_VARIABLES);
 		define_text(k);
 	}
 	if (!k->p->has_extra)

@@ -267,6 +267,8 @@ static void define_one(const struct bpf_captures *k)
 	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_CAPTURE_BEGIN_MAX, leave);
 	bpf_store(c, BPF_DW, FP, STACK_BEGIN, R8);
 	bpf_capture_list(k, done);
+	if (k->p->has_files && k->stage == BPF_EXIT_STAGE)
+		bpf_capture_file(k, done);
 	if (k->p->has_extra)
 		capture_string(c, k->p, k->stage, done);
 	capture_bytes(c, k->p, k->stage, done);
@@ -289,6 +291,12 @@ void bpf_stage_captures(const struct bpf_captures *k)
 						: ABI_CAPTURES_MAX;
 
 	for (int i = 0; i < most; i++) {
+		bpf_load(c, BPF_DW, R1, FP, STACK_CALL);
+		bpf_alu_imm(c, BPF_RSH, R1,
+			    k->stage == BPF_EXIT_STAGE ? BPF_CALL_N_EXIT_CAPTURES
+						       : BPF_CALL_N_CAPTURES);
+		bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_COUNT);
+		bpf_jump_if_imm(c, BPF_JLE, R1, i, all_done);
 		bpf_load(c, BPF_DW, R1, FP, STACK_CPU);
 		bpf_alu_imm(c, BPF_MOV, R2, i);
 		bpf_alu(c, BPF_MOV, R3, R8);

@@ -77,6 +77,37 @@ static inline void read_word(struct bpf_code *c, int size, int is_bad)
 	bpf_jump_if_imm(c, BPF_JNE, R0, 0, is_bad);
 }
 
+/* Reads @size bytes at R6 + @offset into STACK_WORD. */
+static inline void read_kernel_word(struct bpf_code *c, int offset, int size, int is_bad)
+{
+	bpf_alu(c, BPF_MOV, R1, FP);
+	bpf_alu_imm(c, BPF_ADD, R1, STACK_WORD);
+	bpf_alu_imm(c, BPF_MOV, R2, size);
+	bpf_alu(c, BPF_MOV, R3, R6);
+	bpf_alu_imm(c, BPF_ADD, R3, offset);
+	bpf_call(c, BPF_FUNC_probe_read_kernel);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, is_bad);
+}
+
+/* R6 becomes the pointer at R6 + @offset. */
+static inline void follow(struct bpf_code *c, int offset, int is_none)
+{
+	read_kernel_word(c, offset, 8, is_none);
+	bpf_load(c, BPF_DW, R6, FP, STACK_WORD);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, 0, is_none);
+}
+
+/* R6 becomes the table of the descriptors of this process, R1 the number of its places. */
+static inline void find_descriptors(struct bpf_code *c, const struct bpf_plan *p, int is_none)
+{
+	bpf_call(c, BPF_FUNC_get_current_task);
+	bpf_alu(c, BPF_MOV, R6, R0);
+	follow(c, p->file.files, is_none);
+	follow(c, p->file.fdt, is_none);
+	read_kernel_word(c, p->file.max_fds, 4, is_none);
+	bpf_load(c, BPF_W, R1, FP, STACK_WORD);
+}
+
 /* Limits R2 to @most. */
 static inline void limit_r2(struct bpf_code *c, int most)
 {

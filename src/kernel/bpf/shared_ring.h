@@ -88,7 +88,8 @@ enum { BPF_RING_SLACK = 16384, BPF_PIDS_MAX = 1 << 22 };
 
 /*
  * How to record a system call. The word has bits; then in three bytes each argument that is a text,
- * counted from 1; then the numbers of the filters for its results and its arguments; 0: none. Each
+ * counted from 1; then the numbers of the filters for its results and its arguments; 0: none; then
+ * the numbers of captures. Each
  * other capture has two words of its own: the argument, the kind of size, the argument with the
  * size, and the maximum; then the condition, the field, and the place of memory behind memory.
  */
@@ -102,6 +103,9 @@ enum {
 	BPF_CALL_FILTER = 32,
 	BPF_CALL_ENTRY_FILTER = 36,
 	BPF_CALL_FILTERS = 15,
+	BPF_CALL_N_CAPTURES = 40,      /* at its entry, .. */
+	BPF_CALL_N_EXIT_CAPTURES = 44, /* .. at its exit */
+	BPF_CALL_COUNT = 15,
 };
 enum {
 	BPF_CAPTURE_HOW = 3,

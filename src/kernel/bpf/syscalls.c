@@ -6,6 +6,7 @@
 #include "kernel/bpf/assemble.h"
 
 #include <asm/ptrace.h>
+#include <asm/unistd.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -96,6 +97,21 @@ static void forget_late(struct bpf_code *c, const struct bpf_plan *p, int leave)
 	bpf_alu_imm(c, BPF_XOR, R4, -1);
 	bpf_atomic(c, BPF_AND, R2, 0, R4);
 	bpf_jump(c, leave);
+}
+
+/* rt_sigreturn takes its frame from the stack. The first argument of the staged record, which its event
+ * does not have, becomes the address of the signal mask in there (struct ucontext). */
+static void store_mask_address(struct bpf_code *c)
+{
+	enum { MASK = 296 };
+	int is_other = bpf_label(c);
+
+	bpf_jump_if_imm(c, BPF_JNE, R8, __NR_rt_sigreturn, is_other);
+	bpf_load(c, BPF_DW, R1, R6, offsetof(struct pt_regs, rsp));
+	bpf_alu_imm(c, BPF_ADD, R1, MASK);
+	bpf_store(c, BPF_DW, R7, bpf_stage_record(BPF_ENTRY_STAGE) + RECORD + KERNEL_SYSCALL_ARGS,
+		  R1);
+	bpf_put_label(c, is_other);
 }
 
 /* ---------------------------------------------------------------- filters */
@@ -195,6 +211,8 @@ static void record_pointed_to(const struct bpf_captures *k, uint16_t kernel_id, 
 	bpf_store(c, BPF_DW, FP, STACK_NR, R8);
 	bpf_store_imm(c, BPF_DW, R7, bpf_stage_late(BPF_ENTRY_STAGE), 0);
 	store_call(c, p, kernel_id, R7, bpf_stage_record(BPF_ENTRY_STAGE));
+	if (p->has_extra)
+		store_mask_address(c);
 	bpf_stage_begin(c, BPF_ENTRY_STAGE);
 	bpf_stage_texts(c, BPF_ENTRY_STAGE);
 	bpf_stage_captures(k);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -196,11 +197,21 @@ static bool is_of_devtmpfs(const char *name)
 	return !strncmp(name, "/dev/", 5);
 }
 
+/* What the kernel knows of the file, without asking the server of its file system. */
+static void device_of(const char *path, struct file_state *s)
+{
+	struct statx x;
+
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MODE, &x))
+		return;
+	s->mode = x.stx_mode;
+	s->rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor);
+}
+
 static void dump_file(struct kernel_dump *p, int pid, int fd)
 {
 	struct file_state s = { .pid = pid, .fd = fd, .flags = flags_of(pid, fd) };
 	char path[64], name[PATH_MAX];
-	struct stat st;
 	ssize_t n;
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
@@ -210,10 +221,9 @@ static void dump_file(struct kernel_dump *p, int pid, int fd)
 	name[n] = 0;
 	/* FMODE_READ is 1, FMODE_WRITE 2: the access mode plus one. */
 	s.fmode = (s.flags & O_ACCMODE) + 1;
-	if (is_of_devtmpfs(name) && !stat(path, &st)) {
-		s.mode = st.st_mode;
-		s.rdev = st.st_rdev;
-	}
+	if (is_of_devtmpfs(name))
+		device_of(path, &s);
+	kernel_dump_socket(p, pid, fd, name); /* first: a call in between has all of it */
 	kernel_dump_put(p, p->file, &s, sizeof s, name, (size_t)n + 1);
 }
 
@@ -290,7 +300,8 @@ static void dump_all(struct kernel_dump *p, const pid_t *pids, int n_pids)
 	flush(p);
 }
 
-int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, struct diag *d)
+int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, bool sockets,
+		     struct diag *d)
 {
 	struct kernel_dump *p = calloc(1, sizeof *p);
 	int cpu = sched_getcpu(), err;
@@ -299,6 +310,7 @@ int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, stru
 	if (!p)
 		return diag_fail(d, -ENOMEM, "no memory for the state dump");
 	p->drain = k;
+	p->sockets.is_wanted = sockets;
 	p->d = d;
 	/* Readers create a CPU for every number they see, so this number must be an existing
 	 * one. */
@@ -319,6 +331,7 @@ int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, stru
 		err = p->err;
 		ctf_stream_close(&p->stream);
 	}
+	free(p->sockets.at);
 	free(p);
 	return err;
 }

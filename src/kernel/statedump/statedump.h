@@ -16,7 +16,9 @@
  *
  * @pids, @n_pids: the processes with open files to write; all processes' if @n_pids is negative.
  * Threads are always written for the whole machine, because a switch may name any of them.
+ * @sockets: write the addresses of sockets too.
  */
-int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, struct diag *d);
+int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, bool sockets,
+		     struct diag *d);
 
 #endif

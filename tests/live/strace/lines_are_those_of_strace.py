@@ -170,9 +170,88 @@ def paths_of_descriptors_have_devices_and_processes():
         ok(re.search(r"pidfd_open\((\d+), 0\) = \d+<pid:\1>", lines[0]), "a pidfd: %s" % lines)
 
 
+def the_environment_of_a_program_is_shown_with_v():
+    few = ["env", "-i", "A=b", "EMPTY=", "BROKEN=\n\t\"", "LONG=" + "x" * 50, "true"]
+    many = ["env", "-i", *("V%d=%d" % (i, i) for i in range(100)), "true"]
+    for options in ([], ["-v"], ["-v", "-s", "8"]):
+        lines = same([*options, "-qq", "-a1", "-e", "trace=execve"], *few)
+        ok(("A=b\", \"EMPTY=" in lines[-1]) == bool(options), "variables: %s" % lines)
+    lines = both(["-v", "-qq", "-e", "trace=execve"], *many)
+    is_([re.findall(r"V\d+=\d+", found[-1]) for found in lines], [["V%d=%d" % (i, i) for i in range(100)]] * 2, "a hundred variables")
+
+
+def ordered(lines):
+    """Numbers of sockets, ports and processes become those of their order."""
+    found = {}
+    return [re.sub(r"\b\d{4,}\b|(?<=ROUTE:)\d+", lambda m: "N%d" % found.setdefault(m[0], len(found)), line) for line in lines]
+
+
+def descriptors_have_the_addresses_of_their_sockets():
+    directory = work + "/descriptors"
+    os.mkdir(directory)
+    for options in (["-yy"], ["-y"], ["--decode-fds=socket"], ["--decode-fds=dev"]):
+        theirs, ours = both([*options, "-a1", "-qq", "-e", "trace=socket,bind,listen,connect,accept,sendto,recvfrom,socketpair,pipe2,openat,"
+                             "fsync,unlink,io_uring_setup,write"], programs["descriptors"], directory)
+        theirs, ours = (ordered(line for line in lines if "/lib/" not in line and "/etc/" not in line) for lines in (theirs, ours))
+        first_difference(theirs, ours, "duet strace " + options[0])
+        ok(len(theirs) > 40, "calls: %d" % len(theirs))
+
+
+SERVER = """
+import os, socket, sys, time
+def pair(family, host):
+    s = socket.socket(family)
+    s.bind((host, 0))
+    s.listen(1)
+    c = socket.socket(family)
+    c.connect(s.getsockname())
+    return s, c, s.accept()[0]
+sockets = [*pair(socket.AF_INET, "127.0.0.1")]
+if socket.has_ipv6 and os.path.exists("/proc/net/if_inet6") and "lo" in open("/proc/net/if_inet6").read():
+    sockets += pair(socket.AF_INET6, "::1")
+for kind, at in ((socket.SOCK_STREAM, "path"), (socket.SOCK_DGRAM, "\\0duet-abstract-%d" % os.getpid())):
+    sockets.append(socket.socket(socket.AF_UNIX, kind))
+    sockets[-1].bind(at)
+    if kind == socket.SOCK_STREAM:
+        sockets[-1].listen(1)
+sockets += [socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0), socket.socket()]
+sockets[-3].bind(("127.0.0.1", 0))
+sockets[-2].bind((0, 0))
+open("ready", "w").close()
+while True:
+    for s in sockets:
+        s.getsockname()
+    time.sleep(0.02)
+"""
+
+
+def sockets_that_were_open_have_addresses_too():
+    s = start(sys.executable, "-c", SERVER, cwd=work)
+    until(lambda: os.path.exists(work + "/ready"), "the server is ready")
+    names = []
+    for argv in (["strace"], [duet, "strace"]):
+        out = work + "/attached-" + os.path.basename(argv[0])
+        tracer = start(*argv, "-yy", "-e", "trace=getsockname", "-o", out, "-p", str(s.pid))
+        until(lambda: os.path.exists(out) and open(out).read().count("\n") > 100, "calls are traced by %s" % argv[0])
+        tracer.send_signal(signal.SIGINT)
+        until(lambda: tracer.poll() is not None, "%s ends" % argv[0])
+        names.append(sorted(set(re.findall(r"(?m)^getsockname\((\d+<.*\]>), ", open(out).read()))))
+    s.kill()
+    is_(names[1], names[0], "sockets of strace and of duet strace")
+    ok(len(names[0]) >= 7, "sockets: %s" % names[0])
+
+
+def rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone():
+    for options in ([], ["-e", "trace=rt_sigreturn"], ["-Xraw", "-e", "trace=rt_sigreturn"]):
+        theirs, ours = ([line for line in lines if line.startswith("rt_sigreturn")] for lines in both(options, programs["descriptors"], work))
+        first_difference(theirs, ours, "duet strace %s" % options)
+        is_(len(ours), 1, "calls: %s" % ours)
+
+
 if not shutil.which("strace"):
     skip("there is no strace")
 run_cases(names_up_to_the_longest_path_are_shown, one_argument_decides_how_the_others_are_read, signals_have_all_that_the_kernel_says_of_them,
           without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number,
           a_thread_that_executes_a_program_takes_the_place_of_the_first, a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, calls_that_wait_for_a_file_are_about_it,
-          paths_of_descriptors_have_devices_and_processes)
+          paths_of_descriptors_have_devices_and_processes, descriptors_have_the_addresses_of_their_sockets, the_environment_of_a_program_is_shown_with_v,
+          sockets_that_were_open_have_addresses_too, rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone)

@@ -4,8 +4,13 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
+#include "analysis/pass.h"
 #include "analysis/syscalls/fds.h"
+#include "base/text.h"
 
 enum { P = 5, CHILD = 9 };
 
@@ -101,8 +106,105 @@ static void numbers_that_are_no_descriptors_harm_nothing(void)
 	fds_fini(&fds);
 }
 
+/* A call with the path @path. */
+static void called_with(const char *call, const char *path, int64_t result)
+{
+	const struct call_class class = { .is = CALL_ENTRY, .fd = fds_call(call) };
+	const struct call_made m = { .class = &class, .call = 1, .args = { 0 } };
+
+	if (pass_grow(&fds.paths, &fds.n_paths, P, sizeof *fds.paths))
+		return;
+	free(fds.paths[P].bytes);
+	fds.paths[P] = (struct fd_path){ strdup(path), strlen(path), strlen(path) + 1 };
+	is(fds_leave(&fds, P, P, &m, result, NULL), 0);
+}
+
+static void a_removed_file_is_deleted_and_not_the_next_of_its_name(void)
+{
+	begin();
+	called_with("unlink", "/tmp/other", 0);
+	called_with("unlink", "/tmp/x", -2);
+	ok(!fds_look(&fds, P, 3)->is_deleted);
+	called_with("unlink", "/tmp/x", 0);
+	ok(fds_look(&fds, P, 3)->is_deleted);
+	called_with("open", "/tmp/x", 8);
+	is_text(name(P, 8), "/tmp/x");
+	ok(!fds_look(&fds, P, 8)->is_deleted);
+	ok(fds_look(&fds, P, 3)->is_deleted);
+	fds_fini(&fds);
+}
+
+static void a_ruleset_is_a_descriptor_and_its_version_is_none(void)
+{
+	begin();
+	is(returned("landlock_create_ruleset", 0, 0, 1, 4), 0);
+	is_text(name(P, 4), "unknown");
+	is(returned("landlock_create_ruleset", 0, 8, 0, 4), 0);
+	is(returned("pidfd_open", 7, 0, 0, 5), 0);
+	is_text(name(P, 4), "landlock_create_ruleset");
+	fds_exec(&fds, P);
+	is_text(name(P, 4), "unknown");
+	is_text(name(P, 5), "unknown");
+	fds_fini(&fds);
+}
+
+static void is_socket(struct abi_file s, const char *expected)
+{
+	struct text t = { 0 };
+
+	fds_socket(&t, &s);
+	is_text(t.size ? t.bytes : "", expected);
+	text_fini(&t);
+}
+
+static void sockets_are_shown_by_type_and_address(void)
+{
+	struct abi_file s = { .inode = 77, .family = AF_INET, .type = "TCP" };
+
+	is_socket(s, "TCP:[77]");
+	s.local_port = 80;
+	s.local[0] = 127;
+	is_socket(s, "TCP:[127.0.0.0:80]");
+	s.remote[3] = 9;
+	is_socket(s, "TCP:[127.0.0.0:80->0.0.0.9:0]");
+	s.family = AF_INET6; /* not with this type */
+	is_socket(s, "");
+	strcpy(s.type, "TCPv6");
+	is_socket(s, "TCPv6:[[7f00::]:80->[0:9::]:0]");
+	memset(s.type, 'T', sizeof s.type); /* without a NUL */
+	is_socket(s, "");
+	s = (struct abi_file){ .inode = 5, .peer = 6, .family = AF_UNIX, .type = "UNIX-STREAM" };
+	is_socket(s, "UNIX-STREAM:[5->6]");
+	memset(s.path, 'p', sizeof s.path);
+	s.path_size = 4;
+	is_socket(s, "UNIX-STREAM:[5->6,\"pp\"]");
+	s.path[0] = 0;
+	is_socket(s, "UNIX-STREAM:[5->6,@\"p\"]");
+	s.path_size = UINT32_MAX; /* more than there is */
+	s.path[2] = '\033';
+	s.path[3] = '"';
+	is_socket((struct abi_file){ .family = AF_UNIX, .path_size = 1, .type = "UNIX" },
+		  "UNIX:[0]");
+	ok(s.path_size > sizeof s.path);
+	s.peer = 0;
+	s.path[0] = 'p';
+	s.path[4] = 0;
+	is_socket(s, "UNIX-STREAM:[5,\"pp\\33\\\"\"]");
+	s = (struct abi_file){
+		.inode = 5, .family = AF_NETLINK, .type = "NETLINK", .protocol = 15
+	};
+	is_socket(s, "NETLINK:[5]");
+	s.netlink_port = 8;
+	is_socket(s, "NETLINK:[KOBJECT_UEVENT:8]");
+	s.protocol = 999;
+	is_socket(s, "NETLINK:[999:8]");
+}
+
 int main(void)
 {
+	run(a_removed_file_is_deleted_and_not_the_next_of_its_name);
+	run(a_ruleset_is_a_descriptor_and_its_version_is_none);
+	run(sockets_are_shown_by_type_and_address);
 	run(copies_are_the_same_file);
 	run(closed_descriptors_are_unknown);
 	run(exec_keeps_descriptors_without_cloexec);
