@@ -16,7 +16,8 @@ enum abi_capture_kind {
 	ABI_CAPTURE_ADDRESS, /* a sockaddr */
 	ABI_CAPTURE_TIME,    /* a timespec */
 	ABI_CAPTURE_ARGV,    /* texts, each with its NUL */
-	ABI_CAPTURE_ENVP,    /* number of pointers, a u32 */
+	ABI_CAPTURE_ENVP,    /* number of pointers, a u32; then a byte, ABI_CAPTURE_COUNT_*,
+			      * which older recordings lack */
 	ABI_CAPTURE_BUFFER,  /* data that is read or written */
 	ABI_CAPTURE_TEXT,    /* a text that the kernel writes, or of a fixed length */
 	ABI_CAPTURE_IOVECS,  /* for each: the iovec, a u16, and that many bytes of its data */
@@ -102,6 +103,9 @@ enum {
 #define ABI_CAPTURE_LATE "late_texts"
 #define ABI_CAPTURE_LATE_OLD "late_bytes"
 
+/* Why a number of pointers is not all. */
+enum { ABI_CAPTURE_COUNT_MORE = 1, ABI_CAPTURE_COUNT_UNREADABLE = 2 };
+
 struct abi_capture {
 	const char *call; /* the system call */
 	bool is_at_exit;
@@ -112,6 +116,9 @@ struct abi_capture {
 	uint8_t kind, how;
 	uint8_t size_argument; /* 0: none */
 	uint8_t unit;
+	/* The room of the program, in elements: the result may be larger than what was written.
+	 * 0: it never is. */
+	uint8_t room_argument;
 	uint16_t size;	 /* at most; 0: the requested size of buffers */
 	bool is_int;	 /* size_argument is an int */
 	bool is_command; /* size_argument is a command of ioctl(), which has the size */

@@ -23,10 +23,12 @@
 #define SIZED(n) .size_argument = n, .unit = 1
 #define TIMES(n, bytes) .size_argument = n, .unit = bytes
 #define RETURNED .size_argument = ABI_CAPTURE_RESULT, .unit = 1
+/* The result may be the length of data that did not fit into the room, which argument N has. */
+#define ROOM(n) .room_argument = n
 #define POINTED(n) .how = ABI_CAPTURE_POINTED, .size_argument = n
-#define VECTOR .how = ABI_CAPTURE_VECTOR, .size_argument = 3, .is_int = true
+#define VECTOR .how = ABI_CAPTURE_VECTOR, .size_argument = 3
 
-#define EACH(n) .how = ABI_CAPTURE_EACH, .size_argument = n, .is_int = true
+#define EACH(n) .how = ABI_CAPTURE_EACH, .size_argument = n
 #define HEADERS .how = ABI_CAPTURE_HEADERS, .size_argument = 3, .is_int = true
 /* Memory behind the pointer at byte N of the argument's memory; its bytes stand there too. */
 #define BEHIND(n) .is_behind = true, .at = n
@@ -91,13 +93,13 @@ static const struct abi_capture captures[] = {
 	{ IN("fsetxattr", 3, BUFFER), EXTRA, SIZED(4) },
 	{ OUT("read", 2, BUFFER), EXTRA, RETURNED },
 	{ OUT("pread64", 2, BUFFER), EXTRA, RETURNED },
-	{ OUT("recvfrom", 2, BUFFER), EXTRA, RETURNED },
+	{ OUT("recvfrom", 2, BUFFER), EXTRA, RETURNED, ROOM(3) },
 	{ OUT("readlink", 2, BUFFER), EXTRA, RETURNED, .size = 256 },
 	{ OUT("readlinkat", 3, BUFFER), EXTRA, RETURNED, .size = 256 },
 	{ OUT("getrandom", 1, BUFFER), EXTRA, RETURNED },
-	{ OUT("getxattr", 3, BUFFER), EXTRA, RETURNED },
-	{ OUT("lgetxattr", 3, BUFFER), EXTRA, RETURNED },
-	{ OUT("fgetxattr", 3, BUFFER), EXTRA, RETURNED },
+	{ OUT("getxattr", 3, BUFFER), EXTRA, RETURNED, ROOM(4) },
+	{ OUT("lgetxattr", 3, BUFFER), EXTRA, RETURNED, ROOM(4) },
+	{ OUT("fgetxattr", 3, BUFFER), EXTRA, RETURNED, ROOM(4) },
 	{ OUT("getcwd", 1, TEXT), EXTRA, RETURNED, .size = 256 },
 	{ IN("prctl", 2, TEXT), EXTRA, .size = 16 },
 	{ OUT("prctl", 2, TEXT), EXTRA, .size = 16 },
@@ -237,7 +239,7 @@ static const struct abi_capture captures[] = {
 	{ IN("sigaltstack", 1, SIGSTACK), EXTRA, .size = 24 },
 	{ OUT("sigaltstack", 2, SIGSTACK), EXTRA, .size = 24 },
 	{ OUT("sched_getaffinity", 3, CPUS), EXTRA, RETURNED, .size = 128 },
-	{ IN("sched_setaffinity", 3, CPUS), EXTRA, SIZED(2), .size = 128, .is_int = true },
+	{ IN("sched_setaffinity", 3, CPUS), EXTRA, SIZED(2), .size = 128 },
 
 	/* times and system information */
 	{ OUT("gettimeofday", 1, TIMEVAL), EXTRA, .size = 16 },
@@ -257,7 +259,7 @@ static const struct abi_capture captures[] = {
 	{ OUT("getresgid", 1, TYPED), TYPED("id", 4) },
 	{ OUT("getresgid", 2, TYPED), TYPED("id", 4), FIELD(2) },
 	{ OUT("getresgid", 3, TYPED), TYPED("id", 4), FIELD(3) },
-	{ OUT("getgroups", 2, TYPED), TYPED("ids", 512), TIMES(ABI_CAPTURE_RESULT, 4) },
+	{ OUT("getgroups", 2, TYPED), TYPED("ids", 512), TIMES(ABI_CAPTURE_RESULT, 4), ROOM(1) },
 	{ IN("setgroups", 2, TYPED), TYPED("ids", 512), TIMES(1, 4), .is_int = true },
 	{ OUT("getcpu", 1, TYPED), TYPED("uint", 4) },
 	{ OUT("getcpu", 2, TYPED), TYPED("uint", 4), FIELD(2) },
@@ -385,9 +387,9 @@ static const struct abi_capture captures[] = {
 	{ IN("_sysctl", 1, TYPED), TYPED("sysctl", 48) },
 	{ IN("kexec_load", 3, TYPED), TYPED("kexec_segments", 512), TIMES(2, 32) },
 	{ IN("io_uring_enter", 5, SIGNALS), EXTRA, SIZED(6), .size = 8 },
-	{ OUT("listxattr", 2, BUFFER), EXTRA, RETURNED },
-	{ OUT("llistxattr", 2, BUFFER), EXTRA, RETURNED },
-	{ OUT("flistxattr", 2, BUFFER), EXTRA, RETURNED },
+	{ OUT("listxattr", 2, BUFFER), EXTRA, RETURNED, ROOM(3) },
+	{ OUT("llistxattr", 2, BUFFER), EXTRA, RETURNED, ROOM(3) },
+	{ OUT("flistxattr", 2, BUFFER), EXTRA, RETURNED, ROOM(3) },
 	{ OUT("getdents", 2, TYPED), TYPED("entries", 4096), RETURNED },
 	{ OUT("getdents64", 2, TYPED), TYPED("entries64", 4096), RETURNED },
 	{ OUT("uname", 1, UTSNAME), EXTRA, .size = 130 },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * analysis/pairing/internal.h - shared by pairing.c (joins entries and exits), pairing_words.c
- * (arguments and results as text), pairing_signals.c (signals and exits of threads) and pairing_exec.c
- * (threads that execute programs).
+ * (arguments and results as text), pairing_signals.c (signals and exits of threads), pairing_exec.c
+ * (threads that execute programs) and pairing_numbers.c (processes of other pid namespaces).
  *
  * The texts of a thread belong to its last call. They are written again at its exit, because then
  * more is known.
@@ -55,6 +55,17 @@ void pairing_words_program(struct pairing *j, struct pairing_state *st, const st
 			   const struct trace_event *e);
 void pairing_words_forget(struct pairing_state *st);
 void pairing_words_fini(struct pairing_state *st);
+
+/* pairing_numbers.c: only if names of processes are wanted. An event task_newtask, then
+ * sched_process_fork: the child has a state. */
+void pairing_numbers_task(struct pairing *j, const struct event_table *p,
+			  const struct trace_event *e, uint32_t thread);
+void pairing_numbers_fork(struct pairing *j, uint32_t thread, uint32_t child);
+/* A call has returned. */
+void pairing_numbers_learn(struct pairing *j, uint32_t thread, const char *call, int64_t result,
+			   bool is_pair);
+/* Whether @thread is in the recorder's pid namespace, by what the recording shows so far. */
+bool pairing_numbers_are_ours(struct pairing *j, uint32_t thread);
 
 /* pairing_signals.c. For pass_all(): each returns 0 or -ENOMEM. */
 int pairing_on_sent(struct pairing *j, const struct event_table *p, const struct trace_event *e,

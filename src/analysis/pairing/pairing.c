@@ -21,6 +21,7 @@ enum role {
 	ROLE_DEATH,
 	ROLE_SIGNAL,
 	ROLE_SENT,
+	ROLE_TASK,
 };
 
 static const struct event_table_kind kinds[] = {
@@ -29,6 +30,7 @@ static const struct event_table_kind kinds[] = {
 	  { "pid", "fd", "filename", "flags", "mode", "rdev" } },
 	{ "lttng_statedump_socket", ROLE_SOCKET, { "pid", "fd" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
+	{ "task_newtask", ROLE_TASK, { "clone_flags" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "old_tid", "filename" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
 	{ "signal_generate", ROLE_SENT, { "sig", "code", "pid", "result" } },
@@ -256,6 +258,8 @@ static int leave(struct pairing *j, const struct call_class *c, const struct tra
 	}
 	if (!strcmp(name, "execve") && !result)
 		j->is_hiding = false;
+	if (j->o.names_pids)
+		pairing_numbers_learn(j, thread, name, result, is_pair);
 	j->result.size = 0;
 	if (j->o.has_text && j->is_wanted[call] && pairing_chooses(j, thread))
 		pairing_words_end(j, c, e, thread, is_pair, result);
@@ -309,6 +313,8 @@ static int on_fork(struct pairing *j, const struct event_table *p, const struct 
 	if (child < 0 ||
 	    (child && pass_grow(&j->states, &j->n_states, (uint32_t)child, sizeof *j->states)))
 		return -ENOMEM;
+	if (child && j->o.names_pids)
+		pairing_numbers_fork(j, thread, (uint32_t)child);
 	if (child && tid != j->o.command) {
 		j->states[child].is_left = j->states[thread].is_left;
 		count_thread(j, (uint32_t)child, true);
@@ -346,6 +352,8 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 		err = on_socket(j, p, e);
 	else if (p->role == ROLE_FORK)
 		err = on_fork(j, p, e, thread);
+	else if (p->role == ROLE_TASK && j->o.names_pids)
+		pairing_numbers_task(j, p, e, thread);
 	else if (p->role == ROLE_EXEC)
 		err = pairing_on_exec(j, p, e);
 	else if (p->role == ROLE_SENT)

@@ -74,6 +74,9 @@ struct pairing_options {
 	bool (*wants)(void *context, const char *call);
 	/* Receives an item. Returns 0 to continue. */
 	int (*give)(void *context, const struct pairing_item *item);
+	/* Whether a process that runs, and whose creation was not recorded, is in another pid
+	 * namespace; NULL: unknown. */
+	bool (*has_other_numbers)(void *context, pid_t pid);
 	void *context;
 };
 
@@ -88,11 +91,14 @@ struct pairing_state {	       /* state of a thread */
 	struct text text, early, late; /* the arguments; see pairing_item */
 	struct text dump;
 	int32_t befores[CALL_BEFORES]; /* lengths of names of messages at the entry; -1: none */
-	int32_t lengths[CALL_ARGS];    /* those that arguments pointed to at the entry; -1: none */
+	struct call_length lengths[CALL_ARGS]; /* those that arguments pointed to at the entry */
 	struct call_parts parts;
-	bool is_about;	     /* it has one of the requested paths */
-	uint32_t first_late; /* the first argument that is known only at exit, in the order of
-			      * display */
+	/* pairing_numbers.c: pid namespace of this process, and of its next children. */
+	bool has_other_numbers, makes_other_numbers, numbers_are_asked;
+	uint64_t child_flags; /* flags of a clone() whose child is not known yet */
+	uint32_t child;	      /* the child of the clone() in progress; 0: none */
+	bool is_about;	      /* it has one of the requested paths */
+	uint32_t first_late;  /* the first argument, in display order, that the exit fills */
 	int signal; /* the last delivered signal without a handler; 0: none since the last call */
 	bool exits; /* exit_group was called in the process that this thread leads: */
 	int status;
@@ -148,6 +154,8 @@ enum pairing_lack {
 	PAIRING_LACKS_PATHS,  /* the same, and file names */
 };
 enum pairing_lack pairing_lacks(const struct pairing *j);
+/* pairing_numbers_need - whether calls of this name are needed for names of processes. */
+bool pairing_numbers_need(const char *call);
 /* pairing_report_lasting - pass on the calls that began before @before_ns and have not returned,
  * once each. */
 void pairing_report_lasting(struct pairing *j, int64_t before_ns);

@@ -13,13 +13,14 @@
 
 static struct call_about about(struct pairing *j, uint32_t thread, const struct trace_event *e)
 {
+	uint32_t process = pairing_process(j, thread);
+	bool names_pids = j->o.names_pids && pairing_numbers_are_ours(j, thread);
+
 	return (struct call_about){ .fds = j->o.names_fds ? &j->fds : NULL,
 				    .fd_kinds = j->o.fd_kinds,
-				    .process = pairing_process(j, thread),
-				    .cwd = j->o.names_fds
-						   ? fds_cwd(&j->fds, pairing_process(j, thread))
-						   : NULL,
-				    .threads = j->o.names_pids ? j->run.threads : NULL,
+				    .process = process,
+				    .cwd = j->o.names_fds ? fds_cwd(&j->fds, process) : NULL,
+				    .threads = names_pids ? j->run.threads : NULL,
 				    .event = e };
 }
 
@@ -206,6 +207,22 @@ static bool is_of_argument(const struct call_memory *m)
 	return !m->what->is_behind;
 }
 
+/* Lengths that the kernel may change. */
+static void keep_length(struct pairing_state *st, const struct call_memory *m)
+{
+	enum { NAME_LENGTH_AT = 8 };
+	struct call_length *to = &st->lengths[m->what->argument - 1];
+
+	if (m->what->kind == ABI_CAPTURE_LENGTH && m->size >= 4)
+		*to = (struct call_length){ u32(m, 0), true };
+	else if (m->what->kind == ABI_CAPTURE_MESSAGES)
+		call_messages_befores(m, st->befores, CALL_BEFORES);
+	else if (m->what->kind == ABI_CAPTURE_MESSAGE && m->size >= NAME_LENGTH_AT + 4)
+		*to = (struct call_length){ u32(m, NAME_LENGTH_AT), true };
+	else if (!m->what->is_behind)
+		call_described_length(m, st->lengths);
+}
+
 void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_event *e)
 {
 	struct pairing_state *st = &j->states[thread];
@@ -216,20 +233,9 @@ void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_
 
 	read_values(c, e, &st->made, values);
 	read_memory(j, c, e, &moment);
-	for (int i = 0; i < CALL_ARGS; i++)
-		st->lengths[i] = -1;
+	memset(st->lengths, 0, sizeof st->lengths);
 	for (int i = 0; i < j->n_memory; i++)
-		if (j->memory[i].what->kind == ABI_CAPTURE_LENGTH && j->memory[i].size >= 4)
-			memcpy(&st->lengths[j->memory[i].what->argument - 1], j->memory[i].bytes,
-			       4);
-	for (int i = 0; i < j->n_memory; i++)
-		if (j->memory[i].what->kind == ABI_CAPTURE_MESSAGES)
-			call_messages_befores(&j->memory[i], st->befores, CALL_BEFORES);
-		else if (j->memory[i].what->kind == ABI_CAPTURE_MESSAGE && j->memory[i].size >= 12)
-			memcpy(&st->lengths[j->memory[i].what->argument - 1],
-			       j->memory[i].bytes + 8, 4);
-		else if (!j->memory[i].what->is_behind)
-			call_described_length(&j->memory[i], st->lengths);
+		keep_length(st, &j->memory[i]);
 	for (int i = 0; i < j->n_memory; i++)
 		if (j->memory[i].what->argument <= c->n_fields && is_of_argument(&j->memory[i]))
 			values[j->memory[i].what->argument - 1].memory = &j->memory[i];
@@ -275,11 +281,12 @@ static void add_change(struct text *part, const struct text *now, const char *be
 /* The kernel writes no more than the caller had room for, though it returns the whole length. */
 static void limit(const struct pairing_state *st, struct call_memory *m)
 {
-	int32_t most =
-		m->what->how == ABI_CAPTURE_POINTED ? st->lengths[m->what->size_argument - 1] : -1;
+	const struct call_length *most = m->what->how == ABI_CAPTURE_POINTED
+						 ? &st->lengths[m->what->size_argument - 1]
+						 : NULL;
 
-	if (most >= 0 && m->size > (uint32_t)most)
-		m->size = (uint32_t)most;
+	if (most && most->is_known && m->size > most->bytes)
+		m->size = (uint32_t)most->bytes;
 }
 
 /* Replaces the text of an argument by the memory that the kernel wrote. */

@@ -199,9 +199,8 @@ static void add_node(struct text *t, const struct attribute_bytes *a, unsigned a
 /* "152 => 104": the kernel writes the size that it filled. */
 static void add_length(struct text *t, const struct attribute_bytes *a, unsigned at)
 {
-	uint32_t before = a->x->is_end && a->x->lengths && a->x->lengths[1] >= 0
-				  ? (uint32_t)a->x->lengths[1]
-				  : (uint32_t)number_at(a, at, 4);
+	const struct call_length *passed = call_length_of(a->x, 2);
+	uint32_t before = (uint32_t)(passed ? passed->bytes : number_at(a, at, 4));
 
 	text_addf(t, "%" PRIu32, before);
 	if (before != number_at(a, at, 4))

@@ -171,14 +171,14 @@ static void add_later(struct text *t, const uint8_t *p, uint32_t size, const str
 
 bool request_perf_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
+	const struct call_length *before = call_length_of(x, 1);
 	bool is_whole = call_style()->is_whole;
 	uint8_t p[KNOWN] = { 0 };
 	uint32_t passed, size;
 
 	if (m->size < 8 || (x->is_end && x->result != -E2BIG))
 		return false;
-	passed =
-		x->is_end && x->lengths && x->lengths[0] >= 0 ? (uint32_t)x->lengths[0] : u32(m, 4);
+	passed = before ? (uint32_t)before->bytes : u32(m, 4);
 	size = passed ? passed : LEAST;
 	if (size < LEAST)
 		return false;

@@ -78,14 +78,15 @@ static void add_floating(struct text *t, const uint8_t *p, uint64_t size)
 static bool add_set(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	const struct call_memory *set = call_memory_behind(m, x, 0);
+	const struct call_length *passed = call_length_of(x, 4);
 	bool is_shown = set && x->is_end == (x->args[0] == PTRACE_GETREGSET);
 	uint64_t now, size, shown;
 
 	if (m->size < IOVEC)
 		return false;
 	shown = now = size = u64(m, NEW_LENGTH_AT);
-	if (x->is_end && x->lengths && x->lengths[3] >= 0)
-		size = (uint64_t)x->lengths[3];
+	if (passed)
+		size = passed->bytes;
 	is_shown = set && (is_shown || x->is_end) && now && now <= set->size && !(now % 8);
 	if (x->args[0] == PTRACE_SETREGSET) { /* the kernel had those that it did not use, too */
 		is_shown &= size && !(size % 8) &&

@@ -147,9 +147,11 @@ const struct call_request *call_request_of(const struct call_request *all,
 					   const struct call_value *v, uint32_t n)
 {
 	const struct call_request *end = requests + sizeof requests / sizeof *requests;
+	/* The kernel's type is long, in others an int. */
+	uint64_t bits = !strcmp(all->call, "ptrace") ? UINT64_MAX : UINT32_MAX;
 
 	for (const struct call_request *r = all; r < end && !strcmp(r->call, all->call); r++)
-		if (r->by < n && r->value == ((uint64_t)v[r->by].n & UINT32_MAX))
+		if (r->by < n && r->value == ((uint64_t)v[r->by].n & bits))
 			return r;
 	return NULL;
 }

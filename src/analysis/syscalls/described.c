@@ -116,16 +116,19 @@ static const struct description {
 	{ "io_event", 32, true, "{data=%0x8, obj=%8p8, res=%16d8, res2=%24d8}", NULL, NULL },
 };
 
-void call_described_length(const struct call_memory *m, int32_t *lengths)
+void call_described_length(const struct call_memory *m, struct call_length *lengths)
 {
 	static const struct {
 		const char *type;
-		uint8_t at;
-	} places[] = { { "bpf_attr", 4 }, { "ptrace_data", 8 }, { "perf_attr", 4 } };
+		uint8_t at, size;
+	} places[] = { { "bpf_attr", 4, 4 }, { "ptrace_data", 8, 8 }, { "perf_attr", 4, 4 } };
 
 	for (size_t i = 0; m->what->type && i < sizeof places / sizeof *places; i++)
-		if (!strcmp(m->what->type, places[i].type) && m->size >= places[i].at + 4u)
-			memcpy(&lengths[m->what->argument - 1], m->bytes + places[i].at, 4);
+		if (!strcmp(m->what->type, places[i].type) &&
+		    m->size >= (unsigned)places[i].at + places[i].size)
+			lengths[m->what->argument - 1] = (struct call_length){
+				bytes_number(m->bytes + places[i].at, places[i].size), true
+			};
 }
 
 static const struct call_name *table_of(const char *name, size_t size)
@@ -172,7 +175,7 @@ static void add_signed_of(struct text *t, uint64_t v, unsigned size)
 /* "-EFAULT", by the style. */
 static void add_error(struct text *t, int32_t n)
 {
-	const char *name = n < 0 ? call_errno(-n) : NULL;
+	const char *name = n < 0 && n != INT32_MIN ? call_errno(-n) : NULL;
 
 	if (!name)
 		return add_signed(t, n);
@@ -480,6 +483,8 @@ static bool add_row(struct text *t, const struct description *d, const struct ca
 
 	if ((!n && all) || all > limit_of(m->what))
 		return false;
+	if (all && m->what->room_argument && !(uint32_t)x->args[m->what->room_argument - 1])
+		return false; /* only their number is wanted */
 	add(t, "[");
 	for (uint64_t i = 0; i < n && i < most; i++) {
 		add(t, i ? ", " : "");

@@ -150,13 +150,16 @@ static bool add_argv(struct text *t, const char *p, size_t size, const struct ca
 
 static bool add_count(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
+	uint8_t why = m->size > sizeof(uint32_t) ? m->bytes[sizeof(uint32_t)] : 0;
 	uint32_t n;
 
 	if (m->size < sizeof n || !x->args[m->what->argument - 1])
 		return false;
 	memcpy(&n, m->bytes, sizeof n);
 	add_address(t, (uint64_t)x->args[m->what->argument - 1]);
-	text_addf(t, " /* %" PRIu32 " var%s */", n, n == 1 ? "" : "s");
+	text_addf(t, " /* %s%" PRIu32 " var%s%s */",
+		  why == ABI_CAPTURE_COUNT_MORE ? "more than " : "", n, n == 1 ? "" : "s",
+		  why == ABI_CAPTURE_COUNT_UNREADABLE ? ", unterminated" : "");
 	return true;
 }
 
@@ -181,28 +184,46 @@ static bool is_taken(const struct call_memory *m, int64_t all, const struct call
 
 	if (!strcmp(m->what->call, "sethostname") || !strcmp(m->what->call, "setdomainname"))
 		return all <= NAME;
-	if (strstr(m->what->call, "setxattr") && all > ATTRIBUTE)
+	if (strstr(m->what->call, "setxattr") && (uint64_t)all > ATTRIBUTE)
 		return false;
-	if (strstr(m->what->call, "listxattr") && !x->args[2])
-		return false;
-	return x->is_end || !x->string_bytes || end % PAGE || m->size >= all ||
+	if (!strcmp(m->what->call, "recvfrom"))
+		return true;
+	if (m->what->room_argument && !x->args[m->what->room_argument - 1])
+		return false; /* only a length is wanted: the buffer is not looked at */
+	return x->is_end || !x->string_bytes || end % PAGE || m->size >= (uint64_t)all ||
 	       m->size > x->string_bytes;
+}
+
+/* The bytes that the call moved; of a message that did not fit, those that did. */
+static int64_t moved_by(const struct call_memory *m, const struct call_moment *x)
+{
+	uint8_t from = m->what->size_argument, room = m->what->room_argument;
+	int64_t all = from == ABI_CAPTURE_RESULT ? x->result : from ? x->args[from - 1] : m->size;
+
+	return room && all > 0 && (uint64_t)all > (uint64_t)x->args[room - 1] ? x->args[room - 1]
+									      : all;
+}
+
+uint64_t call_buffer_known(const struct call_memory *m, const struct call_moment *x)
+{
+	uint64_t all = (uint64_t)moved_by(m, x);
+
+	return m->size < all ? m->size : all;
 }
 
 static bool add_buffer(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
-	uint8_t from = m->what->size_argument;
-	int64_t all = from == ABI_CAPTURE_RESULT ? x->result : from ? x->args[from - 1] : m->size;
-	size_t shown = shown_of(m->size, x);
+	int64_t all = moved_by(m, x);
+	uint64_t known = call_buffer_known(m, x);
+	size_t shown = shown_of(known, x);
 
-	if (x->is_end && !strcmp(m->what->call, "recvfrom") && all > x->args[2])
-		all = x->args[2]; /* MSG_TRUNC: the length of the message, not of what was copied */
 	if (!x->args[m->what->argument - 1] || (all && !m->size) || !is_taken(m, all, x))
 		return false;
-	if (strstr(m->what->call, "setxattr") && all == m->size && all && !m->bytes[all - 1])
+	if (strstr(m->what->call, "setxattr") && all == m->size && all && !m->bytes[all - 1] &&
+	    (!x->string_bytes || (uint64_t)all <= x->string_bytes))
 		return call_quoted(t, (const char *)m->bytes, shown_of((size_t)all - 1, x)), true;
 	if (strcmp(m->what->call, "getrandom") != 0)
-		return call_quoted_part(t, m->bytes, m->size, (uint64_t)all, x), true;
+		return call_quoted_part(t, m->bytes, known, (uint64_t)all, x), true;
 	add(t, "\""); /* random bytes contain no words */
 	for (size_t i = 0; i < shown; i++)
 		text_addf(t, "\\x%02x", m->bytes[i]);

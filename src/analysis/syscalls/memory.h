@@ -22,6 +22,12 @@ struct call_memory {
 	uint8_t bytes[ABI_CAPTURE_MAX];
 };
 
+/* A length in memory, which the kernel may change. */
+struct call_length {
+	uint64_t bytes;
+	bool is_known;
+};
+
 /* The context of the memory. */
 struct call_moment {
 	const int64_t *args; /* CALL_ARGS arguments of the call */
@@ -31,7 +37,8 @@ struct call_moment {
 	const struct call_about *about; /* may be NULL */
 	/* From the entry, for the exit; NULL: unknown. The lengths of arguments, and those of the
 	 * names of messages; negative: none. */
-	const int32_t *lengths, *befores;
+	const struct call_length *lengths;
+	const int32_t *befores;
 	const struct call_memory *memory; /* all of this event; see call_memory_behind() */
 	int n_memory;
 };
@@ -55,9 +62,21 @@ const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *r
 const struct call_memory *call_memory_behind(const struct call_memory *m,
 					     const struct call_moment *x, unsigned at);
 
+/* call_length_of - at the exit, the length that @argument, counted from 1, pointed to at the entry;
+ * NULL: unknown. */
+static inline const struct call_length *call_length_of(const struct call_moment *x, int argument)
+{
+	return x->is_end && x->lengths && x->lengths[argument - 1].is_known
+		       ? &x->lengths[argument - 1]
+		       : NULL;
+}
+
 /* call_memory_add - "{tv_sec=0, tv_nsec=1000}", in the form of strace. Returns false and adds
  * nothing if there are too few bytes. */
 bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
+
+/* call_buffer_known - the recorded bytes of a buffer that the call moved: there may be more. */
+uint64_t call_buffer_known(const struct call_memory *m, const struct call_moment *x);
 
 /* call_memory_dump - the data of a buffer or of iovecs as lines of bytes and characters; nothing for
  * other memory. */

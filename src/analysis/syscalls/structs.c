@@ -240,23 +240,38 @@ static void add_poll(struct text *t, const struct call_memory *m, const struct c
 		add(t, "}");
 		before = ", ";
 	}
+	if (n <= most && n < (revents ? (uint64_t)x->result : (uint32_t)x->args[1])) {
+		text_addf(t, "%s...", before);
+		if (!revents && n < most && m->size < m->what->size) /* it could not be read */
+			text_addf(t, " /* %#" PRIx64 " */", (uint64_t)x->args[0] + 8 * n);
+	}
 	add(t, "]");
 }
 
-static void add_epoll(struct text *t, const struct call_memory *m, bool is_row)
+static void add_epoll_event(struct text *t, const struct call_memory *m, uint32_t at)
 {
-	add(t, is_row ? "[" : "");
-	for (uint32_t i = 0; i + 12 <= m->size; i += 12) {
-		text_addf(t, "%s{events=", i ? ", " : "");
-		call_flags(t, call_names_epoll_events, u32(m, i));
-		text_addf(t, ", data={u32=%" PRIu32 ", u64=%" PRIu64 "}}", u32(m, i + 4),
-			  u64(m, i + 4));
+	add(t, "{events=");
+	call_flags(t, call_names_epoll_events, u32(m, at));
+	text_addf(t, ", data={u32=%" PRIu32 ", u64=%" PRIu64 "}}", u32(m, at + 4), u64(m, at + 4));
+}
+
+static void add_epoll(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint64_t most = x->string_bytes && !call_style()->is_whole ? x->string_bytes : UINT64_MAX,
+		 n = 0;
+
+	add(t, "[");
+	for (; n < most && 12 * (n + 1) <= m->size; n++) {
+		add(t, n ? ", " : "");
+		add_epoll_event(t, m, 12 * (uint32_t)n);
 	}
-	add(t, is_row ? "]" : "");
+	if (n < (uint64_t)x->result)
+		add(t, n ? ", ..." : "...");
+	add(t, "]");
 }
 
 /* The numbers of the bits that are set, below @most. */
-static void add_bits(struct text *t, const struct call_memory *m, int64_t most)
+static void add_bits(struct text *t, const struct call_memory *m, int64_t most, bool has_more)
 {
 	const char *before = "";
 
@@ -266,7 +281,20 @@ static void add_bits(struct text *t, const struct call_memory *m, int64_t most)
 			text_addf(t, "%s%" PRId64, before, i);
 			before = " ";
 		}
+	if (has_more)
+		text_addf(t, "%s...", before);
 	add(t, "]");
+}
+
+/* A set is read as a whole, or not at all. */
+static bool add_cpus(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint32_t all = m->what->is_at_exit ? m->size : (uint32_t)x->args[1];
+
+	if (!x->args[2] || m->size < (all < m->what->size ? all : m->what->size))
+		return false;
+	add_bits(t, m, (int64_t)all * 8, all > m->size);
+	return true;
 }
 
 static void add_uname(struct text *t, const struct call_memory *m)
@@ -303,7 +331,7 @@ static bool add_fds(struct text *t, const struct call_memory *m, const struct ca
 	n = n < MOST ? n : MOST;
 	if (n < 0 || !x->args[m->what->argument - 1] || m->size < ((uint32_t)n + 63) / 64 * 8)
 		return false;
-	return add_bits(t, m, n), true;
+	return add_bits(t, m, n, false), true;
 }
 
 /* The kernel refuses a set that is larger than its own. */
@@ -382,7 +410,11 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 	case ABI_CAPTURE_EPOLL:
 		if (!x->is_end && (m->size < 12 || x->args[1] == 2)) /* EPOLL_CTL_DEL reads none */
 			return false;
-		return add_epoll(t, m, x->is_end), true;
+		if (!m->size && !x->args[m->what->argument - 1])
+			return false;
+		if (!x->is_end)
+			return add_epoll_event(t, m, 0), true;
+		return add_epoll(t, m, x), true;
 	case ABI_CAPTURE_ACTION:
 		return add_action(t, m), true;
 	case ABI_CAPTURE_SIGNALS:
@@ -410,7 +442,7 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 	case ABI_CAPTURE_CPUS:
 		if (!m->size && x->args[1])
 			return false;
-		return add_bits(t, m, INT64_MAX), true;
+		return add_cpus(t, m, x);
 	case ABI_CAPTURE_UTSNAME:
 		return add_uname(t, m), true;
 	case ABI_CAPTURE_SYSINFO:

@@ -80,7 +80,7 @@ extern const struct call_decoder call_decoders[];
 
 /* call_described_length - a length in memory of a type, which the kernel may change: at the place of
  * its argument among @lengths. */
-void call_described_length(const struct call_memory *m, int32_t *lengths);
+void call_described_length(const struct call_memory *m, struct call_length *lengths);
 
 /* call_rest_add - the bytes of @m behind a structure of @known bytes, of which the call spoke as
  * having @size: nothing if they are 0. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/pairing/public.h"
 #include "analysis/syscalls/public.h"
 #include "cmd/print/print.h"
 #include "rules/pattern.h"
@@ -366,7 +367,8 @@ static void add_exit_of_exec(const struct strace_filter *c, struct cmd_strings *
 	cmd_add_string(patterns, c->only_listed ? "syscall_exit_execve" : "!syscall_entry_execve");
 }
 
-void strace_filter_patterns(const struct strace_filter *c, bool fds, struct cmd_strings *patterns)
+void strace_filter_patterns(const struct strace_filter *c, bool fds, bool pids,
+			    struct cmd_strings *patterns)
 {
 	static const char *const always[] = {
 		"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit",
@@ -381,8 +383,9 @@ void strace_filter_patterns(const struct strace_filter *c, bool fds, struct cmd_
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++) {
 		const char *call = kernel_syscall_name(nr);
 		bool is_needed =
-			call && (strace_filter_has(c, call) || (fds && fds_is_needed(call)) ||
-				 !strcmp(call, "exit_group"));
+			call &&
+			(strace_filter_has(c, call) || (fds && fds_is_needed(call)) ||
+			 (pids && pairing_numbers_need(call)) || !strcmp(call, "exit_group"));
 
 		/* A program that execveat() started returns from execve(). */
 		if (call && !is_needed && !strcmp(call, "execve") &&

@@ -24,7 +24,8 @@ int strace_filter_parse(struct strace_filter *c, const char *expression);
 /* strace_filter_has - whether calls of this name are selected. */
 bool strace_filter_has(const struct strace_filter *c, const char *call);
 /* strace_filter_patterns - add the event patterns that the recorder needs, as -k of `duet record`.
- * @fds: record calls that change descriptors, too. */
-void strace_filter_patterns(const struct strace_filter *c, bool fds, struct cmd_strings *patterns);
+ * @fds: record calls that change descriptors, too; @pids: those that show pid namespaces. */
+void strace_filter_patterns(const struct strace_filter *c, bool fds, bool pids,
+			    struct cmd_strings *patterns);
 
 #endif

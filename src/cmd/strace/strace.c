@@ -71,6 +71,17 @@ static struct pairing_options options_of(struct strace *s)
 					 .context = &s->printer };
 }
 
+/* Whether a process is in another pid namespace than this one; not if it is gone. */
+static bool has_other_numbers(void *context, pid_t pid)
+{
+	char path[32];
+	struct stat own, its;
+
+	(void)context;
+	snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+	return !stat("/proc/self/ns/pid", &own) && !stat(path, &its) && own.st_ino != its.st_ino;
+}
+
 static uint32_t width_of(int fd)
 {
 	struct winsize size;
@@ -247,6 +258,7 @@ static int show_live(struct strace *s)
 	int status = 0;
 
 	options.command = s->record.child.program;
+	options.has_other_numbers = has_other_numbers;
 	options.n_threads = s->record.pids.n ? 0 : 1;
 	for (int i = 0; i < s->record.pids.n; i++)
 		options.n_threads += s->follows ? strace_count_threads(s->record.pids.at[i]) : 1;
@@ -287,7 +299,7 @@ static int run_live(struct strace *s)
 	int status, ended;
 
 	strace_filter_patterns(&s->printer.filter, s->printer.style.names_fds || s->paths.n,
-			       &s->record.patterns);
+			       s->printer.names_pids, &s->record.patterns);
 	s->record.capture_bytes = strace_style_has_dumps(&s->printer.style) ? ABI_CAPTURE_BUFFER_MAX
 				  : s->printer.prints || s->record.keep ? bytes_for(s->string_bytes)
 									: 0;

@@ -273,7 +273,8 @@ static uint64_t second_word_of(const struct abi_capture *c, int field)
 	       (uint64_t)c->size_at << BPF_CAPTURE_COUNT_AT |
 	       (uint64_t)(c->size_width ? c->size_width - 1 : 0) << BPF_CAPTURE_WIDTH |
 	       (uint64_t)field << BPF_CAPTURE_FIELD |
-	       (uint64_t)c->when_argument << BPF_CAPTURE_WHEN;
+	       (uint64_t)c->when_argument << BPF_CAPTURE_WHEN |
+	       (uint64_t)c->room_argument << BPF_CAPTURE_ROOM;
 }
 
 void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts,

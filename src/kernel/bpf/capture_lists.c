@@ -19,6 +19,7 @@ enum { IOVEC = 16, HEADER = 56, HEADERS = 64, NAME_MAX_BYTES = ABI_CAPTURE_ADDRE
 enum { NAME = 0, NAME_BYTES = 8, IOVECS = 16, N_IOVECS = 24 }; /* in a msghdr */
 enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16 };		       /* with a NUL; read at once */
 enum { IS_LAST = 1 << 16, UNREADABLE = POINTERS + 1 };	       /* results */
+enum { COUNT_WHY = 16 }; /* above the number of pointers: ABI_CAPTURE_COUNT_* */
 
 /* ---------------------------------------------------------------- steps */
 
@@ -216,11 +217,11 @@ static void define_count_block(const struct bpf_captures *k)
 	return_number(c, leave, UNREADABLE);
 }
 
-/* Counts those at address R1 one by one, where they end in memory that cannot be read. */
+/* Counts those at address R1 one by one, where memory ends that can be read. */
 static void define_count_rest(const struct bpf_captures *k)
 {
 	struct bpf_code *c = k->c;
-	int again = bpf_label(c), done = bpf_label(c);
+	int again = bpf_label(c), done = bpf_label(c), is_bad = bpf_label(c);
 
 	bpf_function(c, k->functions[CAPTURE_COUNT_REST], "count_rest", 1);
 	bpf_alu(c, BPF_MOV, R9, R1);
@@ -228,22 +229,41 @@ static void define_count_rest(const struct bpf_captures *k)
 	bpf_put_label(c, again);
 	bpf_jump_if_imm(c, BPF_JEQ, R6, POINTERS, done);
 	bpf_alu(c, BPF_MOV, R3, R9);
-	read_word(c, 8, done);
+	read_word(c, 8, is_bad);
 	bpf_load(c, BPF_DW, R1, FP, STACK_WORD);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
 	bpf_alu_imm(c, BPF_ADD, R9, 8);
 	bpf_alu_imm(c, BPF_ADD, R6, 1);
 	bpf_jump(c, again);
+	bpf_put_label(c, is_bad);
+	bpf_alu_imm(c, BPF_OR, R6, ABI_CAPTURE_COUNT_UNREADABLE << COUNT_WHY);
 	bpf_put_label(c, done);
 	return_register(c, R6);
 }
 
-/* The number of pointers before a NULL: many at once, then one by one. */
+/* Adds to R6, the most that are counted, why the pointer at R9 is not NULL. */
+static void look_behind(struct bpf_code *c, int done)
+{
+	int is_bad = bpf_label(c);
+
+	bpf_alu(c, BPF_MOV, R3, R9);
+	read_word(c, 8, is_bad);
+	bpf_load(c, BPF_DW, R1, FP, STACK_WORD);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
+	bpf_alu_imm(c, BPF_OR, R6, ABI_CAPTURE_COUNT_MORE << COUNT_WHY);
+	bpf_jump(c, done);
+	bpf_put_label(c, is_bad);
+	bpf_alu_imm(c, BPF_OR, R6, ABI_CAPTURE_COUNT_UNREADABLE << COUNT_WHY);
+	bpf_jump(c, done);
+}
+
+/* The number of pointers before a NULL: many at once, then one by one. None if the first cannot be
+ * read. */
 static void define_count(const struct bpf_captures *k)
 {
 	struct bpf_code *c = k->c;
 	int again = bpf_label(c), over = bpf_label(c), is_full = bpf_label(c), leave = bpf_label(c),
-	    is_counted = bpf_label(c);
+	    is_counted = bpf_label(c), is_most = bpf_label(c);
 
 	bpf_function(c, k->functions[CAPTURE_COUNT], "count", 3);
 	bpf_alu(c, BPF_MOV, R7, R1);
@@ -251,7 +271,7 @@ static void define_count(const struct bpf_captures *k)
 	bpf_alu(c, BPF_MOV, R9, R3);
 	bpf_alu_imm(c, BPF_MOV, R6, 0);
 	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ENVP_MAX, over);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_ENVP_MAX, is_most);
 	bpf_alu(c, BPF_MOV, R1, R7);
 	bpf_alu(c, BPF_MOV, R2, R8);
 	bpf_alu(c, BPF_MOV, R3, R9);
@@ -267,12 +287,19 @@ static void define_count(const struct bpf_captures *k)
 	bpf_alu_imm(c, BPF_ADD, R6, POINTERS);
 	bpf_alu_imm(c, BPF_ADD, R9, 8 * POINTERS);
 	bpf_jump(c, again);
+	bpf_put_label(c, is_most);
+	look_behind(c, over);
 	bpf_put_label(c, over);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, ABI_CAPTURE_COUNT_UNREADABLE << COUNT_WHY, leave);
 	bpf_alu(c, BPF_MOV, R1, R7);
 	enter(k, leave);
 	at_stage(c, k->stage);
-	bpf_store(c, BPF_W, R1, 0, R6);
-	bpf_alu_imm(c, BPF_ADD, R8, 4);
+	bpf_alu(c, BPF_MOV, R2, R6);
+	bpf_alu_imm(c, BPF_AND, R2, (1 << COUNT_WHY) - 1);
+	bpf_store(c, BPF_W, R1, 0, R2);
+	bpf_alu_imm(c, BPF_RSH, R6, COUNT_WHY);
+	bpf_store(c, BPF_B, R1, 4, R6);
+	bpf_alu_imm(c, BPF_ADD, R8, 5);
 	return_register(c, R8);
 	return_number(c, leave, 0);
 }
@@ -497,11 +524,15 @@ static void define_block(const struct bpf_captures *k)
 
 /* ---------------------------------------------------------------- all */
 
-/* R4 becomes the argument with the number of elements, or jumps to @done if it is not positive. */
-static void find_elements(const struct bpf_captures *k, int done)
+/* R4 becomes the argument with the number of elements, or jumps to @done if it is not positive.
+ * @is_unsigned: the kernel looks at 32 bits; else it is a long. */
+static void find_elements(const struct bpf_captures *k, bool is_unsigned, int done)
 {
 	load_argument(k->c, k->stage, R4, BPF_CAPTURE_SIZE);
-	sign_extend(k->c, R4);
+	if (is_unsigned) {
+		bpf_alu_imm(k->c, BPF_LSH, R4, 32);
+		bpf_alu_imm(k->c, BPF_RSH, R4, 32);
+	}
 	bpf_jump_if_imm(k->c, BPF_JSLT, R4, 1, done);
 }
 
@@ -523,7 +554,7 @@ static void call_list(const struct bpf_captures *k, enum bpf_capture_function f,
 /* A list of elements whose number is an argument. */
 static void read_elements(const struct bpf_captures *k, enum bpf_capture_function f, int done)
 {
-	find_elements(k, done);
+	find_elements(k, f == CAPTURE_HEADERS, done);
 	load_argument(k->c, k->stage, R5, 0);
 	call_list(k, f, true, done);
 }

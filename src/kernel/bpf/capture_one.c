@@ -32,6 +32,21 @@ static void store_field(struct bpf_code *c, int stage)
 	bpf_store(c, BPF_W, R1, words_of(stage), R2);
 }
 
+/* Limits R2, the result of the call, to the argument with the room of the program. */
+static void limit_to_room(struct bpf_code *c, int stage)
+{
+	int fits = bpf_label(c);
+
+	load_more(c, R1, BPF_CAPTURE_ROOM, BPF_CAPTURE_ARGUMENTS);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, fits);
+	bpf_alu_imm(c, BPF_LSH, R1, 3);
+	bpf_alu(c, BPF_ADD, R1, R7);
+	bpf_load(c, BPF_DW, R1, R1, args_of(stage));
+	bpf_jump_if(c, BPF_JLE, R2, R1, fits);
+	bpf_alu(c, BPF_MOV, R2, R1);
+	bpf_put_label(c, fits);
+}
+
 /* R2 becomes the number that stands in the memory of the argument. */
 static void find_count(struct bpf_code *c, int stage, int done)
 {
@@ -73,12 +88,16 @@ static void find_size(struct bpf_code *c, const struct bpf_plan *p, int stage, i
 	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_ARGUMENTS << BPF_CAPTURE_SIZE);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_fixed);
 	load_argument(c, stage, R2, BPF_CAPTURE_SIZE);
+	if (p->has_extra && stage == BPF_EXIT_STAGE)
+		limit_to_room(c, stage);
 	if (p->has_extra)
 		bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_IS_COMMAND, is_command);
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_HOWS << BPF_CAPTURE_HOW);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, ABI_CAPTURE_POINTED << BPF_CAPTURE_HOW, is_pointed);
 	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_IS_INT, is_long);
+	/* More than is captured of anything: with such a size, a product could overflow. */
+	bpf_jump_if_imm(c, BPF_JGT, R2, 1 << 24, is_fixed);
 	bpf_jump(c, sized);
 	bpf_put_label(c, is_counted);
 	if (p->has_extra) {
@@ -93,6 +112,7 @@ static void find_size(struct bpf_code *c, const struct bpf_plan *p, int stage, i
 	bpf_put_label(c, sized);
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_UNIT);
+	bpf_alu_imm(c, BPF_AND, R1, 255);
 	bpf_alu(c, BPF_MUL, R2, R1);
 	bpf_jump(c, is_known);
 	bpf_put_label(c, is_pointed);

@@ -127,6 +127,7 @@ enum { /* in the second word; below them, 32 bits, the value of the condition */
        BPF_CAPTURE_WIDTH = 48, /* three bits each */
        BPF_CAPTURE_FIELD = 51,
        BPF_CAPTURE_WHEN = 54,
+       BPF_CAPTURE_ROOM = 57, /* an argument */
 };
 
 struct bpf_capture {

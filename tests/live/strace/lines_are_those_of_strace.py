@@ -248,10 +248,23 @@ def rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone():
         is_(len(ours), 1, "calls: %s" % ours)
 
 
+def numbers_of_another_pid_namespace_have_no_names():
+    """There the shell's child has the number of the outer shell."""
+    inner = "echo $(($$ - 1)) > /proc/sys/kernel/ns_last_pid; sleep 0 & kill -0 $$; wait"
+    for options in ([], ["-e", "trace=kill,getpid,wait4,clone,fork,vfork"]):
+        out = work + "/namespaces"
+        cmd("strace", "-f", "-Y", "-qq", "-a1", *options, "-o", out, "--", "sh", "-c", 'unshare -pf sh -c "%s"; kill -0 $$' % inner)
+        lines = [re.sub(r"^\d+<\w+> +", "", line) for line in open(out)]
+        kills = [line for line in lines if line.startswith("kill")]
+        is_(len(kills), 2, "calls: %s" % lines)
+        ok(re.fullmatch(r"kill\(\d+, 0\) += 0\n", kills[0]), "a number of the namespace: " + kills[0])
+        ok(re.fullmatch(r"kill\(\d+<sh>, 0\) += 0\n", kills[1]), "a number of the recording: " + kills[1])
+
+
 if not shutil.which("strace"):
     skip("there is no strace")
 run_cases(names_up_to_the_longest_path_are_shown, one_argument_decides_how_the_others_are_read, signals_have_all_that_the_kernel_says_of_them,
           without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number,
           a_thread_that_executes_a_program_takes_the_place_of_the_first, a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, calls_that_wait_for_a_file_are_about_it,
           paths_of_descriptors_have_devices_and_processes, descriptors_have_the_addresses_of_their_sockets, the_environment_of_a_program_is_shown_with_v,
-          sockets_that_were_open_have_addresses_too, rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone)
+          numbers_of_another_pid_namespace_have_no_names, sockets_that_were_open_have_addresses_too, rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone)

@@ -70,7 +70,7 @@ static void control_messages_lie_behind_their_message(void)
 static void a_length_that_the_kernel_changed_stands_beside_the_old_one(void)
 {
 	const int64_t args[6] = { 3, 0x1000, 0 };
-	const int32_t lengths[6] = { -1, 16, -1, -1, -1, -1 };
+	const struct call_length lengths[6] = { [1] = { 16, true } };
 	const uint64_t header[8] = { 0, 36 };
 
 	put(0, find("recvmsg", true, NULL, ABI_CAPTURE_MESSAGE), header, 58);

@@ -168,6 +168,62 @@ static void read_and_written_bytes_are_quoted_and_cut(void)
 	moment.string_bytes = 0;
 }
 
+/* The lines of bytes of a call that has returned @result. */
+static const char *dumped(const char *call, int64_t result, const void *bytes, size_t size)
+{
+	static struct call_memory m;
+	struct text t = { 0 };
+
+	m.what = capture_of_call(call, true, true).at[which];
+	m.size = (uint32_t)size;
+	memcpy(m.bytes, bytes, size);
+	moment.is_end = true;
+	moment.result = result;
+	call_memory_dump(&t, &m, &moment);
+	moment = (struct call_moment){ .args = args };
+	snprintf(made, sizeof made, "%s", t.size ? t.bytes : "");
+	text_fini(&t);
+	return made;
+}
+
+/* What lies behind the buffer is the program's own: a result may be larger than the buffer. */
+static void bytes_behind_a_buffer_are_not_shown(void)
+{
+	const int32_t ids[] = { 1, 2 };
+
+	which = 1;
+	args[2] = 4;
+	is_text(written("recvfrom", 28, "0123-SECRET", 11), "\"0123\"");
+	is_text(written("recvfrom", 28, "01", 2), "\"01\"...");
+	is_text(dumped("recvfrom", 28, "0123-SECRET", 11),
+		" | 00000  30 31 32 33                                       0123             |\n");
+	args[2] = 0;
+	is_text(written("recvfrom", 28, "SECRET", 6), "\"\"");
+	is_text(dumped("recvfrom", 28, "SECRET", 6), "");
+	args[2] = -1;
+	is_text(written("recvfrom", 4, "0123", 4), "\"0123\"");
+	which = 0;
+	is_text(written("llistxattr", 3, "a\0b\0", 4), "\"a\\0b\"");
+	args[2] = 0;
+	is_text(written("listxattr", 6, "SECRET", 6), "too short");
+	args[2] = 1;
+	args[3] = 0;
+	is_text(written("getxattr", 6, "SECRET", 6), "too short");
+	args[3] = 1;
+	args[0] = 0;
+	is_text(written("getgroups", 2, ids, 8), "too short");
+	is_text(written("getgroups", 0, ids, 0), "[]");
+	args[0] = 1l << 32; /* its type is int */
+	is_text(written("getgroups", 2, ids, 8), "too short");
+	args[0] = 2;
+	is_text(written("getgroups", 2, ids, 8), "[1, 2]");
+	args[0] = 1;
+	args[2] = 1;
+	args[1] = (1l << 32) + 4; /* its type is unsigned int */
+	is_text(said("sched_setaffinity", false, ids, 8), "[0]");
+	args[1] = 1;
+}
+
 static void vectors_have_what_each_points_to(void)
 {
 	static const char two[] =
@@ -213,6 +269,46 @@ static void structures_are_shown_as_strace_shows_them(void)
 	args[1] = 0x5413;
 	is_text(written("ioctl", 0, poll, 16), "{ws_row=3, ws_col=0, ws_xpixel=5, ws_ypixel=1}");
 	is_text(said("ioctl", false, poll, 16), "too short"); /* not yet written */
+	args[1] = 1;
+}
+
+static void variables_are_counted_as_far_as_they_were_found(void)
+{
+	which = 1;
+	is_text(said("execve", false, "\2\0\0\0", 3), "too short");
+	is_text(said("execve", false, "\2\0\0\0", 4),
+		"0x1 /* 2 vars */"); /* of an older recorder */
+	is_text(said("execve", false, "\1\0\0\0\0", 5), "0x1 /* 1 var */");
+	is_text(said("execve", false, "\0\2\0\0\1", 5), "0x1 /* more than 512 vars */");
+	is_text(said("execve", false, "\1\0\0\0\2", 5), "0x1 /* 1 var, unterminated */");
+	which = 0;
+}
+
+static void lists_that_were_cut_end_in_dots(void)
+{
+	const uint16_t polls[64 * 4] = { 3, 0, 5, 1, 4, 0, 1, 0 };
+	const uint32_t events[3 * 32] = { 1, 7, 0, 4, 8, 0 };
+	const char *end = "", *list;
+
+	args[1] = 33;
+	list = said("poll", false, polls, 256);
+	end = list + strlen(list) - strlen(", {fd=0, events=0}, ...]");
+	is_text(end, ", {fd=0, events=0}, ...]");
+	args[1] = 2;
+	is_text(said("poll", false, polls, 8), "[{fd=3, events=POLLIN|POLLOUT}, ... /* 0x9 */]");
+	moment.string_bytes = 1;
+	is_text(said("poll", false, polls, 16), "[{fd=3, events=POLLIN|POLLOUT}, ...]");
+	is_text(said("poll", false, polls, 8), "[{fd=3, events=POLLIN|POLLOUT}, ...]");
+	moment.string_bytes = 0;
+	is_text(written("poll", 2, polls, 256), "[{fd=3, revents=POLLIN}, ...]");
+	is_text(written("epoll_wait", 2, events, 24),
+		"[{events=EPOLLIN, data={u32=7, u64=7}}, {events=EPOLLOUT, data={u32=8, u64=8}}]");
+	is_text(written("epoll_wait", 3, events, 24),
+		"[{events=EPOLLIN, data={u32=7, u64=7}}, {events=EPOLLOUT, data={u32=8, u64=8}}, "
+		"...]");
+	moment.string_bytes = 1;
+	is_text(written("epoll_wait", 2, events, 24),
+		"[{events=EPOLLIN, data={u32=7, u64=7}}, ...]");
 	args[1] = 1;
 }
 
@@ -285,8 +381,11 @@ int main(void)
 {
 	setenv("TZ", "UTC", 1);
 	run(read_and_written_bytes_are_quoted_and_cut);
+	run(bytes_behind_a_buffer_are_not_shown);
 	run(vectors_have_what_each_points_to);
 	run(structures_are_shown_as_strace_shows_them);
+	run(variables_are_counted_as_far_as_they_were_found);
+	run(lists_that_were_cut_end_in_dots);
 	run(described_structures_are_shown_field_by_field);
 	run(bytes_of_any_number_are_shown_or_refused);
 	run(addresses_of_the_internet_have_port_and_address);

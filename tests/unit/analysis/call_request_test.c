@@ -122,7 +122,7 @@ static void texts_behind_attributes_of_bpf_are_shown_if_they_are_known(void)
 
 static void the_length_that_bpf_filled_stands_beside_the_old_one(void)
 {
-	const int32_t lengths[6] = { -1, 152 };
+	const struct call_length lengths[6] = { [1] = { 152, true } };
 	const uint32_t info[4] = { 5, 104, 0x7000 };
 
 	for (int64_t size = 16; size < 200;
@@ -142,7 +142,7 @@ static void the_length_that_bpf_filled_stands_beside_the_old_one(void)
 static void registers_of_ptrace_have_their_names(void)
 {
 	const int64_t args[6] = { PTRACE_GETREGSET, 7, 1, 0x1000 };
-	const int32_t lengths[6] = { -1, -1, -1, 24 };
+	const struct call_length lengths[6] = { [3] = { 24, true } };
 	const uint64_t iov[2] = { 0x5000, 16 }, set[2] = { 1, 0 };
 
 	n_memory = 0;
@@ -197,7 +197,7 @@ static void threads_that_clone3_made_are_those_in_memory(void)
 static void an_unknown_size_of_attributes_is_answered_by_the_kernels(void)
 {
 	const int64_t args[6] = { 0x1000, 0, -1, -1, 0 };
-	const int32_t lengths[6] = { 200 };
+	const struct call_length lengths[6] = { { 200, true } };
 	uint64_t attr[16] = { (uint64_t)PERF_ATTR_SIZE_VER7 << 32 | PERF_TYPE_SOFTWARE, 2 };
 
 	is_text(at_entry("perf_event_open", 1, args, attr, 128),
@@ -280,11 +280,59 @@ static void the_request_decides_which_arguments_are_shown(void)
 		"PTRACE_GETREGS, 1, 0x10");
 	is_text(arguments("ptrace", of_ptrace, (const int64_t[6]){ 0x9999, 1, 5, 0x10 }),
 		"0x9999 /* PTRACE_??? */, 1, 0x5, 0x10");
+	is_text(arguments("ptrace", of_ptrace,
+			  (const int64_t[6]){ 1l << 32 | PTRACE_GETREGS, 1, 5, 0x10 }),
+		"0x10000000c /* PTRACE_??? */, 1, 0x5, 0x10");
 	is_text(arguments("keyctl", of_keyctl, (const int64_t[6]){ KEYCTL_LINK, -1, 12, 13, 14 }),
 		"KEYCTL_LINK, KEY_SPEC_THREAD_KEYRING, 12");
+	is(call_request_of(call_requests("keyctl"),
+			   &(struct call_value){ .n = 1l << 32 | KEYCTL_CLEAR }, 1) != NULL,
+	   1);
 	is_text(arguments("keyctl", of_keyctl,
 			  (const int64_t[6]){ KEYCTL_SETPERM, 9, 0x01000002, 0, 0 }),
 		"KEYCTL_SETPERM, 9, KEY_POS_VIEW|KEY_OTH_READ");
+}
+
+/* As the entry keeps them for the exit. */
+static void lengths_have_all_their_bits(void)
+{
+	const int64_t of_ptrace[6] = { PTRACE_GETREGSET, 7, 1, 0x1000 };
+	const int64_t of_perf[6] = { 0x1000, 0, -1, -1, 0 };
+	uint64_t iov[2] = { 0x5000, (1ull << 32) + 16 };
+	uint64_t attr[16] = { (uint64_t)UINT32_MAX << 32 | PERF_TYPE_SOFTWARE, 2 };
+	struct call_length lengths[6] = { 0 };
+
+	n_memory = 0;
+	put(find("ptrace", false, 4, -1, of_ptrace), iov, 16);
+	call_described_length(&memory[0], lengths);
+	iov[1] = 216;
+	n_memory = 0;
+	put(find("ptrace", true, 4, -1, of_ptrace), iov, 16);
+	is_text(shown((struct call_moment){
+			.args = of_ptrace, .is_end = true, .lengths = lengths }),
+		"{iov_base=0x5000, iov_len=4294967312 => 216}");
+	n_memory = 0;
+	put(find("perf_event_open", false, 1, -1, of_perf), attr, 128);
+	call_described_length(&memory[0], lengths);
+	attr[0] = (uint64_t)136 << 32 | PERF_TYPE_SOFTWARE;
+	n_memory = 0;
+	put(find("perf_event_open", true, 1, -1, of_perf), attr, 128);
+	is(!strncmp(
+		   shown((struct call_moment){
+			   .args = of_perf, .is_end = true, .result = -E2BIG, .lengths = lengths }),
+		   "{type=PERF_TYPE_SOFTWARE, size=0xffffffff /* PERF_ATTR_SIZE_??? */ => ", 69),
+	   1);
+}
+
+/* No number of a file is an error whose name is looked for behind the largest. */
+static void the_least_number_is_no_error(void)
+{
+	const int64_t args[6] = { 0, 1, 1, 1, 1, 0 };
+	const int32_t errors[] = { INT32_MIN };
+
+	n_memory = 0;
+	put(find("move_pages", true, 5, -1, args), errors, 4);
+	is_text(shown((struct call_moment){ .args = args, .is_end = true }), "[-2147483648]");
 }
 
 /* Whatever stands in a file: no size of any type reads too far, or shows something in part. */
@@ -329,6 +377,8 @@ int main(void)
 	run(a_text_is_shown_if_it_ends_or_goes_on_beyond_what_is_shown);
 	run(a_text_that_is_not_looked_at_is_no_text);
 	run(the_request_decides_which_arguments_are_shown);
+	run(lengths_have_all_their_bits);
+	run(the_least_number_is_no_error);
 	run(no_size_shows_bytes_that_were_not_recorded);
 	return test_status();
 }

@@ -265,7 +265,7 @@ static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t *at
 			continue;
 		*left -= *left == UINT64_MAX ? 0 : all; /* at the entry nothing has been moved */
 		text_addf(t, "%s{iov_base=", n ? ", " : "");
-		if (has_data && (p.size || !all))
+		if (has_data && p.base && (p.size || !all))
 			call_quoted_part(t, p.bytes, p.size < all ? p.size : all, all, x);
 		else
 			add_address(t, p.base);
@@ -334,7 +334,7 @@ static void add_header(struct text *t, const struct call_memory *m, uint32_t *at
 		before >= 0 && (uint32_t)before < h->name_size ? (uint32_t)before : h->name_size;
 
 	add(t, "{msg_name=");
-	if (!h->name || !call_address_add(t, h->name_bytes, room, x))
+	if (!h->name || (int32_t)h->name_length < 0 || !call_address_add(t, h->name_bytes, room, x))
 		add_address(t, h->name);
 	add(t, ", msg_namelen=");
 	if (before >= 0 && (uint32_t)before != h->name_length)
@@ -356,6 +356,7 @@ static void add_header(struct text *t, const struct call_memory *m, uint32_t *at
 
 bool call_message_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
+	const struct call_length *before = call_length_of(x, m->what->argument);
 	struct header h;
 	uint32_t at = 0;
 
@@ -363,8 +364,8 @@ bool call_message_add(struct text *t, const struct call_memory *m, const struct 
 		return text_addf(t, "{msg_namelen=%" PRId32 "}", (int32_t)u32(m, 8)), true;
 	if (!read_header(m, &at, HEADER, &h))
 		return false;
-	add_header(t, m, &at, &h, x->is_end && x->lengths ? x->lengths[m->what->argument - 1] : -1,
-		   true, x->is_end ? (uint64_t)x->result : UINT64_MAX, x);
+	add_header(t, m, &at, &h, before ? (int32_t)before->bytes : -1, true,
+		   x->is_end ? (uint64_t)x->result : UINT64_MAX, x);
 	return true;
 }
 
@@ -495,7 +496,7 @@ void call_memory_dump(struct text *t, const struct call_memory *m, const struct 
 	uint32_t at = 0;
 
 	if (m->what->kind == ABI_CAPTURE_BUFFER)
-		dump_bytes(t, m->bytes, m->size < all ? m->size : all);
+		dump_bytes(t, m->bytes, call_buffer_known(m, x));
 	else if (m->what->kind == ABI_CAPTURE_IOVECS && has_all_iovecs(m, x))
 		dump_iovecs(t, m, &at, UINT64_MAX, all);
 	else if (m->what->kind == ABI_CAPTURE_MESSAGE && read_header(m, &at, HEADER, &h))

@@ -249,12 +249,13 @@ bool call_filter_given(struct text *t, const struct call_memory *m, const struct
 
 bool call_filter_got(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
+	const struct call_length *room = call_length_of(x, 5);
 	int32_t count = -1;
 
 	for (int i = 0; i < x->n_memory; i++)
 		if (x->memory[i].what->kind == ABI_CAPTURE_LENGTH && x->memory[i].size >= 4)
 			count = (int32_t)u32(&x->memory[i], 0);
-	if (!x->lengths || count < 0 || x->lengths[4] < count || x->args[1] != SOL_SOCKET ||
+	if (!room || count < 0 || (int32_t)room->bytes < count || x->args[1] != SOL_SOCKET ||
 	    !x->args[3] || !count || !call_style()->is_whole)
 		return false;
 	add_program(t, m->bytes, m->size, (uint64_t)count);
