@@ -18,7 +18,7 @@ static void add_priority(struct text *t, const struct iocb *b)
 {
 	uint16_t bits = (uint16_t)b->aio_reqprio;
 
-	if (!b->aio_reqprio)
+	if (!b->aio_reqprio && !(b->aio_flags & HAS_PRIORITY))
 		return;
 	add(t, ", aio_reqprio=");
 	if (!(b->aio_flags & HAS_PRIORITY))

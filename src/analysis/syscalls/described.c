@@ -95,9 +95,12 @@ static const struct description {
 	  NULL },
 	{ "kexec_segments", 32, true, "{buf=%0p8, bufsz=%8u8, mem=%16p8, memsz=%24u8}", NULL,
 	  NULL },
+	{ "cap_header", 8, false, "{version=%0E4:capability, pid=%4d4}", NULL, NULL },
 	{ "mq_attr", 64, false,
-	  "{mq_flags=%0E8:mq_attr, mq_maxmsg=%8d8, mq_msgsize=%16d8, mq_curmsgs=%24d8}", NULL,
+	  "{mq_flags=%0F8:mq_attr, mq_maxmsg=%8d8, mq_msgsize=%16d8, mq_curmsgs=%24d8}", NULL,
 	  NULL },
+	{ "new_mq_attr", 64, false, /* mq_open() ignores the flags */
+	  "{mq_flags=%0x8, mq_maxmsg=%8d8, mq_msgsize=%16d8, mq_curmsgs=%24d8}", NULL, NULL },
 	{ "sembuf", 6, true, "{sem_num=%0u2, sem_op=%2d2, sem_flg=%4F2:sem}", NULL, NULL },
 	{ "open_how", 0, false, NULL, NULL, add_open_how },
 	{ "landlock_path", 0, false, NULL, NULL, add_landlock_path },
@@ -315,18 +318,20 @@ static bool add_residence(struct text *t, const struct call_memory *m, const str
 
 static bool add_sigevent(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
-	enum { SIGNAL, NONE, THREAD, THREAD_ID = 4 };
+	enum { SIGNAL, THREAD = 2, THREAD_ID = 4 };
 	const uint8_t *p = m->bytes;
 	uint32_t how;
 
-	if (m->size < 16)
+	if (m->size < 32)
 		return false;
 	how = (uint32_t)bytes_number(p + 12, 4);
 	add(t, "{");
 	if (bytes_number(p, 8))
 		add_element(t, "sigev_value={sival_int=%0d4, sival_ptr=%0p8}, ", p, x);
-	add_element(t, how == NONE || how > THREAD_ID ? "sigev_signo=%8u4" : "sigev_signo=%8g4", p,
-		    x);
+	add_element(t,
+		    how == SIGNAL || how == THREAD || how == THREAD_ID ? "sigev_signo=%8g4"
+								       : "sigev_signo=%8u4",
+		    p, x);
 	add_element(t, ", sigev_notify=%12E4:sigev", p, x);
 	if (how == THREAD && m->size >= 32)
 		add_element(t, ", sigev_notify_function=%16p8, sigev_notify_attributes=%24p8", p,
@@ -394,7 +399,7 @@ static bool add_entries(struct text *t, const struct call_memory *m, const struc
 	}
 	if (!is_whole) {
 		add_address(t, (uint64_t)x->args[m->what->argument - 1]);
-		text_addf(t, " /* %" PRIu32 " entr%s */", n, n == 1 ? "y" : "ies");
+		text_addf(t, " /* %" PRIu32 " entries */", n);
 		return true;
 	}
 	add(t, "[");

@@ -243,12 +243,14 @@ static bool add_c_text(struct text *t, const struct call_memory *m, const struct
 }
 
 /* A length; at exit it stands beside the value at entry. */
+/* accept(), recvfrom() and their kind do not look at the length of an address that is NULL. */
 static bool add_length(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
+	bool is_second = m->what->argument == 3; /* the address is before it */
 	int32_t n;
 
-	(void)x;
-	if (m->size < sizeof n)
+	if (m->size < sizeof n || (is_second && !x->args[1]) ||
+	    (!strcmp(m->what->call, "recvfrom") && !x->args[4]))
 		return false;
 	memcpy(&n, m->bytes, sizeof n);
 	text_addf(t, "[%" PRId32 "]", n);

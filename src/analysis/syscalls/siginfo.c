@@ -140,20 +140,33 @@ static void add_band(struct text *t, const uint8_t *info, const struct call_abou
 	call_fd(t, number(info, AT_FD), about);
 }
 
+static void add_sender(struct text *t, const uint8_t *info)
+{
+	static const struct call_rule user = { .kind = CALL_ID };
+
+	text_addf(t, ", si_pid=%" PRId32 ", si_uid=", number(info, AT_PID));
+	call_value_add(t, &user, &(struct call_value){ .n = number(info, AT_UID) }, NULL);
+}
+
 /* Adds the fields of signals that the kernel itself sends. */
 static void add_own(struct text *t, const uint8_t *info, int signal, int code,
 		    const struct call_about *about)
 {
 	if (signal == SIGCHLD && code != SI_KERNEL) {
-		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRId32, number(info, AT_PID),
-			  number(info, AT_UID));
+		add_sender(t, info);
 		add_child(t, info, code);
 	} else if (is_fault(signal)) {
 		add_fault(t, info, signal, code);
 	} else if (signal == SIGSYS) {
 		add_refused_call(t, info);
 	} else if (signal == SIGIO && code != SI_KERNEL) {
-		add_band(t, info, about);
+		if (code >= POLL_IN && code <= POLL_HUP) /* else the kernel has no band either */
+			add_band(t, info, about);
+	} else {
+		if (number(info, AT_PID) || number(info, AT_UID))
+			add_sender(t, info);
+		if (word(info, AT_VALUE))
+			add_value(t, info);
 	}
 }
 
@@ -197,8 +210,7 @@ void call_siginfo_of(struct text *t, const uint8_t *info, const struct call_abou
 			  (uint32_t)number(info, AT_PID), number(info, AT_UID));
 		add_value(t, info);
 	} else {
-		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRId32, number(info, AT_PID),
-			  number(info, AT_UID));
+		add_sender(t, info);
 		if (code < 0 && code != SI_TKILL && word(info, AT_VALUE))
 			add_value(t, info);
 	}

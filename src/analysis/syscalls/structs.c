@@ -160,7 +160,8 @@ static void add_action(struct text *t, const struct call_memory *m)
 	if (flags & has_restorer)
 		add(t, flags & ~has_restorer ? "SA_RESTORER|" : "SA_RESTORER");
 	if (flags != has_restorer)
-		call_flags(t, call_names_sa, flags & ~has_restorer);
+		(flags & has_restorer ? call_flags_plain : call_flags)(t, call_names_sa,
+								       flags & ~has_restorer);
 	if (flags & has_restorer) {
 		add(t, ", sa_restorer=");
 		add_address(t, u64(m, 16));
@@ -404,7 +405,7 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 	case ABI_CAPTURE_STATUS:
 		return add_status(t, u32(m, 0), x->result);
 	case ABI_CAPTURE_POLL:
-		if (!x->args[0] || (!m->size && x->args[1]))
+		if (!x->args[0] || (m->size < 8 && x->args[1]))
 			return false;
 		return add_poll(t, m, x), true;
 	case ABI_CAPTURE_EPOLL:

@@ -12,6 +12,7 @@
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
 #include <linux/reboot.h>
@@ -42,7 +43,6 @@ static const struct {
 	{ "fcntl", SHAPE_FCNTL, CALL_NUMBER },
 	{ "mremap", SHAPE_MREMAP, CALL_HEX },
 	{ "socket", SHAPE_SOCKET, CALL_FD },
-	{ "socketpair", SHAPE_SOCKET, CALL_NUMBER },
 	{ "setsockopt", SHAPE_SOCKOPT, CALL_NUMBER },
 	{ "getsockopt", SHAPE_SOCKOPT, CALL_NUMBER },
 	{ "mmap", SHAPE_PLAIN, CALL_HEX },
@@ -64,6 +64,7 @@ static const struct {
 	{ "set_tid_address", SHAPE_PLAIN, CALL_PID },
 	{ "prctl", SHAPE_PRCTL, CALL_NUMBER },
 	{ "ioctl", SHAPE_IOCTL, CALL_NUMBER },
+	{ "membarrier", SHAPE_MEMBARRIER, CALL_NUMBER },
 	{ "kcmp", SHAPE_KCMP, CALL_NUMBER },
 	{ "preadv", SHAPE_POSITION, CALL_NUMBER },
 	{ "pwritev", SHAPE_POSITION, CALL_NUMBER },
@@ -83,6 +84,7 @@ static const struct {
 	{ "quotactl_fd", SHAPE_QUOTA_FD, CALL_NUMBER },
 	{ "adjtimex", SHAPE_TIMEX, CALL_NUMBER },
 	{ "bpf", SHAPE_BPF, CALL_NUMBER },
+	{ "landlock_create_ruleset", SHAPE_RULESET, CALL_NUMBER },
 	{ "modify_ldt", SHAPE_INT, CALL_NUMBER },
 	{ "clock_adjtime", SHAPE_TIMEX, CALL_NUMBER },
 };
@@ -109,6 +111,7 @@ static uint32_t futex_uses(int64_t op)
 	case FUTEX_WAIT:
 		return 0xf;
 	case FUTEX_WAKE:
+	case FUTEX_FD:
 		return 0x7;
 	case FUTEX_REQUEUE:
 		return 0x1f;
@@ -124,6 +127,30 @@ static uint32_t futex_uses(int64_t op)
 		return 0x3;
 	}
 	return 0x3f;
+}
+
+/* Whether the fourth argument is a number of threads, not a time. */
+static bool futex_counts(int64_t op)
+{
+	switch (op & ~(int64_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)) {
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+	case FUTEX_WAKE_OP:
+	case FUTEX_CMP_REQUEUE_PI:
+		return true;
+	}
+	return false;
+}
+
+static bool futex_has_bits(int64_t op)
+{
+	op &= ~(int64_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+	return op == FUTEX_WAIT_BITSET || op == FUTEX_WAKE_BITSET;
+}
+
+static bool futex_operates(int64_t op)
+{
+	return (op & ~(int64_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)) == FUTEX_WAKE_OP;
 }
 
 static uint32_t fcntl_uses(int64_t command)
@@ -150,6 +177,9 @@ static uint32_t prctl_uses(int64_t option)
 	case PR_GET_SECCOMP:
 	case PR_GET_TIMERSLACK:
 	case PR_GET_SECUREBITS:
+	case PR_GET_TIMING:
+	case PR_TASK_PERF_EVENTS_DISABLE:
+	case PR_TASK_PERF_EVENTS_ENABLE:
 		return 0x1;
 	case PR_SET_NAME:
 	case PR_GET_NAME:
@@ -163,6 +193,17 @@ static uint32_t prctl_uses(int64_t option)
 	case PR_SET_SECUREBITS:
 	case PR_SET_CHILD_SUBREAPER:
 	case PR_GET_CHILD_SUBREAPER:
+	case PR_GET_UNALIGN:
+	case PR_SET_UNALIGN:
+	case PR_GET_FPEMU:
+	case PR_SET_FPEMU:
+	case PR_GET_FPEXC:
+	case PR_SET_FPEXC:
+	case PR_GET_ENDIAN:
+	case PR_SET_ENDIAN:
+	case PR_GET_TSC:
+	case PR_GET_TID_ADDRESS:
+	case PR_SET_TIMING:
 		return 0x3;
 	case PR_SET_SECCOMP:
 		return 0x7;
@@ -201,14 +242,16 @@ static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, u
 		return n > 1 ? all & futex_uses(v[1].n) : all;
 	case SHAPE_FCNTL:
 		return n > 1 ? all & fcntl_uses(v[1].n) : all;
-	case SHAPE_MREMAP:
-		return n > 3 && !(v[3].n & MREMAP_FIXED) ? all & 0xf : all;
+	case SHAPE_MREMAP: /* the new address counts with both flags */
+		return n > 3 && ~v[3].n & (MREMAP_MAYMOVE | MREMAP_FIXED) ? all & 0xf : all;
 	case SHAPE_CLONE:
 		return n > 1 ? all & clone_uses(v[0].n) : all;
 	case SHAPE_PRCTL:
 		return n > 1 ? all & prctl_uses((int32_t)v[0].n) : all;
 	case SHAPE_IOCTL:
 		return n > 2 && (v[1].n == FIOCLEX || v[1].n == FIONCLEX) ? 0x3 : all;
+	case SHAPE_MEMBARRIER: /* the CPU is last */
+		return n > 1 && !(v[1].n & MEMBARRIER_CMD_FLAG_CPU) ? all & 0x3 : all;
 	case SHAPE_KCMP:
 		return n > 2 && v[2].n != KCMP_FILE_TYPE && (uint64_t)v[2].n < KCMP_EPOLL ? 0x7
 											  : all;
@@ -237,7 +280,12 @@ static const struct call_rule protocol = { .kind = CALL_ONE, .names = call_names
 			      netlink = { .kind = CALL_ONE, .names = call_names_netlink },
 			      fd_flags = { .kind = CALL_FLAGS, .names = call_names_fd },
 			      file_flags = { .kind = CALL_OPEN, .names = call_names_open },
-			      number = { .kind = CALL_NUMBER }, hexadecimal = { .kind = CALL_HEX },
+			      number = { .kind = CALL_NUMBER },
+			      int_number = { .kind = CALL_SIGNED },
+			      count = { .kind = CALL_UNSIGNED },
+			      udp_option = { .kind = CALL_ONE, .names = call_names_udp },
+			      seals = { .kind = CALL_FLAGS, .names = call_names_seal },
+			      hexadecimal = { .kind = CALL_HEX },
 			      address = { .kind = CALL_ADDRESS },
 			      notify = { .kind = CALL_FLAGS, .names = call_names_notify },
 			      lease = { .kind = CALL_ONE, .names = call_names_lock },
@@ -274,8 +322,15 @@ static const struct call_rule *fcntl_rule(int64_t command)
 		return &lease;
 	case F_SETSIG:
 		return &signal_number;
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+	case F_SETOWN:
+	case F_SETPIPE_SZ:
+		return &int_number;
+	case F_ADD_SEALS:
+		return &seals;
 	}
-	return &number;
+	return &hexadecimal;
 }
 
 /* The rule for argument @i, which may depend on others. */
@@ -286,7 +341,11 @@ static const struct call_rule *rule_for(const struct call_plan *p, const struct 
 		return &address;
 	if (p->shape == SHAPE_SECCOMP && i == 1 && v[0].n != SECCOMP_SET_MODE_FILTER)
 		return &hexadecimal;
-	if (i != 2 && !(p->shape == SHAPE_FUTEX && i == 3))
+	if (p->shape == SHAPE_FUTEX && i == 5 && futex_counts(v[1].n))
+		return &count;
+	if (p->shape == SHAPE_FUTEX && i == 3 && futex_counts(v[1].n))
+		return &count;
+	if (i != 2)
 		return p->rules[i];
 	switch (p->shape) {
 	case SHAPE_QUOTA:
@@ -308,6 +367,7 @@ static const struct call_rule *rule_for(const struct call_plan *p, const struct 
 		       : v[1].n == IPPROTO_IPV6 ? &ip6_option
 		       : v[1].n == SOL_PACKET	? &packet_option
 		       : v[1].n == IPPROTO_RAW	? &raw_option
+		       : v[1].n == IPPROTO_UDP	? &udp_option
 						: &number;
 	default:
 		return p->rules[i];
@@ -373,8 +433,13 @@ void call_arguments(struct call_parts *parts, const struct call_plan *p,
 		r = own ? own : r;
 		if (!may_point(p, values, i))
 			v.memory = NULL;
+		if (p->shape == SHAPE_FCNTL && i == 2 && v.n && values[1].n == F_SETFL)
+			v.size_bits = 32;
 		parts->part[i].size = 0;
-		if (p->shape == SHAPE_FUTEX && i == 5 && (uint32_t)v.n == UINT32_MAX)
+		if (p->shape == SHAPE_FUTEX && i == 5 && futex_operates(values[1].n))
+			call_futex_operation(&parts->part[i], (uint32_t)v.n);
+		else if (p->shape == SHAPE_FUTEX && i == 5 && (uint32_t)v.n == UINT32_MAX &&
+			 futex_has_bits(values[1].n))
 			add(&parts->part[i], "FUTEX_BITSET_MATCH_ANY");
 		else
 			call_value_add(&parts->part[i], r, &v, x);
@@ -417,10 +482,7 @@ static void add_named_result(struct text *t, const struct call_plan *p, int64_t 
 				      scheduler = { .kind = CALL_ONE, .names = call_names_sched },
 				      signal = { .kind = CALL_SIGNAL };
 
-	if (p->shape == SHAPE_IOPRIO)
-		add_hex(t, (uint64_t)result);
-	else
-		add_signed(t, result);
+	add_signed(t, result);
 	if (call_style()->constants == CALL_RAW)
 		return;
 	add(t, " (");
@@ -452,6 +514,8 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 		return call_error(t, (int)-result);
 	if (p->result == CALL_FD || command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		return call_fd(t, result, about);
+	if (p->shape == SHAPE_RULESET && m->class && !m->args[2])
+		return call_fd(t, result, about);
 	if (p->shape == SHAPE_BPF && m->class && fds_bpf_kind(m->args[0]))
 		return call_fd(t, result, about);
 	if (p->result == CALL_PID)
@@ -461,6 +525,14 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 	if (p->shape == SHAPE_IOPRIO || p->shape == SHAPE_SCHEDULER || p->shape == SHAPE_SIGNAL ||
 	    p->shape == SHAPE_TIMEX)
 		return add_named_result(t, p, result);
+	if (p->shape == SHAPE_MEMBARRIER && m->class && !m->args[0] && result > 0) {
+		add_hex(t, (uint64_t)result);
+		if (call_style()->constants == CALL_RAW)
+			return;
+		add(t, " (");
+		call_flags(t, call_names_membarrier, (uint64_t)result);
+		return add(t, ")");
+	}
 	if (p->shape == SHAPE_TIME) {
 		add_signed(t, result);
 		return call_date(t, " (", result, 0, 0, ")");
@@ -473,6 +545,12 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 			return;
 		add(t, " (");
 		call_signal(t, result);
+		return add(t, ")");
+	}
+	if (command == F_GET_SEALS && result > 0) {
+		add_hex(t, (uint64_t)result);
+		add(t, " (seals ");
+		call_flags(t, call_names_seal, (uint64_t)result);
 		return add(t, ")");
 	}
 	if (command == F_GETLEASE) {

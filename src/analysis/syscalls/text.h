@@ -128,6 +128,7 @@ enum call_shape {
 	SHAPE_PRCTL,
 	SHAPE_IOCTL,
 	SHAPE_KCMP,
+	SHAPE_MEMBARRIER,
 	SHAPE_MQ_OPEN,
 	SHAPE_POSITION, /* two halves of a position; one is enough */
 	SHAPE_POSITION_FLAGS,
@@ -143,7 +144,8 @@ enum call_shape {
 	SHAPE_QUOTA_FD,
 	SHAPE_TIMEX,
 	SHAPE_BPF,
-	SHAPE_INT, /* the result has 32 bits */
+	SHAPE_RULESET, /* a descriptor unless it has flags */
+	SHAPE_INT,     /* the result has 32 bits */
 };
 
 /* A value of the argument that decides, and the rules of all arguments: a letter each, see

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/syscalls/values.c - one argument or result as text, by its rule: see text.h. */
 #include <linux/fcntl.h>
+#include <linux/ioctl.h>
 #include <limits.h>
 #include <linux/stat.h>
 #include <string.h>
@@ -133,7 +134,7 @@ void call_date(struct text *t, const char *before, int64_t seconds, uint64_t fra
 		return;
 	strftime(zone, sizeof zone, "%z", &tm);
 	text_addf(t, "%s%s", before, text);
-	if (digits)
+	if (digits && fraction)
 		text_addf(t, ".%0*llu", digits, (unsigned long long)fraction);
 	text_addf(t, "%s%s", zone, behind);
 }
@@ -326,7 +327,7 @@ static void add_statx_flags(struct text *t, const struct call_rule *r, uint64_t 
 	call_flags(t, modes, bits & AT_STATX_SYNC_TYPE);
 	if (bits & ~(uint64_t)AT_STATX_SYNC_TYPE) {
 		add(t, "|");
-		call_flags(t, r->names, bits & ~(uint64_t)AT_STATX_SYNC_TYPE);
+		call_flags_plain(t, r->names, bits & ~(uint64_t)AT_STATX_SYNC_TYPE);
 	}
 	call_style_set(&was);
 	call_words_end(t);
@@ -361,7 +362,9 @@ static void add_map_flags(struct text *t, const struct call_rule *r, uint64_t bi
 		return;
 	words.constants = CALL_ABBREV;
 	call_style_set(&words);
-	if (type <= SHARED_VALIDATE)
+	if (!type)
+		add(t, "MAP_FILE");
+	else if (type <= SHARED_VALIDATE)
 		call_flags(t, r->names, type);
 	else
 		text_addf(t, "%#llx /* MAP_??? */", (unsigned long long)type);
@@ -435,6 +438,19 @@ static void add_commented(struct text *t, const struct call_rule *r, int32_t n)
 	add_signed(t, n);
 	if (call_style()->constants != CALL_RAW)
 		text_addf(t, " /* %s */", name);
+}
+
+/* A request of ioctl() that has no name, in its parts. */
+static void add_request(struct text *t, uint32_t n)
+{
+	static const char *const ways[] = { "_IOC_NONE", "_IOC_WRITE", "_IOC_READ",
+					    "_IOC_READ|_IOC_WRITE" };
+
+	if (!call_words_begin(t, n, CALL_HEXADECIMAL))
+		return;
+	text_addf(t, "_IOC(%s, %#x, %#x, %#x)", ways[_IOC_DIR(n)], _IOC_TYPE(n), _IOC_NR(n),
+		  _IOC_SIZE(n));
+	call_words_end(t);
 }
 
 void call_value_add(struct text *t, const struct call_rule *r, const struct call_value *v,
@@ -522,6 +538,8 @@ void call_value_add(struct text *t, const struct call_rule *r, const struct call
 	case CALL_SIGNAL:
 		return call_signal(t, (int32_t)v->n);
 	case CALL_ONE:
+		if (r->names == call_names_ioctl && !call_name_of(r->names, bits))
+			return add_request(t, (uint32_t)bits);
 		return call_one(t, r->names, v->n, v->size_bits);
 	case CALL_FLAGS:
 		return call_flags(t, r->names, bits);

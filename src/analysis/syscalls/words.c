@@ -131,14 +131,16 @@ void call_one_decimal(struct text *t, const struct call_name *names, int64_t val
 static const struct call_name *largest_in(const struct call_name *names, uint64_t value)
 {
 	const struct call_name *best = NULL;
+	int most = 0, n;
 
 	for (; names->name; names++) {
-		int n = __builtin_popcountll(names->value),
-		    most = best ? __builtin_popcountll(best->value) : 0;
-
-		if (n && (names->value & ~value) == 0 &&
-		    (n > most || (n == most && best && names->value < best->value)))
+		if (names->value & ~value || !names->value)
+			continue;
+		n = __builtin_popcountll(names->value);
+		if (n > most || (n == most && names->value < best->value)) {
 			best = names;
+			most = n;
+		}
 	}
 	return best;
 }
@@ -192,6 +194,11 @@ void call_flags(struct text *t, const struct call_name *names, uint64_t value)
 	call_words_end(t);
 }
 
+void call_flags_plain(struct text *t, const struct call_name *names, uint64_t value)
+{
+	add_flags(t, names, value, "");
+}
+
 void call_open(struct text *t, const struct call_name *names, uint64_t value)
 {
 	static const char *const how[] = { "O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE" };
@@ -219,6 +226,35 @@ void call_clone(struct text *t, const struct call_name *names, uint64_t value)
 	call_words_end(t);
 }
 
+/* The operations that wait for a time of a clock. */
+static bool futex_takes_clock(uint64_t operation)
+{
+	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
+	       operation == FUTEX_WAIT_REQUEUE_PI || operation == FUTEX_LOCK_PI2;
+}
+
+void call_futex_operation(struct text *t, uint32_t v)
+{
+	static const char *const operations[] = { "SET", "ADD", "OR", "ANDN", "XOR" };
+	static const char *const comparisons[] = { "EQ", "NE", "LT", "LE", "GT", "GE" };
+	uint32_t operation = v >> 28 & 7, comparison = v >> 24 & 15;
+
+	if (!call_words_begin(t, v, CALL_HEXADECIMAL))
+		return;
+	add(t, v >> 31 ? "FUTEX_OP_OPARG_SHIFT<<28|" : "");
+	if (operation < 5)
+		text_addf(t, "FUTEX_OP_%s<<28|", operations[operation]);
+	else
+		text_addf(t, "%#x<<28 /* FUTEX_OP_??? */|", operation);
+	text_addf(t, "%#x<<12|", v >> 12 & 0xfff);
+	if (comparison < 6)
+		text_addf(t, "FUTEX_OP_CMP_%s<<24|", comparisons[comparison]);
+	else
+		text_addf(t, "%#x<<24 /* FUTEX_OP_CMP_??? */|", comparison);
+	text_addf(t, "%#x", v & 0xfff);
+	call_words_end(t);
+}
+
 /* The bits of flags are removed first; the rest is the command. */
 void call_with_flags(struct text *t, const struct call_rule *r, uint64_t value)
 {
@@ -228,7 +264,16 @@ void call_with_flags(struct text *t, const struct call_rule *r, uint64_t value)
 	for (const struct call_name *f = r->flags; f->name; f++)
 		flags |= f->value & value;
 	name = call_name_of(r->names, value & ~flags);
-	if (!name && !flags) {
+	if (!name && r->names == call_names_socket && flags) {
+		if (!call_words_begin(t, value, CALL_HEXADECIMAL))
+			return;
+		add_flags(t, r->flags, value, "");
+		return call_words_end(t);
+	}
+	if (r->names == call_names_futex && flags & FUTEX_CLOCK_REALTIME &&
+	    !futex_takes_clock(value & ~flags))
+		name = NULL;
+	if (!name && (!flags || r->names == call_names_futex)) {
 		add_hex(t, value);
 		return add_unknown(t, r->names);
 	}
@@ -243,7 +288,10 @@ void call_with_flags(struct text *t, const struct call_rule *r, uint64_t value)
 	else
 		text_addf(t, "%#llx /* %s */", (unsigned long long)(value & ~flags),
 			  unknown_of(r->names));
-	private = r->names == call_names_futex && flags & FUTEX_PRIVATE_FLAG ? "_PRIVATE" : "";
+	private = r->names == call_names_futex && flags & FUTEX_PRIVATE_FLAG &&
+				  (value & ~flags) != FUTEX_FD
+			  ? "_PRIVATE"
+			  : "";
 	add(t, private);
 	add_flags(t, r->flags, *private ? flags & ~(uint64_t)FUTEX_PRIVATE_FLAG : flags, "|");
 	call_words_end(t);

@@ -61,6 +61,10 @@ void call_signal_name(struct text *t, int64_t number); /* in words, whatever the
 /* call_value_add - one argument. @r, @x may be NULL. */
 void call_value_add(struct text *t, const struct call_rule *r, const struct call_value *v,
 		    const struct call_moment *x);
+/* call_flags_plain - flags behind others: no comment if none of them has a name. */
+void call_flags_plain(struct text *t, const struct call_name *names, uint64_t value);
+/* call_futex_operation - the last argument of FUTEX_WAKE_OP. */
+void call_futex_operation(struct text *t, uint32_t v);
 void call_open(struct text *t, const struct call_name *names, uint64_t value);
 void call_clone(struct text *t, const struct call_name *names, uint64_t value);
 void call_with_flags(struct text *t, const struct call_rule *r, uint64_t value);

@@ -328,8 +328,10 @@ static void described_structures_are_shown_field_by_field(void)
 	is_text(said("setgroups", false, ids, 12), "[1, -1, ...]");
 	args[0] = 1;
 	moment.string_bytes = 0;
-	is_text(said("mq_open", false, attributes, 64),
+	is_text(said("mq_getsetattr", false, attributes, 64),
 		"{mq_flags=O_NONBLOCK, mq_maxmsg=10, mq_msgsize=20, mq_curmsgs=0}");
+	is_text(said("mq_open", false, attributes, 64),
+		"{mq_flags=0x800, mq_maxmsg=10, mq_msgsize=20, mq_curmsgs=0}");
 	args[2] = 2;
 	is_text(said("semop", false, sems, 12),
 		"[{sem_num=0, sem_op=-1, sem_flg=SEM_UNDO|IPC_NOWAIT}, "
@@ -377,6 +379,41 @@ static void bytes_of_any_number_are_shown_or_refused(void)
 	ok(n > 30000);
 }
 
+/* Found by tests/live/strace/random_calls_are_shown_as_strace_shows_them.py. */
+static void memory_of_random_calls_is_shown_as_strace_shows_it(void)
+{
+	static const int32_t info[32] = { 10, 0, -1, 0, -1, -1 };
+	static const int32_t ready[32] = { 29, 0, 6, 0, 5, 0, 7 },
+			     other[32] = { 29, 0, 7, 0, 5, 0, 7 };
+	static const uint32_t header[2] = { 0x20080522, 0 };
+	static const uint8_t few[8] = { 1 };
+
+	moment = (struct call_moment){ .args = args };
+	args[0] = 4096;
+	args[1] = 2;
+	which = 0;
+	is_text(said("poll", false, few, 7), "too short");
+	is_text(said("capget", false, header, sizeof header),
+		"{version=_LINUX_CAPABILITY_VERSION_3, pid=0}");
+	is_text(said("rt_sigqueueinfo", false, info, sizeof info),
+		"{si_signo=SIGUSR1, si_code=SI_QUEUE, si_pid=-1, si_uid=-1}");
+	is_text(said("rt_sigqueueinfo", false, info, 54), "too short");
+	is_text(said("rt_sigqueueinfo", false, ready, sizeof ready),
+		"{si_signo=SIGIO, si_code=POLL_HUP, si_band=5, si_fd=7}");
+	is_text(said("rt_sigqueueinfo", false, other, sizeof other),
+		"{si_signo=SIGIO, si_code=0x7}");
+	args[1] = 0; /* accept(3, NULL, &length): the length is not read */
+	is_text(said("accept", false, few, 4), "too short");
+	args[1] = 1;
+	args[2] = 3; /* a message that was cut: its length is returned */
+	which = 1;
+	moment.is_end = true;
+	moment.result = 8;
+	is_text(said("recvfrom", true, "abcdefgh", 8), "\"abc\"");
+	moment = (struct call_moment){ .args = args };
+	which = 0;
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
@@ -394,5 +431,6 @@ int main(void)
 	run(an_address_too_short_for_its_family_is_shown_as_bytes);
 	run(times_are_seconds_and_nanoseconds);
 	run(exec_arguments_are_quoted_and_cut_ones_end_in_dots);
+	run(memory_of_random_calls_is_shown_as_strace_shows_it);
 	return test_status();
 }

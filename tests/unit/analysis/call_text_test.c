@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -134,7 +135,7 @@ static void commands_are_named_and_their_flags(void)
 		"3, F_SETFL, O_RDONLY|O_NONBLOCK");
 	is_text(call("ioctl", { "fd", 1 }, { "cmd", 0x5401 }, { "arg", 255 }), "1, TCGETS, 0xff");
 	is_text(call("ioctl", { "fd", 1 }, { "cmd", 0xdeadbeef }, { "arg", 0 }),
-		"1, 0xdeadbeef, 0");
+		"1, _IOC(_IOC_READ|_IOC_WRITE, 0xbe, 0xef, 0x1ead), 0");
 	is_text(call("lseek", { "fd", 1 }, { "offset", -1 }, { "whence", SEEK_END }),
 		"1, -1, SEEK_END");
 	is_text(call("lseek", { "fd", 1 }, { "offset", -1 }, { "whence", 99 }),
@@ -210,6 +211,49 @@ static void pointed_to_data_replaces_the_pointer(void)
 		"16, FUTEX_WAKE_PRIVATE, 1");
 }
 
+/* Found by tests/live/strace/random_calls_are_shown_as_strace_shows_them.py. */
+static void random_arguments_are_shown_as_strace_shows_them(void)
+{
+	is_text(call("futex", { "uaddr", 16 }, { "op", 0xb2 }, { "val", 1 }),
+		"16, 0xb2 /* FUTEX_??? */, 1");
+	is_text(call("futex", { "uaddr", 16 }, { "op", 2 | 256 }, { "val", 1 }),
+		"16, 0x102 /* FUTEX_??? */, 1");
+	is_text(call("futex", { "uaddr", 16 }, { "op", 3 }, { "val", 1 }, { "utime", 0 },
+		     { "uaddr2", 2 }),
+		"16, FUTEX_REQUEUE, 1, 0, 2");
+	is_text(call("futex", { "uaddr", 16 }, { "op", 5 }, { "val", 1 }, { "utime", 7 },
+		     { "uaddr2", 2 }, { "val3", (int32_t)0xf1003005 }),
+		"16, FUTEX_WAKE_OP, 1, 7, 2, FUTEX_OP_OPARG_SHIFT<<28|0x7<<28 /* FUTEX_OP_??? "
+		"*/|0x3<<12|FUTEX_OP_CMP_NE<<24|0x5");
+	is_text(call("openat", { "dfd", -100 }, { "filename", 16 },
+		     { "flags", O_SYNC | O_CLOEXEC | O_DIRECTORY | O_NONBLOCK | 020000 },
+		     { "mode", 0 }),
+		"AT_FDCWD, 16, O_RDONLY|O_NONBLOCK|O_SYNC|O_CLOEXEC|O_DIRECTORY|FASYNC");
+	is_text(call("socket", { "family", AF_UNIX }, { "type", 077 | SOCK_CLOEXEC },
+		     { "protocol", 0 }),
+		"AF_UNIX, SOCK_CLOEXEC|0x3f, 0");
+	is_text(call("socketpair", { "family", AF_INET }, { "type", SOCK_STREAM },
+		     { "protocol", 6 }, { "usockvec", 0 }),
+		"AF_INET, SOCK_STREAM, 6, 0");
+	is_text(call("flock", { "fd", 3 }, { "cmd", LOCK_NB | 32 | 64 }),
+		"3, LOCK_NB|LOCK_MAND|LOCK_READ");
+	is_text(call("timerfd_create", { "clockid", 0 }, { "flags", 1 | O_NONBLOCK }),
+		"CLOCK_REALTIME, TFD_TIMER_ABSTIME|TFD_NONBLOCK");
+	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_DUPFD }, { "arg", -1 }), "3, F_DUPFD, -1");
+	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_SETFL }, { "arg", 0x7f0000000800 }),
+		"3, F_SETFL, O_RDONLY|O_NONBLOCK");
+	is_text(call("fcntl", { "fd", 3 }, { "cmd", 77 }, { "arg", -1 }),
+		"3, 0x4d /* F_??? */, 0xffffffffffffffff");
+	is_text(call("mremap", { "addr", 1 }, { "old_len", 2 }, { "new_len", 3 }, { "flags", 2 },
+		     { "new_addr", 5 }),
+		"0x1, 2, 3, MREMAP_FIXED");
+	is_text(call("membarrier", { "cmd", 0 }, { "flags", 0 }, { "cpu_id", 7 }),
+		"MEMBARRIER_CMD_QUERY, 0");
+	is_text(call("mmap", { "addr", 0 }, { "len", 1 }, { "prot", 1 }, { "flags", 16 }),
+		"NULL, 1, PROT_READ, MAP_FILE|MAP_FIXED");
+	is_text(result("ioprio_get", 8196), "8196 (IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 4))");
+}
+
 int main(void)
 {
 	run(flags_are_named_and_unknown_bits_are_a_number);
@@ -219,5 +263,6 @@ int main(void)
 	run(texts_are_quoted_as_c_writes_them);
 	run(descriptors_are_named_by_their_files);
 	run(pointed_to_data_replaces_the_pointer);
+	run(random_arguments_are_shown_as_strace_shows_them);
 	return test_status();
 }
