@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/stacks/callstack.h"
+
 enum role {
 	ROLE_NONE,
 	ROLE_FILE,
@@ -21,7 +23,7 @@ enum role {
 	ROLE_DEATH,
 	ROLE_SIGNAL,
 	ROLE_SENT,
-	ROLE_TASK,
+	ROLE_TASK
 };
 
 static const struct event_table_kind kinds[] = {
@@ -111,6 +113,9 @@ struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread,
 								 : "",
 				      .has_begin = true,
 				      .was_given = st->was_given,
+				      .stack = st->stack,
+				      .n_stack = is_call ? st->n_stack : 0,
+				      .clock = st->stack_clock,
 				      .n_threads = j->n_threads };
 }
 
@@ -142,6 +147,23 @@ bool pairing_executes(const struct pairing *j, const struct pairing_state *st)
 
 /* ---------------------------------------------------------------- calls */
 
+/* An event of a call has the stack if it was recorded with it: the exit, or in recordings of others the
+ * entry. */
+static int take_stack(struct pairing *j, struct pairing_state *st, const struct trace_event *e)
+{
+	enum ctf_scope scope;
+
+	if (!j->o.has_stacks || !callstack_find(e->ctf->class, &scope))
+		return 0;
+	if (!st->stack)
+		st->stack = malloc(PAIRING_FRAMES_MAX * sizeof *st->stack);
+	if (!st->stack)
+		return -ENOMEM;
+	st->n_stack = callstack_read_user(e, scope, st->stack, PAIRING_FRAMES_MAX);
+	st->stack_clock = e->clock;
+	return 0;
+}
+
 static int enter(struct pairing *j, const struct call_class *c, const struct trace_event *e,
 		 uint32_t thread)
 {
@@ -157,6 +179,9 @@ static int enter(struct pairing *j, const struct call_class *c, const struct tra
 	st->was_given = false;
 	st->signal = 0;
 	pairing_words_forget(st);
+	st->n_stack = 0;
+	if (take_stack(j, st, e))
+		return -ENOMEM;
 	if (!strcmp(j->calls.names[c->call], "exit_group")) {
 		struct pairing_state *process;
 
@@ -244,6 +269,7 @@ static int leave(struct pairing *j, const struct call_class *c, const struct tra
 	}
 	if (!is_pair) {
 		pairing_give_open(j, thread, e->time_ns, "");
+		st->n_stack = 0;
 		st->made = (struct call_made){ .call = call + 1 };
 		st->begin_ns = e->time_ns;
 		st->was_given = false;
@@ -263,6 +289,8 @@ static int leave(struct pairing *j, const struct call_class *c, const struct tra
 	j->result.size = 0;
 	if (j->o.has_text && j->is_wanted[call] && pairing_chooses(j, thread))
 		pairing_words_end(j, c, e, thread, is_pair, result);
+	if (take_stack(j, st, e))
+		return -ENOMEM;
 	item = pairing_item_of(j, thread, PAIRING_CALL, e->time_ns);
 	item.has_begin = is_pair;
 	item.has_end = true;
@@ -544,8 +572,10 @@ void pairing_end(struct pairing *j)
 
 void pairing_close(struct pairing *j)
 {
-	for (uint32_t i = 0; i < j->n_states; i++)
+	for (uint32_t i = 0; i < j->n_states; i++) {
 		pairing_words_fini(&j->states[i]);
+		free(j->states[i].stack);
+	}
 	free(j->states);
 	free(j->plans);
 	free(j->call_plans);

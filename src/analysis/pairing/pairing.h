@@ -49,9 +49,16 @@ struct pairing_item {
 	int32_t becomes; /* a call that executes a program; it goes on under this number; 0: not so */
 	uint32_t n_threads; /* those that live and whose items are passed on, this one included */
 	uint64_t lost_events, lost_packets;
+	/* The call stack in the program, innermost first; of calls, with `has_stacks`. */
+	const uint64_t *stack;
+	int n_stack;
+	uint64_t clock; /* of the event with the stack, in units of the trace's clock */
 };
 
+enum { PAIRING_FRAMES_MAX = 128 };
+
 struct pairing_options {
+	bool has_stacks;
 	bool has_text; /* arguments and results as text; else only counts */
 	bool names_fds, names_pids;
 	unsigned fd_kinds;     /* shown by names_fds: CALL_FD_*; 0: paths */
@@ -107,6 +114,9 @@ struct pairing_state {	       /* state of a thread */
 	uint8_t sent_info[PAIRING_SIGINFO]; /* its siginfo; zeroed: unknown */
 	bool is_counted, is_left;	    /* is in n_threads; has no more items */
 	uint32_t last_call;		    /* plus 1; 0: none */
+	uint64_t *stack;		    /* of the call in progress; NULL: never had one */
+	int n_stack;
+	uint64_t stack_clock;
 };
 
 struct pairing {

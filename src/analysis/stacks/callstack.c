@@ -53,6 +53,20 @@ int callstack_read(const struct trace_event *e, enum ctf_scope scope,
 	return n[0] + n[1];
 }
 
+int callstack_read_user(const struct trace_event *e, enum ctf_scope scope, uint64_t *addresses,
+			int most)
+{
+	uint64_t all[CALLSTACK_FRAMES_MAX];
+	int n = callstack_read(e, scope, all), first = 0;
+
+	/* The kernel's frames are first, in the upper half of the addresses. */
+	while (first < n && all[first] >> 63)
+		first++;
+	n = n - first < most ? n - first : most;
+	memcpy(addresses, all + first, (size_t)n * sizeof *all);
+	return n;
+}
+
 /* The last frames that equal those @period before them. */
 static int equal_at_end(const uint64_t *addresses, int n, int period)
 {

@@ -18,6 +18,11 @@ bool callstack_is_of_sample(const struct trace_source *s, const struct ctf_event
 int callstack_read(const struct trace_event *e, enum ctf_scope scope,
 		   uint64_t addresses[CALLSTACK_FRAMES_MAX]);
 
+/* callstack_read_user - the user's frames alone, innermost first: at most @most.  Returns their
+ * number. */
+int callstack_read_user(const struct trace_event *e, enum ctf_scope scope, uint64_t *addresses,
+			int most);
+
 /*
  * callstack_without_loop - how many of @n frames, innermost first, are left without an endless end.
  *

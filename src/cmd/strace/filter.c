@@ -347,19 +347,22 @@ bool strace_filter_has(const struct strace_filter *c, const char *call)
 	return !c->only_listed;
 }
 
+static void add_event(struct cmd_strings *patterns, const char *before, const char *event,
+		      const char *call)
+{
+	char *text;
+
+	if (asprintf(&text, "%s%s%s", before, event, call) < 0) {
+		print_err("duet: no memory\n");
+		exit(CMD_FAILED);
+	}
+	cmd_add_string(patterns, text);
+}
+
 static void add_pattern(struct cmd_strings *patterns, const char *before, const char *call)
 {
-	static const char *const ends[] = { "syscall_entry_", "syscall_exit_" };
-
-	for (int i = 0; i < 2; i++) {
-		char *text;
-
-		if (asprintf(&text, "%s%s%s", before, ends[i], call) < 0) {
-			print_err("duet: no memory\n");
-			exit(CMD_FAILED);
-		}
-		cmd_add_string(patterns, text);
-	}
+	add_event(patterns, before, "syscall_entry_", call);
+	add_event(patterns, before, "syscall_exit_", call);
 }
 
 static void add_exit_of_exec(const struct strace_filter *c, struct cmd_strings *patterns)
@@ -367,7 +370,7 @@ static void add_exit_of_exec(const struct strace_filter *c, struct cmd_strings *
 	cmd_add_string(patterns, c->only_listed ? "syscall_exit_execve" : "!syscall_entry_execve");
 }
 
-void strace_filter_patterns(const struct strace_filter *c, bool fds, bool pids,
+void strace_filter_patterns(const struct strace_filter *c, bool fds, bool pids, bool stacks,
 			    struct cmd_strings *patterns)
 {
 	static const char *const always[] = {
@@ -380,6 +383,8 @@ void strace_filter_patterns(const struct strace_filter *c, bool fds, bool pids,
 		cmd_add_string(patterns, always[i]);
 	if (!c->only_listed)
 		cmd_add_string(patterns, "syscalls");
+	if (stacks && !c->only_listed)
+		cmd_add_string(patterns, "stack:syscall_exit_*");
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++) {
 		const char *call = kernel_syscall_name(nr);
 		bool is_needed =
@@ -393,5 +398,7 @@ void strace_filter_patterns(const struct strace_filter *c, bool fds, bool pids,
 			add_exit_of_exec(c, patterns);
 		else if (call && is_needed == c->only_listed)
 			add_pattern(patterns, is_needed ? "" : "!", call);
+		if (stacks && c->only_listed && call && strace_filter_has(c, call))
+			add_event(patterns, "stack:", "syscall_exit_", call);
 	}
 }

@@ -25,7 +25,7 @@ int strace_filter_parse(struct strace_filter *c, const char *expression);
 bool strace_filter_has(const struct strace_filter *c, const char *call);
 /* strace_filter_patterns - add the event patterns that the recorder needs, as -k of `duet record`.
  * @fds: record calls that change descriptors, too; @pids: those that show pid namespaces. */
-void strace_filter_patterns(const struct strace_filter *c, bool fds, bool pids,
+void strace_filter_patterns(const struct strace_filter *c, bool fds, bool pids, bool stacks,
 			    struct cmd_strings *patterns);
 
 #endif

@@ -51,6 +51,8 @@ static const char help[] =
 	"  -v           structures in full;  -e verbose=none: their addresses\n"
 	"  -x, -xx      texts that do not print in hexadecimal; all texts\n"
 	"  -e read=FDS, -e write=FDS  the data of these descriptors in full: 0,5; all; none\n"
+	"  -k, --stack-traces  the call stack behind each call; data that calls return are "
+	"addresses then\n"
 	"  -o, --output FILE  print there, not to standard error (-i: standard output); "
 	"'|COMMAND': to a command;  -A: append\n"
 	"  -E VAR=VALUE, -E VAR  set, or unset, a variable of the command\n"
@@ -249,7 +251,6 @@ static int refuse(int c, const struct option *options, char *const *argv)
 		char option;
 		const char *instead;
 	} others[] = {
-		{ 'k', "-k: stacks are recorded with duet record -k stack:syscall_entry_NAME" },
 		{ 'u', "-u: run the command by setpriv or su" },
 		{ 'I', "-I: nothing is stopped, so signals reach the command as ever" },
 		{ 'O', "-O: nothing is stopped, so there is no overhead to take away" },
@@ -283,6 +284,9 @@ static int take_option(struct strace *s, int c)
 		return strcmp(optarg, "execve")
 			       ? cmd_error("strace", "-b %s: it may be execve", optarg)
 			       : -1;
+	case 'k':
+		s->has_stacks = true;
+		return -1;
 	case 'q':
 		p->quiet++;
 		return -1;
@@ -456,6 +460,7 @@ int strace_options(struct strace *s, int argc, char **argv)
 		{ "read", required_argument, NULL, OPT_READ },
 		{ "write", required_argument, NULL, OPT_WRITE },
 		{ "decode-pids", required_argument, NULL, OPT_PIDS },
+		{ "stack-traces", no_argument, NULL, 'k' },
 		{ "secontext", optional_argument, NULL, OPT_SECURITY },
 		{ "successful-only", no_argument, NULL, 'z' },
 		{ "failed-only", no_argument, NULL, 'Z' },
@@ -468,7 +473,7 @@ int strace_options(struct strace *s, int argc, char **argv)
 	int c, status;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYnzZvxX:e:E:P:s:S:o:b:a:i:p:h", options,
+	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYnzZvxkX:e:E:P:s:S:o:b:a:i:p:h", options,
 				NULL)) != -1) {
 		status = c == ':' || c == '?' ? refuse(c, options, argv)
 					      : take_option(s, c == 'h' ? OPT_HELP : c);

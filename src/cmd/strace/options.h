@@ -19,6 +19,7 @@ struct strace {
 	FILE *command;		  /* that reads the output; NULL: none */
 	struct cmd_strings paths; /* -P */
 	bool has_reported_addresses;
+	bool has_stacks;       /* -k */
 	int follows;	       /* -f; -ff: 2 */
 	bool leaves_at_exec;   /* -b */
 	uint64_t string_bytes; /* -s */

@@ -206,6 +206,8 @@ static void add_call(struct strace_printer *p, const struct pairing_item *item, 
 	}
 	out_byte(o, '\n');
 	add_lines(o, item->dump);
+	if (p->stacks && item->n_stack)
+		strace_stacks_add(p->stacks, o, threads_at(p->threads, item->thread)->pid, item);
 }
 
 static void add_lost(struct strace_printer *p, const struct pairing_item *item)
@@ -387,6 +389,7 @@ void strace_printer_fini(struct strace_printer *p)
 	for (uint32_t i = 0; i < p->n_rows; i++)
 		samples_fini(&p->rows[i].time);
 	free(p->rows);
+	strace_stacks_close(p->stacks);
 	strace_outputs_fini(p);
 	out_fini(&p->out);
 }

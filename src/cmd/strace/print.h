@@ -13,6 +13,7 @@
 #include "analysis/syscalls/public.h"
 #include "analysis/public.h"
 #include "cmd/strace/filter.h"
+#include "cmd/strace/stacks.h"
 #include "cmd/strace/style.h"
 #include "trace/text/public.h"
 
@@ -45,9 +46,10 @@ struct strace_printer {
 	bool hides_superseded;
 	bool counts, prints; /* -c: only the first; -C: both */
 	enum strace_prefix prefix;
-	bool names_pids; /* -Y */
-	bool numbers;	 /* -n: of calls */
-	uint64_t column; /* -a: where results begin */
+	bool names_pids;	      /* -Y */
+	bool numbers;		      /* -n: of calls */
+	uint64_t column;	      /* -a: where results begin */
+	struct strace_stacks *stacks; /* -k; NULL: none are shown */
 	struct strace_style style;
 	uint64_t limit, n_lines;
 	const char *sort;     /* -S */

@@ -53,6 +53,7 @@ static void warn(void *context, const char *text)
 static struct pairing_options options_of(struct strace *s)
 {
 	return (struct pairing_options){ .has_text = s->printer.prints || s->paths.n,
+					 .has_stacks = s->has_stacks,
 					 .string_bytes = (uint32_t)s->string_bytes,
 					 .paths = s->paths.at,
 					 .n_paths = s->paths.n,
@@ -175,7 +176,10 @@ static int show_recording(struct strace *s)
 	}
 	s->printer.threads = j.run.threads;
 	report_addresses(s, &j);
-	if (pairing_read(&j, &d))
+	if (s->has_stacks &&
+	    strace_stacks_open(&s->printer.stacks, s->inputs.at, s->inputs.n, false, &d))
+		status = cmd_error("strace", "%s", d.text);
+	else if (pairing_read(&j, &d))
 		status = cmd_error("strace", "%s", d.text);
 	progress_end();
 	pairing_end(&j);
@@ -277,7 +281,8 @@ static int show_live(struct strace *s)
 	for (int i = 0; s->printer.prints && !s->printer.separate && i < s->record.pids.n; i++)
 		strace_print_in_progress(&s->printer, s->record.pids.at[i], options.is_alone,
 					 options.n_threads);
-	if (follow(s, t, &j, &d))
+	if ((s->has_stacks && strace_stacks_open(&s->printer.stacks, &path, 1, true, &d)) ||
+	    follow(s, t, &j, &d))
 		status = cmd_error("strace", "%s", d.text);
 	pairing_end(&j);
 	if (!status)
@@ -299,7 +304,7 @@ static int run_live(struct strace *s)
 	int status, ended;
 
 	strace_filter_patterns(&s->printer.filter, s->printer.style.names_fds || s->paths.n,
-			       s->printer.names_pids, &s->record.patterns);
+			       s->printer.names_pids, s->has_stacks, &s->record.patterns);
 	s->record.capture_bytes = strace_style_has_dumps(&s->printer.style) ? ABI_CAPTURE_BUFFER_MAX
 				  : s->printer.prints || s->record.keep ? bytes_for(s->string_bytes)
 									: 0;

@@ -261,10 +261,49 @@ def numbers_of_another_pid_namespace_have_no_names():
         ok(re.fullmatch(r"kill\(\d+<sh>, 0\) += 0\n", kills[1]), "a number of the recording: " + kills[1])
 
 
+def unnumbered(path):
+    """The lines without the numbers of threads."""
+    return [re.sub(r"^\d+ +", "", line) for line in open(path)]
+
+
+def frames_of(path):
+    """The frames behind each call, up to main: (file, function+offset, address)."""
+    found = []
+    for line in unnumbered(path):
+        m = re.match(r" > (.*)\((.*)\) \[(0x[0-9a-f]+)\]$", line)
+        if not m:
+            found.append([line.split("(")[0]])
+        elif not any(f[1].startswith("main+") for f in found[-1][1:]):
+            found[-1].append(m.groups())
+    return [f for f in found if f[0] in ("getppid", "openat")]
+
+
+def call_stacks_are_those_of_strace():
+    program, kept = programs["stacks"], work + "/stacks-kept"
+    theirs, ours, again = (work + "/stacks-" + n for n in ("theirs", "ours", "again"))
+    options = ["-qq", "-a1", "-e", "trace=getppid,openat"]
+    run("strace", "-k", *options, "-o", theirs, program)
+    for _ in range(3):
+        shutil.rmtree(kept, ignore_errors=True)
+        status, _, err = cmd("strace", "-k", *options, "-o", ours, "--keep", kept, "--", program)
+        is_((status, err), (0, ""), "duet strace -k")
+        a, b = frames_of(theirs), frames_of(ours)
+        is_([c[0] for c in b], [c[0] for c in a], "calls")
+        is_(b[-4:-1], a[-4:-1], "the stacks of calls that the program makes itself")
+        is_([f[1].split("+")[0] for f in b[-4][1:]], ["inner", "outer", "main"], "functions")
+        is_(b[-1][1][0], a[-1][1][0], "the file of the innermost function, in libc")
+    cmd("strace", "-k", *options, "-o", again, "-i", kept)
+    is_(unnumbered(again), unnumbered(ours), "stacks of the recording")
+    cmd("record", "-q", "-k", "syscalls", "-k", "stack:syscall_entry_*", "-o", work + "/entries", "--", program)
+    cmd("strace", "-k", *options, "-o", again, "-i", work + "/entries")
+    is_(frames_of(again)[-4:-1], a[-4:-1], "stacks that were recorded at the beginning of calls")
+
+
 if not shutil.which("strace"):
     skip("there is no strace")
 run_cases(names_up_to_the_longest_path_are_shown, one_argument_decides_how_the_others_are_read, signals_have_all_that_the_kernel_says_of_them,
           without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number,
           a_thread_that_executes_a_program_takes_the_place_of_the_first, a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, calls_that_wait_for_a_file_are_about_it,
           paths_of_descriptors_have_devices_and_processes, descriptors_have_the_addresses_of_their_sockets, the_environment_of_a_program_is_shown_with_v,
-          numbers_of_another_pid_namespace_have_no_names, sockets_that_were_open_have_addresses_too, rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone)
+          numbers_of_another_pid_namespace_have_no_names, sockets_that_were_open_have_addresses_too, rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone,
+          call_stacks_are_those_of_strace)

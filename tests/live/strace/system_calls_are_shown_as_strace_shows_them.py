@@ -140,7 +140,7 @@ def options_are_those_that_strace_has():
     ok(lines and all(re.match(r"getp+id\(", line) for line in lines), "by a regular expression", lines)
     shown("-A", "-e", "none", "--", "true")
     ok(open(out).read().startswith(lines[0]), "behind the earlier content")
-    for option, instead in ("-k", "duet record -k stack:"), ("-e inject=all:error=1", "strace can do that"):
+    for option, instead in ("-u root", "setpriv"), ("-e inject=all:error=1", "strace can do that"):
         status, _, err = cmd("strace", *option.split(), "--", "true")
         ok(status == 2 and instead in err, "%s is refused with a remedy" % option, err)
     status, text, _ = cmd("strace", "-o", out, "-E", "DUET_NEW=x y", "-E", "HOME", "--", "env")
