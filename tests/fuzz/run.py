@@ -48,7 +48,7 @@ CALLS = ["src/analysis/%s.c" % n for n in (
     "pass", "threads", "calls/batch", "calls/edges", "calls/files", "calls/functions", "calls/resolve")]
 DOORS = {"fuzz_calls": ("calls_batch", "calls_file", "calls_plan"), "fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt"), "parts": tuple(seeds.DOORS),
          "fuzz_script": tuple(seeds.SCRIPT), "fuzz_unit": ("unit",), "fuzz_texts": ("texts",),
-         "fuzz_request": ("request",)}
+         "fuzz_request": ("request",), "fuzz_marks": ("marks",)}
 FORMAT = b"""name: e
 ID: 99
 format:
@@ -79,10 +79,11 @@ main: nop
 
 
 def build(into, name):
-    if name in ("fuzz", "fuzz_calls"):
+    if name in ("fuzz", "fuzz_calls", "fuzz_marks"):
         found = [str(p.relative_to(ROOT)) for d in ("src/ctf", "src/trace") for p in sorted((ROOT / d).rglob("*.c"))]
         sources = SOURCES + [p for p in found if not p.startswith(NOT_READING) or p == "src/ctf/write/recover.c"]
         sources += (CALLS if name == "fuzz_calls" else []) + ["src/symbol/demangle.c", "-liberty"]
+        sources += ["-I", "tests"] if name == "fuzz_marks" else []
     elif name == "fuzz_script":
         sources = SOURCES + [str(p.relative_to(ROOT)) for p in sorted((ROOT / "src/script/syntax").glob("*.c"))] + ["-lm"]
     elif name == "fuzz_texts":
@@ -191,6 +192,13 @@ def request_corpus(where):
         (where / ("request/%d" % i)).write_bytes(made)
 
 
+def marks_corpus(where):
+    """Changes of a right file: with right checksums, of a place, of a number of threads; cut."""
+    (where / "marks").mkdir(parents=True, exist_ok=True)
+    for i, made in enumerate((b"\x01\x40", b"\x01\x40\x48\x00\x80", b"\x01\x7f\x60\x00\x01\x80\x01\x02", b"\x02\x30", b"\x00\x55\x0c\x00\x01")):
+        (where / ("marks/%d" % i)).write_bytes(made)
+
+
 def calls_corpus(where):
     """Batches with calls, notes of each kind and announcements; a calls file; a plan."""
     for kind in DOORS["fuzz_calls"]:
@@ -250,6 +258,7 @@ def main():
         unit_corpus(where)
         texts_corpus(where)
         request_corpus(where)
+        marks_corpus(where)
         for name, kinds in DOORS.items():
             kinds = [kind for kind in kinds if kind in wanted]
             program = build(pathlib.Path(scratch), name) if kinds else None

@@ -6,10 +6,14 @@
  *
  *   (1) a reader holds a shared lock, a writer an exclusive one; without its lock a process leaves the file alone
  *   (2) the header is zeroes while the rest is written: an incomplete file has no header
- *   (3) a process reads marks, and overwrites the file, only while the header is the one it read at marks_open():
- *       it does not replace the marks of another process
+ *   (3) a process reads a mark only while the header is the one of the table that it has; otherwise it reads the
+ *       table anew
+ *   (4) a process that finds marks of another one adds its own later ones to them
+ *
+ * A lock is held for milliseconds; a process that does not get it in LOCK_TRIES does without.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +81,18 @@ bool marks_identify(const struct trace *t, uint64_t hash[2])
 
 /* ---------------------------------------------------------------- reading */
 
+enum { LOCK_TRIES = 40, LOCK_PAUSE_MS = 5 };
+
+static bool lock(const struct marks_made *m, int how)
+{
+	for (int i = 0; flock(m->file.fd, how | LOCK_NB); i++) {
+		if (i == LOCK_TRIES || (errno != EWOULDBLOCK && errno != EINTR))
+			return false;
+		poll(NULL, 0, LOCK_PAUSE_MS);
+	}
+	return true;
+}
+
 static bool read_at(int fd, void *bytes, uint64_t size, uint64_t at)
 {
 	char *to = bytes;
@@ -129,7 +145,9 @@ static bool are_in_order(const struct marks_header *h, const struct marks_entry 
 
 static void take(struct marks_made *m, const struct marks_header *h, const struct marks_entry *e)
 {
+	free(m->at);
 	m->at = calloc(h->n + (size_t)1, sizeof *m->at);
+	m->n_rooms = 0;
 	if (!m->at)
 		return;
 	m->n_rooms = h->n + 1;
@@ -171,22 +189,30 @@ static const char *read_table(struct marks_made *m, uint64_t size)
 	return is_sound ? NULL : "it is damaged";
 }
 
-const char *marks_read_table(struct marks_made *m)
+/* The caller holds the lock: another reader may replace the table. */
+static const char *read_locked(struct marks_made *m)
 {
 	struct stat st;
-	const char *wrong = NULL;
 
-	if (fstat(m->file.fd, &st) || flock(m->file.fd, LOCK_SH | LOCK_NB)) {
-		m->is_over = true; /* another reader writes it now */
+	m->seen = (struct marks_header){ 0 };
+	if (fstat(m->file.fd, &st))
+		m->is_over = true;
+	return !m->is_over && st.st_size ? read_table(m, (uint64_t)st.st_size) : NULL;
+}
+
+const char *marks_read_table(struct marks_made *m)
+{
+	const char *wrong;
+
+	m->is_over = !lock(m, LOCK_SH);
+	if (m->is_over)
 		return NULL;
-	}
-	if (st.st_size)
-		wrong = read_table(m, (uint64_t)st.st_size);
+	wrong = read_locked(m);
 	flock(m->file.fd, LOCK_UN);
 	return wrong;
 }
 
-/* Whether the file is still the one that marks_open() read.  Under a lock. */
+/* Whether the file is still the one whose table was read.  Under a lock. */
 static bool is_unchanged(const struct marks_made *m)
 {
 	struct marks_header now;
@@ -207,15 +233,15 @@ static char *read_bytes(const struct marks_made *m, const struct mark *k)
 	return NULL;
 }
 
-char *marks_read_mark(const struct marks_made *m, const struct mark *k, bool *is_busy)
+char *marks_read_mark(const struct marks_made *m, const struct mark *k, bool *has_changed)
 {
 	char *bytes = NULL;
 
-	*is_busy = flock(m->file.fd, LOCK_SH | LOCK_NB) != 0;
-	if (*is_busy)
+	*has_changed = !lock(m, LOCK_SH);
+	if (*has_changed)
 		return NULL;
-	*is_busy = !is_unchanged(m);
-	if (!*is_busy)
+	*has_changed = !is_unchanged(m);
+	if (!*has_changed)
 		bytes = read_bytes(m, k);
 	flock(m->file.fd, LOCK_UN);
 	return bytes;
@@ -259,19 +285,69 @@ static int write_marks(struct marks_made *m, struct marks_entry *table, struct m
 	return err ? err : put(fd, h, sizeof *h, 0);
 }
 
-void marks_write(struct marks_made *m)
+static void replace(struct marks_made *m, const uint64_t fingerprint[2])
 {
 	struct marks_header h = { .version = MARKS_VERSION, .n = m->n, .every = m->every };
 	struct marks_entry *table = malloc(m->n * sizeof *table + 1);
-	bool is_same = marks_identify(m->trace, h.fingerprint) &&
-		       !memcmp(h.fingerprint, m->fingerprint, sizeof h.fingerprint);
 
 	memcpy(h.magic, magic, sizeof magic);
-	if (is_same && table && !flock(m->file.fd, LOCK_EX | LOCK_NB)) {
-		/* A full disk: an incomplete file takes no room. */
-		if (is_unchanged(m) && read_all(m) && write_marks(m, table, &h))
-			(void)!ftruncate(m->file.fd, 0);
-		flock(m->file.fd, LOCK_UN);
-	}
+	memcpy(h.fingerprint, fingerprint, sizeof h.fingerprint);
+	/* A full disk: an incomplete file takes no room. */
+	if (table && read_all(m) && write_marks(m, table, &h))
+		(void)!ftruncate(m->file.fd, 0);
 	free(table);
+}
+
+/* Appends the marks of @m to @others, the marks of the file; @others has all marks afterwards. */
+static bool add_later(struct marks_made *others, struct marks_made *m)
+{
+	int64_t last_ns = others->n ? others->at[others->n - 1].time_ns : INT64_MIN;
+	uint32_t before = others->n;
+	struct mark *all = reallocarray(others->at, others->n + (size_t)m->n + 1, sizeof *all);
+
+	if (!all)
+		return false;
+	others->at = all;
+	others->n_rooms = others->n + m->n + 1;
+	for (uint32_t i = 0; i < m->n && others->n < MARKS_MOST; i++) {
+		struct mark *k = &m->at[i];
+
+		if (!k->bytes || k->time_ns <= last_ns)
+			continue;
+		others->at[others->n++] = *k;
+		others->bytes += k->size;
+		k->bytes = NULL;
+	}
+	return others->n > before;
+}
+
+/* Another process wrote the file meanwhile. */
+static void join(struct marks_made *m)
+{
+	struct marks_made others = { .file = m->file, .bytes_most = m->bytes_most };
+
+	memcpy(others.fingerprint, m->fingerprint, sizeof others.fingerprint);
+	if (!read_locked(&others) && !others.is_over && add_later(&others, m)) {
+		others.every = others.every ? others.every : m->every;
+		if (read_all(&others)) {
+			marks_thin(&others);
+			replace(&others, m->fingerprint);
+		}
+	}
+	marks_forget(&others);
+	free(others.at);
+}
+
+void marks_write(struct marks_made *m)
+{
+	uint64_t now[2];
+
+	if (!marks_identify(m->trace, now) || memcmp(now, m->fingerprint, sizeof now) != 0 ||
+	    !lock(m, LOCK_EX))
+		return;
+	if (is_unchanged(m))
+		replace(m, now);
+	else
+		join(m);
+	flock(m->file.fd, LOCK_UN);
 }

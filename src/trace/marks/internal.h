@@ -28,7 +28,7 @@ struct marks_made {
 	struct trace *trace;
 	struct names *names;
 	struct marks_file file;
-	struct marks_header seen; /* at marks_open; zeroes: there was none */
+	struct marks_header seen; /* of the table in `at`; zeroes: there was none */
 	uint64_t fingerprint[2]; /* of the files as they are mapped; the marks are of these alone */
 	uint64_t every;		 /* items from mark to mark */
 	uint64_t bytes, bytes_most;
@@ -47,10 +47,14 @@ struct marks_entry {
 bool marks_identify(const struct trace *t, uint64_t hash[2]);
 /* file.c: the table of the file.  Returns what is wrong, or NULL; then there may be no marks. */
 const char *marks_read_table(struct marks_made *m);
-/* file.c: the bytes of @k, allocated; NULL if they are damaged, or another reader writes or wrote: @is_busy. */
-char *marks_read_mark(const struct marks_made *m, const struct mark *k, bool *is_busy);
-/* file.c: replace the file by all marks, unless another reader wrote it since marks_open. */
+/* file.c: the bytes of @k, allocated; NULL if they are damaged, or another reader has written the file since its
+ * table was read, or writes it: @has_changed. */
+char *marks_read_mark(const struct marks_made *m, const struct mark *k, bool *has_changed);
+/* file.c: replace the file by all marks, or add later ones to those of another reader. */
 void marks_write(struct marks_made *m);
+
+/* marks.c: free the bytes of all marks; there are none then. */
+void marks_forget(struct marks_made *m);
 
 /* marks.c: leave out every second mark until all of them fit. */
 void marks_thin(struct marks_made *m);

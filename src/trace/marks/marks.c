@@ -53,7 +53,7 @@ int marks_open(struct marks *m, const struct marks_file *f, struct trace *t, str
 	return marks_open_every(m, f, t, n, MARKS_EVERY, note);
 }
 
-static void forget(struct marks_made *m)
+void marks_forget(struct marks_made *m)
 {
 	for (uint32_t i = 0; i < m->n; i++)
 		free(m->at[i].bytes);
@@ -69,7 +69,7 @@ void marks_close(struct marks *m)
 		return;
 	if (made->has_new)
 		marks_write(made);
-	forget(made);
+	marks_forget(made);
 	free(made->at);
 	if (made->file.fd >= 0)
 		close(made->file.fd);
@@ -195,27 +195,45 @@ static int go_to(struct marks_made *m, const struct mark *k, const char *bytes)
 	return err;
 }
 
+/* The mark for @time_ns, and its bytes.  If another reader has written the file meanwhile, its table counts. */
+static const struct mark *read_mark(struct marks_made *m, int64_t time_ns, char **bytes)
+{
+	enum { TRIES = 4 };
+	bool has_changed = false;
+
+	for (int i = 0; i < TRIES; i++) {
+		const struct mark *k = find(m, time_ns);
+
+		*bytes = k ? marks_read_mark(m, k, &has_changed) : NULL;
+		if (!k || !has_changed)
+			return k;
+		marks_forget(m);
+		if (marks_read_table(m))
+			m->is_over = true; /* the recording has changed, too */
+		if (m->is_over)
+			break;
+	}
+	marks_forget(m);
+	m->is_over = true;
+	return NULL;
+}
+
 int marks_go(struct marks *m, int64_t time_ns, struct diag *note, struct diag *d)
 {
-	const struct mark *k = find(m->made, time_ns);
-	bool is_busy = false;
-	char *bytes = k ? marks_read_mark(m->made, k, &is_busy) : NULL;
+	char *bytes = NULL;
+	const struct mark *k = m->made->is_over ? NULL : read_mark(m->made, time_ns, &bytes);
 	int err = bytes ? go_to(m->made, k, bytes) : -EINVAL;
 
 	*note->text = 0;
 	free(bytes);
-	if (is_busy) { /* read without marks */
-		forget(m->made);
-		m->made->is_over = true;
-	}
 	m->left = m->made->is_over ? UINT64_MAX : m->made->every;
-	if (!k || is_busy)
+	if (!k)
 		return 0;
 	if (err == -ENOMEM)
 		return diag_fail(d, err, "no memory for names of threads");
 	if (err) {
 		diag_fail(note, 0, "%.512s was not used: a mark is damaged", m->made->file.path);
-		forget(m->made);
+		marks_forget(m->made);
 	}
 	return 0;
 }

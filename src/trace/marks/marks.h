@@ -13,7 +13,7 @@
  *       number of it is checked, so the worst effect of a forged file is a wrong name
  *   (3) the file has at most a 32nd of the recording's bytes, and 1 to 64 MiB
  *   (4) a recording in which damage was found gets no marks: all of it is read, so all is reported
- *   (5) a process replaces the file only if no other wrote it since marks_open()
+ *   (5) marks of other readers stay: a reader adds its own later ones to them
  *
  * Format: docs/formats/names-index.md.  Why: docs/design/reading/far.md.
  */

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 
 #include "base/hash.h"
 #include "make_trace.h"
@@ -149,7 +150,18 @@ static void remove_recording(void)
 
 static struct diag note;
 static uint64_t n_read, every = EVERY;
-static void (*meanwhile)(void); /* called once, when the recording is open */
+static void (*meanwhile)(void);	     /* called once, when the recording is open */
+static void (*before_going)(void);   /* called once, between marks_open() and marks_go() */
+static int64_t stops_ns = INT64_MAX; /* the reader reads no further */
+
+static void call_once(void (**function)(void))
+{
+	void (*call)(void) = *function;
+
+	*function = NULL;
+	if (call)
+		call();
+}
 
 static void add_line(struct text *t, int item, const struct trace_event *e,
 		     const struct thread_identity *w)
@@ -177,17 +189,15 @@ static char *lines(int64_t from_ns, const struct marks_file *f)
 	is(names_open(&names, trace, &d), 0);
 	if (f) {
 		is(marks_open_every(&m, f, trace, names, every, &note), 0);
+		call_once(&before_going);
 		is(marks_go(&m, from_ns, &other, &d), 0);
 		if (*other.text)
 			note = other;
 	}
-	if (meanwhile) {
-		void (*call)(void) = meanwhile;
-
-		meanwhile = NULL;
-		call();
-	}
+	call_once(&meanwhile);
 	for (n_read = 0; (item = trace_next(trace, &e, &d)) > 0; n_read++) {
+		if (e.time_ns > stops_ns)
+			break;
 		marks_on_item(&m, e.time_ns);
 		if (e.time_ns < from_ns) {
 			if (item == TRACE_EVENT)
@@ -484,6 +494,121 @@ static void marks_of_another_reader_stay(void)
 	ok(marks_in_file() == n);
 }
 
+static void let_another_read_the_first_half(void)
+{
+	int64_t stop = 1000 + (last_time() - 1000) / 2;
+
+	stops_ns = stop;
+	let_another_read();
+	every = EVERY;
+	stops_ns = INT64_MAX;
+}
+
+static void a_reader_adds_its_later_marks_to_those_of_another(void)
+{
+	struct marks_file f = opened();
+	uint32_t half;
+
+	is(ftruncate(f.fd, 0), 0);
+	let_another_read_the_first_half();
+	half = marks_in_file();
+	is(ftruncate(f.fd, 0), 0);
+	meanwhile = let_another_read_the_first_half;
+	free(lines(INT64_MIN, &f));
+	ok(half > 2 && marks_in_file() > half + 2);
+	is_text(note.text, "");
+	what_was_before_the_last_mark_is_not_read();
+	far_lines_are_those_of_a_whole_reading();
+}
+
+static void begin_anew(void)
+{
+	struct marks_file f = opened();
+
+	is(ftruncate(f.fd, 0), 0);
+	close(f.fd);
+	let_another_read();
+	every = EVERY;
+}
+
+/* The reader has the table of a file that was removed. */
+static void a_file_written_anew_is_read_anew(void)
+{
+	struct marks_file f = opened();
+	int64_t last = last_time();
+	char *near = lines(last, NULL), *far;
+
+	is(ftruncate(f.fd, 0), 0);
+	every = EVERY * 8;
+	free(lines(INT64_MIN, &f));
+	every = EVERY;
+	f = opened();
+	before_going = begin_anew;
+	far = lines(last, &f);
+	is_text(far, near);
+	is_text(note.text, "");
+	ok(n_read <= EVERY * 2 + STREAMS * EVENTS);
+	free(near);
+	free(far);
+}
+
+/* Ends with the number of wrong results. */
+static void read_often(int number, int64_t last)
+{
+	int wrong = 0;
+
+	seed = (uint64_t)number * 77 + 5;
+	for (int i = 0; i < TIMES / 4; i++) {
+		int64_t from = 900 + (int64_t)dice((uint64_t)last - 800);
+
+		every = EVERY << dice(3);
+		stops_ns = dice(2) ? INT64_MAX : from + 50;
+		wrong += !is_same(from) || *note.text;
+	}
+	_exit(wrong < 100 ? wrong : 100);
+}
+
+static void many_readers_at_once_do_not_disturb_each_other(void)
+{
+	enum { READERS = 8 };
+	int64_t last = last_time();
+	struct marks_file f = opened();
+	pid_t children[READERS];
+	int status;
+
+	is(ftruncate(f.fd, 0), 0);
+	close(f.fd);
+	fflush(stdout);
+	for (int i = 0; i < READERS; i++)
+		if (!(children[i] = fork()))
+			read_often(i, last);
+	for (int i = 0; i < READERS; i++) {
+		is(waitpid(children[i], &status, 0), children[i]);
+		is(status, 0);
+	}
+	ok(is_same(last));
+	is_text(note.text, "");
+	ok(is_same(last));
+	ok(n_read <= EVERY * 8 + STREAMS * EVENTS);
+}
+
+static void touch_metadata(void)
+{
+	write_file(application_path, "metadata", APPLICATION, strlen(APPLICATION));
+}
+
+static void a_recording_that_changes_meanwhile_gets_no_marks(void)
+{
+	struct marks_file f = opened();
+	struct stat st;
+
+	is(ftruncate(f.fd, 0), 0);
+	meanwhile = touch_metadata;
+	free(lines(INT64_MIN, &f));
+	ok(!stat(index_path, &st) && st.st_size == 0);
+	ok(is_same(last_time()));
+}
+
 static void a_changed_recording_has_no_use_for_its_marks(void)
 {
 	int64_t last = last_time();
@@ -577,6 +702,10 @@ int main(void)
 	run(places_too_far_on_lose_no_event);
 	run(a_recording_that_grows_gets_no_marks);
 	run(marks_of_another_reader_stay);
+	run(a_reader_adds_its_later_marks_to_those_of_another);
+	run(a_file_written_anew_is_read_anew);
+	run(many_readers_at_once_do_not_disturb_each_other);
+	run(a_recording_that_changes_meanwhile_gets_no_marks);
 	run(a_changed_recording_has_no_use_for_its_marks);
 	run(only_the_users_own_file_is_used);
 	run(a_file_of_something_else_is_left_alone);
