@@ -33,7 +33,10 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 \x1e{"type":"data-stream-class","default-clock-class-id":"k"}
 \x1e{"type":"event-record-class","name":"e","payload-field-class":{"type":"structure","member-classes":[{"name":"n","field-class":"u8"},{"name":"l","field-class":{"type":"variable-length-signed-integer"}},{"name":"s","field-class":{"type":"dynamic-length-string","length-field-location":{"path":["n"]}}},{"name":"o","field-class":{"type":"optional","selector-field-location":{"origin":"event-record-payload","path":["n"]},"selector-field-ranges":[[1,2]],"field-class":{"type":"null-terminated-string"}}},{"name":"v","field-class":{"type":"variant","selector-field-location":{"path":["n"]},"options":[{"selector-field-ranges":[[0,9]],"field-class":{"type":"static-length-blob","length":2}}]}}]}}
 """
-
+# As LTTng's header: a tag in the scope that its variant names.
+CTF2_HEADER = CTF2[:CTF2.index(b'\x1e{"type":"data-stream-class"')] + b"""\x1e{"type":"data-stream-class","default-clock-class-id":"k","packet-context-field-class":{"type":"structure","member-classes":[{"name":"n","field-class":"u8"},{"name":"l","field-class":{"type":"dynamic-length-blob","length-field-location":{"origin":"packet-context","path":["n"]}}}]},"event-record-header-field-class":{"type":"structure","member-classes":[{"name":"id","field-class":{"type":"fixed-length-unsigned-integer","length":8,"byte-order":"little-endian","roles":["event-record-class-id"]}},{"name":"v","field-class":{"type":"variant","selector-field-location":{"origin":"event-record-header","path":["id"]},"options":[{"selector-field-ranges":[[0,254]],"field-class":{"type":"structure"}},{"selector-field-ranges":[[255,255]],"field-class":{"type":"structure","member-classes":[{"name":"id","field-class":{"type":"fixed-length-unsigned-integer","length":8,"byte-order":"little-endian","roles":["event-record-class-id"]}}]}}]}}]}}
+\x1e{"type":"event-record-class","name":"e","payload-field-class":{"type":"structure","member-classes":[{"name":"x","field-class":"u8"}]}}
+"""
 
 KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/build_id.c", "src/elf/file.c", "src/elf/probe_points.c"] + \
     ["src/kernel/%s.c" % n for n in (
@@ -217,6 +220,8 @@ def corpus(where):
     for kind in ("metadata", "trace"):
         (where / kind).mkdir(parents=True, exist_ok=True)
     (where / "metadata/ctf2").write_bytes(CTF2)
+    (where / "metadata/ctf2-header").write_bytes(CTF2_HEADER)
+    (where / "trace/ctf2-header").write_bytes(CTF2_HEADER + b"\0" + b"\2ab\0\5\xff\0\6")
     (where / "trace/ctf2").write_bytes(CTF2 + b"\0" + b"\2\x7fxy" * 8 + b"\1\1aZ\0zz")
     for name, (metadata, stream) in seeds.TRACES.items():
         (where / "metadata" / name).write_bytes(metadata)

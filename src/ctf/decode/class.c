@@ -107,6 +107,7 @@ static int compile_outer(struct ctf_meta *m, const struct ctf_type *t, const cha
 			      .outer = outer,
 			      .n_outer = *n_outer,
 			      .saves_all = true,
+			      .own = name,
 			      .n_slots = (uint8_t)*n_outer };
 	int err;
 

@@ -64,6 +64,8 @@ static int32_t resolve(const struct compiler *c, int32_t from, const char *path)
 		return find_path(c, TOP_STREAM_CONTEXT, rest);
 	if ((rest = after_prefix(path, "event.context")))
 		return find_path(c, TOP_EVENT_CONTEXT, rest);
+	if (c->own && (rest = after_prefix(path, c->own)))
+		return find_path(c, TOP_FIELDS, rest);
 	if (path[0] == '^')
 		return resolve_upwards(c, from, path);
 	for (;; from = c->nodes[from].parent) {

@@ -43,6 +43,7 @@ struct compiler {
 	int n_outer;
 	bool uses_header;
 	bool saves_all;	 /* compiling packet or header */
+	const char *own; /* the name of that scope; NULL: an event */
 	uint8_t n_slots; /* used so far */
 	int scope;
 	int loops;

@@ -51,8 +51,10 @@ def trace(name, metadata, *streams):
     return name
 
 
-def ctf2(name, payload, stream):
-    parts = ({"type": "preamble", "version": 2}, {"type": "trace-class"}, {"type": "data-stream-class"},
+def ctf2(name, payload, stream, **scopes):
+    """@scopes: field classes of the data stream class."""
+    parts = ({"type": "preamble", "version": 2}, {"type": "trace-class"},
+             {"type": "data-stream-class", **{k.replace("_", "-") + "-field-class": c for k, c in scopes.items()}},
              {"type": "event-record-class", "name": "e",
               "payload-field-class": {"type": "structure", "member-classes": [
                   {"name": n, "field-class": c} for n, c in payload.items()]}})
@@ -135,6 +137,30 @@ def bits_of_a_map_have_names():
     t = ctf2("bits", {"m": {"type": "fixed-length-bit-map", "length": 8, "byte-order": "little-endian", "flags":
                             {"READ": [[0, 0]], "WRITE": [[1, 2]], "ALL": [[0, 7]]}}}, b"\0\1\6\x80")
     is_(view(t)[0], "e { m = ?: 0 }\ne { m = READ|ALL: 1 }\ne { m = WRITE|ALL: 6 }\ne { m = ALL: 128 }\n")
+
+
+def structure(**members):
+    return {"type": "structure", "member-classes": [{"name": n, "field-class": c} for n, c in members.items()]}
+
+
+def lengths_and_tags_have_paths_from_the_own_scope():
+    """As LTTng's header in CTF 2: the variant names the scope that it is in."""
+    u8 = {"type": "fixed-length-unsigned-integer", "length": 8, "byte-order": "little-endian"}
+
+    def at(origin, name):
+        return {"origin": origin, "path": [name]}
+
+    def option(first, last, **members):
+        return {"selector-field-ranges": [[first, last]], "field-class": structure(**members)}
+
+    number = dict(u8, roles=["event-record-class-id"])
+    t = ctf2("paths", {"x": u8}, b"\2\1\2" + b"\0\5" + b"\xff\0\6",
+             packet_context=structure(n=u8, list={"type": "dynamic-length-array", "element-field-class": u8,
+                                                  "length-field-location": at("packet-context", "n")}),
+             event_record_header=structure(id=number, v={
+                 "type": "variant", "selector-field-location": at("event-record-header", "id"),
+                 "options": [option(0, 254), option(255, 255, id=number)]}))
+    is_(view(t), ("e { x = 5 }\ne { x = 6 }\n", ""))
 
 
 def enumerations_of_the_draft():
@@ -266,6 +292,6 @@ def what_repair_writes_aborts_nobody():
 
 
 run_cases(without_a_stream_block, character_literals, packets_of_another_uuid, all_labels_of_a_value, bits_of_a_map_have_names,
-          enumerations_of_the_draft, texts_of_all_encodings, repeated_packets_are_left_out, disorder_is_reported,
+          lengths_and_tags_have_paths_from_the_own_scope, enumerations_of_the_draft, texts_of_all_encodings, repeated_packets_are_left_out, disorder_is_reported,
           damage_and_disorder_of_a_packet_are_both_reported, impossible_counters_are_damage, packets_without_numbers_are_not_repaired, times_at_the_ends_overflow_nothing,
           what_repair_writes_aborts_nobody)

@@ -43,6 +43,8 @@ def plain(f):
     t = f.cls
     if type(f) in (bt2._SignedEnumerationFieldConst, bt2._UnsignedEnumerationFieldConst):
         return {"value": int(f), "labels": sorted(f.labels)}
+    if hasattr(f, "active_flag_labels"):  # a bit map of CTF 2, with Babeltrace 2.1
+        return {"value": f.value_as_integer, "labels": sorted(f.active_flag_labels)}
     if isinstance(f, bt2._IntegerFieldConst):
         return int(f)
     if isinstance(f, bt2._RealFieldConst):
