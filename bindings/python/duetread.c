@@ -201,6 +201,10 @@ static void class_clear(struct class *c)
 		Py_XDECREF(c->keys ? c->keys[i] : NULL);
 		Py_XDECREF(c->last ? c->last[i].value : NULL);
 	}
+	for (int i = 0; i < USED_DICTS; i++) {
+		Py_XDECREF(c->used[i].dict);
+		PyMem_Free(c->used[i].values);
+	}
 	PyMem_Free(c->keys);
 	PyMem_Free(c->last);
 }

@@ -21,6 +21,18 @@ struct last_value {
 	PyObject *value; /* NULL: none yet */
 };
 
+/*
+ * The dict of fields that the last event returned.  If the caller has dropped it, the next event reuses it and
+ * sets only the values that differ.  Its version tag (Python up to 3.11) shows whether the caller changed it.
+ */
+struct used_dict {
+	PyObject *dict;	   /* NULL: none */
+	PyObject **values; /* of its fields; the dict owns them */
+	uint64_t version;
+};
+#define DUETREAD_USES_AGAIN (PY_VERSION_HEX < 0x030C0000)
+enum { USED_DICTS = 2 }; /* a loop has the last event while it asks for the next one */
+
 struct class
 {
 	PyObject *name;	 /* str */
@@ -28,6 +40,8 @@ struct class
 	/* a dict with all keys, copied for each row; NULL: few fields, a new dict is faster */
 	PyObject *pattern;
 	struct last_value *last; /* one for each field */
+	struct used_dict used[USED_DICTS];
+	uint32_t n_used; /* dicts that were kept so far */
 	uint32_t n_fields;
 	int has_compounds; /* a field is a struct or an array: all are walked */
 };

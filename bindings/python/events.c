@@ -3,7 +3,8 @@
  * bindings/python/events.c - makes Python objects of events.
  *
  * An event has a dict of its fields; the names are made once per class.  If a field of a row has
- * the same value as in the row before, the same object is used again.
+ * the same value as in the row before, the same object is used again.  So are the event and its dict if
+ * the script has dropped them.
  */
 #include "duetread.h"
 
@@ -16,11 +17,26 @@ struct event {
 	unsigned long long lost_events, lost_packets;
 };
 
+/* The last event that was freed; the lock of the interpreter protects it. */
+static struct event *spare;
+
 static void event_free(struct event *e)
 {
 	Py_XDECREF(e->name);
 	Py_XDECREF(e->fields);
-	PyObject_Free(e);
+	PyObject_Free(spare);
+	spare = e;
+}
+
+static struct event *event_new(void)
+{
+	struct event *e = spare;
+
+	if (!e)
+		return PyObject_New(struct event, &duetread_event_type);
+	spare = NULL;
+	PyObject_Init((PyObject *)e, &duetread_event_type);
+	return e;
 }
 
 static PyObject *event_repr(struct event *e)
@@ -250,20 +266,96 @@ static PyObject *value_of_cell(struct reader *self, uint32_t number, uint32_t i,
 	return value;
 }
 
-static PyObject *fields_of_row(struct reader *self, const struct duet_read_row *row)
+static uint64_t version_of(PyObject *dict)
+{
+#if DUETREAD_USES_AGAIN
+	return ((PyDictObject *)dict)->ma_version_tag;
+#else
+	(void)dict;
+	return 0;
+#endif
+}
+
+/* A dict of the class that only it still has, as it was given away; NULL: none. */
+static struct used_dict *find_used(struct class *class)
+{
+	for (int i = 0; i < USED_DICTS && DUETREAD_USES_AGAIN; i++) {
+		struct used_dict *u = &class->used[i];
+
+		if (u->dict && Py_REFCNT(u->dict) == 1 && version_of(u->dict) == u->version)
+			return u;
+	}
+	return NULL;
+}
+
+/* Keeps @dict, which has @values, in the place of an older one.  Not if two fields have one name. */
+static void keep_used(struct class *class, PyObject *dict, PyObject **values)
+{
+	struct used_dict *u = &class->used[class->n_used % USED_DICTS];
+
+	if (!DUETREAD_USES_AGAIN || PyDict_GET_SIZE(dict) != (Py_ssize_t) class->n_fields)
+		return;
+	if (!u->values &&
+	    !(u->values = PyMem_Calloc(class->n_fields + (size_t)1, sizeof *u->values)))
+		return;
+	memcpy(u->values, values, class->n_fields * sizeof *values);
+	Py_XSETREF(u->dict, Py_NewRef(dict));
+	u->version = version_of(dict);
+	class->n_used++;
+}
+
+/* Sets the fields of @row in @d, but for those that are in @values already.  False: an exception. */
+static int set_fields(struct reader *self, const struct duet_read_row *row, PyObject *d,
+		      PyObject **values)
 {
 	const struct duet_read_class *info = duet_read_class_info(self->read, row->class_number);
 	const struct class *class = &self->classes[row->class_number];
-	PyObject *d = class->pattern ? PyDict_Copy(class->pattern) : PyDict_New();
 
-	for (uint32_t i = 0; d && i < class->n_fields; i++) {
+	for (uint32_t i = 0; i < class->n_fields; i++) {
 		PyObject *value = value_of_cell(self, row->class_number, i, info->fields[i].kind,
 						&row->cells[i]);
 
-		if (!value || PyDict_SetItem(d, class->keys[i], value))
-			Py_CLEAR(d);
-		Py_XDECREF(value);
+		if (!value || (values[i] != value && PyDict_SetItem(d, class->keys[i], value))) {
+			Py_XDECREF(value);
+			return 0;
+		}
+		values[i] = value; /* the dict has it */
+		Py_DECREF(value);
 	}
+	return 1;
+}
+
+static PyObject *fields_again(struct reader *self, const struct duet_read_row *row,
+			      struct used_dict *u)
+{
+	if (!set_fields(self, row, u->dict, u->values)) {
+		Py_CLEAR(u->dict);
+		return NULL;
+	}
+	u->version = version_of(u->dict);
+	return Py_NewRef(u->dict);
+}
+
+static PyObject *fields_of_row(struct reader *self, const struct duet_read_row *row)
+{
+	enum { FEW = 32 }; /* dicts of more fields are not used again */
+	struct class *class = &self->classes[row->class_number];
+	struct used_dict *u = find_used(class);
+	PyObject *d, *few[FEW] = { NULL }, **values = few;
+
+	if (u)
+		return fields_again(self, row, u);
+	if (class->n_fields > FEW)
+		values = PyMem_Calloc(class->n_fields, sizeof *values);
+	if (!values)
+		return PyErr_NoMemory();
+	d = class->pattern ? PyDict_Copy(class->pattern) : PyDict_New();
+	if (d && !set_fields(self, row, d, values))
+		Py_CLEAR(d);
+	if (d && values == few)
+		keep_used(class, d, values);
+	if (values != few)
+		PyMem_Free(values);
 	return d;
 }
 
@@ -271,7 +363,7 @@ static PyObject *fields_of_row(struct reader *self, const struct duet_read_row *
 static struct event *event_of(long long time, uint32_t cpu, uint32_t stream, uint32_t class_number,
 			      PyObject *name, PyObject *fields)
 {
-	struct event *e = fields ? PyObject_New(struct event, &duetread_event_type) : NULL;
+	struct event *e = fields ? event_new() : NULL;
 
 	if (!e) {
 		Py_XDECREF(fields);

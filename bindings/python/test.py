@@ -3,6 +3,7 @@
 """bindings/python/test.py DIRECTORY DUET LIBDUET - the module in DIRECTORY reads the same events as `duet view --json`."""
 import json
 import os
+import random
 import struct
 import subprocess
 import sys
@@ -239,12 +240,47 @@ def check_batches(directory):
     r.seek(events[n // 2].time)
     check(next(r).time == events[n // 2].time, "seek drops events that were read ahead")
 
+    check_dropped_events(trace)
     events = all_kinds(directory + "/kinds")
+    check_dropped_events(directory + "/kinds")
     r = duetread.Reader(directory + "/kinds")
     mine = [e.fields for e in r]
     check(mine == events and [list(m) for m in mine] == [list(e) for e in events], "every kind of field")
     check([r.previous().fields for _ in events][::-1] == events, "every kind of field, one by one")
     check_tables(directory + "/kinds", list(r), check, refused)
+
+
+def change(fields, how):
+    """A script may do with an event's dict what it wants."""
+    if how == 0:
+        fields["more"] = 1
+    elif how == 1 and fields:
+        del fields[next(iter(fields))]
+    elif how == 2 and fields:
+        fields[next(iter(fields))] = "other"
+    elif how == 3:
+        fields.clear()
+    elif how == 4 and fields:
+        name = next(iter(fields))
+        fields[name] = fields.pop(name)  # the same, in another order
+
+
+def check_dropped_events(trace):
+    """The dict of an event that was dropped serves a later one: nobody sees that."""
+    events, r = list(duetread.Reader(trace)), random.Random(3)
+    kept, good = [], True
+    for i, e in enumerate(duetread.Reader(trace)):
+        good = good and same(e, events[i]) and list(e.fields) == list(events[i].fields)
+        what = r.randrange(4)
+        if what == 0:
+            kept.append((i, e))
+        elif what == 1:
+            kept.append((i, e.fields))
+        elif what == 2:
+            change(e.fields, r.randrange(6))
+    check(good, "changed dicts of dropped events do not come back")
+    check(all(same(k, events[i]) if isinstance(k, duetread.Event) else k == events[i].fields for i, k in kept),
+          "events and dicts that are kept stay the same")
 
 
 def check_use_by_two(directory):
