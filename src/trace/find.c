@@ -166,14 +166,28 @@ static int source_open(struct trace *t, const char *path, struct source **result
 	return 0;
 }
 
+/*
+ * Something that was listed is gone: a rotating session removes its oldest trace chunks.  A follower sees
+ * that at the next round.  Others begin anew (trace_open): so far a part of it may be open.
+ */
+static int vanished(struct trace *t, const char *path, struct diag *d)
+{
+	if (t->follow)
+		return 0;
+	t->has_vanished = true;
+	return diag_fail(d, -ENOENT, "%s: removed while it was opened", path);
+}
+
 /* One unreadable trace does not prevent reading the others: it is reported and skipped. */
 static int source_open_or_skip(struct trace *t, const char *path, struct source **src,
 			       struct diag *d)
 {
 	int err = source_open(t, path, src, d);
 
-	if (err == -EAGAIN || (err == -ENOENT && t->follow))
-		return 0; /* just begun, or removed: trace_refresh() looks again */
+	if (err == -EAGAIN)
+		return 0; /* just begun: trace_refresh() looks again */
+	if (err == -ENOENT)
+		return vanished(t, path, d);
 	if (!err || err == -ENOMEM || t->options.is_strict)
 		return err;
 	t->n_damages++;
@@ -277,9 +291,8 @@ static int open_directory(struct trace *t, const char *path, int depth, struct d
 		return err;
 	n = scandir(path, &list, not_hidden, alphasort);
 	if (n < 0)
-		return t->follow && errno == ENOENT
-			       ? 0
-			       : diag_errno(d, "cannot read the directory %s", path);
+		return errno == ENOENT ? vanished(t, path, d)
+				       : diag_errno(d, "cannot read the directory %s", path);
 	for (int i = 0; i < n; i++) {
 		if (!err && !has_plain_twin(list, i))
 			err = open_entry(t, src, path, list[i]->d_name, depth, d);
@@ -309,16 +322,20 @@ static bool is_other_recording(const char *path, const char *name)
  * listed. */
 static int add_file(struct trace *t, struct source *src, const char *path, struct diag *d)
 {
+	mode_t type = type_of(path);
 	char *packed;
-	int err = is_file(path) ? add_stream(t, src, path, d) : -ENOENT;
+	int err;
 
+	if (type != S_IFREG && (type || errno != ENOENT))
+		return 0;
+	err = type ? add_stream(t, src, path, d) : -ENOENT;
 	if (err != -ENOENT)
 		return err;
 	if (asprintf(&packed, "%s" COMPRESSED_SUFFIX, path) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	err = is_file(packed) ? add_stream(t, src, packed, d) : 0;
+	err = is_file(packed) ? add_stream(t, src, packed, d) : -ENOENT;
 	free(packed);
-	return err == -ENOENT && t->follow ? 0 : err;
+	return err == -ENOENT ? vanished(t, path, d) : err;
 }
 
 static int open_entry(struct trace *t, struct source *src, const char *path, const char *name,

@@ -47,6 +47,7 @@ struct trace {
 	/* opened by trace_part(): sources and maps belong to another trace */
 	bool is_part;
 	bool has_link;		/* one was found, and reported */
+	bool has_vanished;	/* something was removed between listing and opening it */
 	struct refresh *follow; /* NULL: not followed */
 };
 

@@ -152,16 +152,14 @@ static void share_memory(struct trace *t)
 		t->streams[i]->keep_bytes = keep;
 }
 
-int trace_open(struct trace **result, const char *const *paths, int n,
-	       const struct trace_options *o, struct diag *d)
+static int open_once(struct trace **result, const char *const *paths, int n,
+		     const struct trace_options *o, bool *has_vanished, struct diag *d)
 {
 	struct trace *t = calloc(1, sizeof *t);
-	struct diag unused;
 	int err = 0;
 
-	if (!d)
-		d = &unused;
 	*result = NULL;
+	*has_vanished = false;
 	if (!t)
 		return diag_fail(d, -ENOMEM, "no memory to open a trace");
 	if (o)
@@ -177,11 +175,30 @@ int trace_open(struct trace **result, const char *const *paths, int n,
 		err = relate_hosts(t, d);
 	share_memory(t);
 	if (err) {
+		*has_vanished = t->has_vanished;
 		trace_close(t);
 		return err;
 	}
 	*result = t;
 	return 0;
+}
+
+int trace_open(struct trace **result, const char *const *paths, int n,
+	       const struct trace_options *o, struct diag *d)
+{
+	enum { TRIES = 100 };
+	struct diag unused;
+	bool has_vanished;
+	int err, left = TRIES;
+
+	if (!d)
+		d = &unused;
+	/* In the trace chunks of a session at work the oldest ones vanish. */
+	do {
+		d->text[0] = 0;
+		err = open_once(result, paths, n, o, &has_vanished, d);
+	} while (err && has_vanished && --left);
+	return err;
 }
 
 void trace_close(struct trace *t)
