@@ -182,14 +182,25 @@ int64_t pass_cpu(struct pass *r, const struct trace_event *e)
 	return i;
 }
 
+static uint32_t rooms_for(uint32_t n, uint32_t i)
+{
+#ifdef __SANITIZE_ADDRESS__
+	/* Each new element moves the array, so that every pointer kept across pass_grow() is found. */
+	if (i < 1024)
+		return i + 1;
+#endif
+	n = n ? n : 64;
+	while (n <= i)
+		n = n < UINT32_MAX / 2 ? n * 2 : UINT32_MAX;
+	return n;
+}
+
 int pass_grow_to(void *array, uint32_t *n, uint32_t i, size_t size)
 {
 	void **at = array;
-	uint32_t more = *n ? *n : 64;
+	uint32_t more = rooms_for(*n, i);
 	char *bigger;
 
-	while (more <= i)
-		more = more < UINT32_MAX / 2 ? more * 2 : UINT32_MAX;
 	assert(i >= *n && size);
 	bigger = realloc(*at, more * size);
 	if (!bigger)

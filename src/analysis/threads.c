@@ -14,6 +14,11 @@
 
 enum { CACHE_SIZE = 256, FLAG_CLONE_THREAD = 0x10000 };
 static const uint32_t THREADS_MAX = 1u << 24; /* more threads are counted as THREAD_UNKNOWN */
+#ifdef __SANITIZE_ADDRESS__
+enum { THREADS_FIRST = 2 }; /* the tables move often: pointers kept too long are found */
+#else
+enum { THREADS_FIRST = 1024 };
+#endif
 
 enum role {
 	ROLE_NONE,
@@ -148,8 +153,8 @@ int threads_open(struct threads **result, struct trace *trace, struct diag *d)
 		threads_close(t);
 		return err;
 	}
-	t->capacity = 1024;
-	t->n_slots = 2048;
+	t->capacity = THREADS_FIRST;
+	t->n_slots = 2 * THREADS_FIRST;
 	t->at = calloc(t->capacity, sizeof *t->at);
 	t->slots = calloc(t->n_slots, sizeof *t->slots);
 	if (learn_classes(t, trace) || !t->at || !t->slots) {

@@ -159,7 +159,7 @@ int names_open(struct names **result, const struct trace *t, struct diag *d)
 	*result = NULL;
 	if (!n)
 		return diag_fail(d, -ENOMEM, "no memory for names of threads");
-	n->capacity = 1024;
+	n->capacity = THREADS_FIRST;
 	n->aliases = aliases_open();
 	n->threads = calloc(n->capacity, sizeof *n->threads);
 	err = n->threads && n->aliases ? names_update(n, t, d)
@@ -303,13 +303,14 @@ static void learn_fork(struct names *n, uint32_t host, const struct class_plan *
 static void learn_task(struct names *n, uint32_t host, const struct class_plan *p,
 		       const struct trace_event *e, const struct thread_identity *w)
 {
-	const struct thread *parent = w->tid > 0 ? find(n, host, w->tid) : NULL;
+	const struct thread *t = w->tid > 0 ? find(n, host, w->tid) : NULL;
+	int64_t parent = t ? t->pid : -1; /* the table may move */
 	int64_t child = number(e, p->field[0]), flags = number(e, p->field[1]);
 
 	if (!(flags & CLONE_THREAD))
 		set_pid(n, host, child, child);
-	else if (parent)
-		set_pid(n, host, child, parent->pid);
+	else if (t)
+		set_pid(n, host, child, parent);
 }
 
 /* The kernel names a task after the last part of the executed path, cut to 15 bytes. */

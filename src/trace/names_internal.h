@@ -8,6 +8,11 @@
 
 enum { NAME_MAX_BYTES = 16, CPUS_MAX = 4096 };
 #define THREADS_MAX (1u << 20) /* of all hosts; further threads stay without name */
+#ifdef __SANITIZE_ADDRESS__
+#define THREADS_FIRST 2 /* the table moves often: pointers kept too long are found */
+#else
+#define THREADS_FIRST 1024
+#endif
 
 struct class_plan;
 

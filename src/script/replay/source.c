@@ -15,6 +15,7 @@
 #include "script/replay/bind.h"
 
 enum { REFRESH_MS = 20 };
+static const struct bound_class no_class;
 
 struct replay_source {
 	struct script_source_of base; /* first */
@@ -129,6 +130,7 @@ static int learn(struct replay_source *s)
 	if (replay_learn(s->r))
 		return -ENOMEM;
 	n = s->r->n_classes;
+	s->fill.class = &no_class; /* the table may move; the frames of the last event were given */
 	if (!n || pass_grow(&s->classes, &s->n_class_rooms, n, sizeof *s->classes))
 		return n ? -ENOMEM : 0;
 	for (uint32_t i = 0; i < trace_n_sources(s->r->trace); i++)
@@ -442,7 +444,6 @@ static const struct script_source_ops ops = {
 int replay_source_open(struct script_source_of **result, struct script_world *world,
 		       const struct script_program *program, struct script_vm *vm, struct diag *d)
 {
-	static const struct bound_class none;
 	struct replay_source *s = calloc(1, sizeof *s);
 	int err;
 
@@ -455,7 +456,7 @@ int replay_source_open(struct script_source_of **result, struct script_world *wo
 	s->program = program;
 	s->fill = (struct fill){ .r = s->r,
 				 .string_bytes = script_vm_limits(vm)->string_bytes,
-				 .class = &none };
+				 .class = &no_class };
 	s->frame = calloc(1, sizeof *s->frame + SCRIPT_SLOTS_MAX * sizeof *s->frame->slot);
 	err = s->frame && !entries_open(&s->entries, s->r, program)
 		      ? 0

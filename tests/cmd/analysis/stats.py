@@ -32,6 +32,17 @@ def events_are_counted_by_every_distinguishing_key(duet, where):
     check(len(s["streams"]), 2)
 
 
+def threads_of_a_crowd_belong_to_their_process(duet, where):
+    """The table of threads grows, and moves, while one is added for its parent."""
+    n, thread = 20000, 0x10000
+    kernel(where + "/r/kernel", [
+        (100, 0, 7, "sched_process_fork", dict(parent_comm="a", parent_tid=1, parent_pid=1, child_comm="web", child_tid=7, child_pid=7)),
+        *((1000 + i, 0, 7, "task_newtask", dict(pid=100 + i, comm="web", clone_flags=thread, oom_score_adj=0)) for i in range(n)),
+        *((100000 + i, 0, 100 + i, "syscall_entry_getppid", dict(n=1)) for i in range(n))])
+    s = duet.json("stats", where + "/r")
+    check(sorted(e["n"] for e in s["processes"]), [2 * n + 1], "all events are of one process")
+
+
 def bytes_are_those_of_events_with_their_headers(duet, where):
     s = duet.json("stats", recording(where))
     check(row(s["events"], event="shop:order")["bytes"], 2 * (HEADER_BYTES + 8 + 8) - HEADER_BYTES)
@@ -98,7 +109,7 @@ def contexts_are_those_of_the_recording(duet, where):
 
 
 if __name__ == "__main__":
-    sys.exit(run_all([events_are_counted_by_every_distinguishing_key,
+    sys.exit(run_all([events_are_counted_by_every_distinguishing_key, threads_of_a_crowd_belong_to_their_process,
                       bytes_are_those_of_events_with_their_headers, rates_are_over_the_whole_time,
                       losses_are_said_first, one_kind_may_be_chosen_and_lines_limited,
                       contexts_and_fields_split_the_events, contexts_are_those_of_the_recording,

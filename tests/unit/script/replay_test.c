@@ -6,7 +6,9 @@
  * each event: its time and the values.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 
 #include "../trace/make_trace.h"
 #include "script/replay/replay.h"
@@ -65,9 +67,9 @@ static void add_point(struct script_found *f, const struct script_world_point *p
 	b->list[n] = &b->probes[n];
 }
 
-static void bench_open(struct bench *b, const char *const *paths, int n)
+static void bench_open(struct bench *b, const char *const *paths, int n, bool follows)
 {
-	const struct replay_options o = { .paths = paths, .n_paths = n };
+	const struct replay_options o = { .paths = paths, .n_paths = n, .follows = follows };
 
 	*b = (struct bench){ .found.add = add_point, .vm.limits.string_bytes = 512 };
 	b->sources.arena = &b->arena;
@@ -155,7 +157,7 @@ static char *handled_in(const char *const *paths, int n, const char *point,
 	struct bench b;
 	int err;
 
-	bench_open(&b, paths, n);
+	bench_open(&b, paths, n, false);
 	b.handler.needs = needs;
 	if (script_parse_point(&p, &b.sources, source_of(&b, point), &b.messages)) {
 		printf("# %s\n", b.messages.text.bytes);
@@ -400,8 +402,100 @@ static void missing_values_and_points_are_named_with_what_there_is(void)
 	shows("netfilter.hook", none, 0, "");
 }
 
+/* ---------------------------------------------------------------- a recording that grows */
+
+static char growing_path[128];
+
+static void write_progress(unsigned number, uint64_t written_ns)
+{
+	char line[64];
+
+	snprintf(line, sizeof line, "%u 1 1 1 1 %" PRIu64 "\n", number, written_ns);
+	write_file(growing_path, ".duet/clock", line, strlen(line));
+}
+
+/* Returns the descriptor that holds the lock of a recorder. */
+static int begin_growing(void)
+{
+	static const char metadata[] =
+		"/* CTF 1.8 */\n" TYPES "trace { major = 1; minor = 8; byte_order = le; };\n"
+		"env { domain = \"ust\"; hostname = \"h\"; };\n"
+		"clock { name = monotonic; freq = 1000000000; offset = 0; };\n"
+		"stream { id = 0; event.header := struct { u64 timestamp; u16 id; }; };\n";
+	struct flock lock = { .l_type = F_WRLCK };
+	char path[160];
+	int fd;
+
+	snprintf(growing_path, sizeof growing_path, "%s", make_directory());
+	snprintf(path, sizeof path, "%s/.duet", growing_path);
+	if (mkdir(path, 0700))
+		exit(1);
+	write_progress(1, 100000000);
+	write_file(growing_path, "metadata", metadata, strlen(metadata));
+	snprintf(path, sizeof path, "%s/.duet/clock", growing_path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || fcntl(fd, F_OFD_SETLK, &lock))
+		exit(1);
+	return fd;
+}
+
+static void end_growing(int fd)
+{
+	char path[160];
+
+	close(fd);
+	snprintf(path, sizeof path, "%s/.duet/clock", growing_path);
+	unlink(path);
+	snprintf(path, sizeof path, "%s/.duet", growing_path);
+	rmdir(path);
+	remove_directory(growing_path);
+}
+
+static void add_classes(int from, int to)
+{
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/metadata", growing_path);
+	f = fopen(path, "a");
+	for (int i = from; f && i < to; i++)
+		fprintf(f, "event { name = \"shop:e%d\"; id = %d; stream_id = 0; };\n", i, i);
+	if (!f || fclose(f))
+		exit(1);
+}
+
+/* They move the table of classes, and the class of the last event with it. */
+static void classes_that_come_without_events_disturb_no_script(void)
+{
+	const char *const paths[] = { app_path, growing_path };
+	int fd = begin_growing(), n_events = 0;
+	struct script_source_of *s;
+	struct script_point *p;
+	struct script_event e;
+	struct bench b;
+
+	bench_open(&b, paths, 2, true);
+	ok(!script_parse_point(&p, &b.sources, source_of(&b, "app.shop.order"), &b.messages));
+	ok(!b.world->ops->points(b.world, p, &b.found, &b.d));
+	ok(!replay_source_open(&s, b.world, &b.program, &b.vm, &b.d));
+	is(s->ops->start(s, &b.d), 0);
+	while (s->ops->next(s, &e, &b.d) == 1)
+		n_events++;
+	is(n_events, 2);
+	for (int i = 0; i < 8; i++) {
+		add_classes(100 * i, 100 * (i + 1));
+		write_progress((unsigned)i + 2, 200000000 + 1000 * (uint64_t)i);
+		is(s->ops->next(s, &e, &b.d), 0);
+		is(s->ops->next(s, &e, &b.d), 0);
+	}
+	s->ops->close(s);
+	bench_close(&b);
+	end_growing(fd);
+}
+
 int main(void)
 {
+	mallopt(M_PERTURB, 0xa5); /* what was freed is not read by chance */
 	make_recordings();
 	run(kernel_events_have_fields_by_both_names_and_members);
 	run(system_calls_have_words_names_and_results);
@@ -409,6 +503,7 @@ int main(void)
 	run(events_of_applications_have_their_fields);
 	run(threads_have_names_and_ids);
 	run(missing_values_and_points_are_named_with_what_there_is);
+	run(classes_that_come_without_events_disturb_no_script);
 	remove_directory(kernel_path);
 	remove_directory(app_path);
 	return test_status();
