@@ -17,23 +17,6 @@
 
 #include "trace/names_internal.h"
 
-enum role {
-	ROLE_NONE,
-	ROLE_DUMP,
-	ROLE_SWITCH,
-	ROLE_FORK,
-	ROLE_TASK,
-	ROLE_EXEC,
-	ROLE_RENAME,
-	ROLE_PROCNAME
-};
-
-struct class_plan {
-	enum role role;
-	const struct ctf_op *tid, *pid, *procname; /* contexts */
-	const struct ctf_op *field[5];		   /* in the order of roles[] */
-};
-
 static const struct {
 	const char *event;
 	enum role role;
@@ -180,6 +163,7 @@ void names_close(struct names *n)
 	free(n->threads);
 	free(n->running);
 	aliases_close(n->aliases);
+	names_recall_close(n);
 	free(n);
 }
 
@@ -238,13 +222,13 @@ struct thread *names_find_or_add(struct names *n, uint32_t host, int64_t tid)
 	return t;
 }
 
-/* Tid 0 is the idle task of every CPU: its names ("swapper/3") would overwrite each other. */
-static void name_thread(struct names *n, uint32_t host, int64_t tid, const char *name, size_t size)
+void names_set_name(struct names *n, uint32_t host, int64_t tid, const char *name, size_t size)
 {
 	struct thread *t = tid > 0 ? names_find_or_add(n, host, tid) : NULL;
 
 	if (!t || !size)
 		return;
+	t->is_named = 1;
 	size = size < NAME_MAX_BYTES ? size : NAME_MAX_BYTES;
 	if (t->size == size && !memcmp(t->name, name, size))
 		return;
@@ -253,14 +237,23 @@ static void name_thread(struct names *n, uint32_t host, int64_t tid, const char 
 	memcpy(t->name, name, size);
 }
 
-static void set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid)
+void names_set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid, bool is_kernels)
 {
 	struct thread *t = tid > 0 && pid > 0 ? names_find_or_add(n, host, tid) : NULL;
 
-	if (!t || t->pid == (int32_t)pid)
+	if (!t || (t->is_kernels && !is_kernels))
+		return;
+	t->is_kernels = is_kernels;
+	if (t->pid == (int32_t)pid)
 		return;
 	n->n_changes++;
 	t->pid = (int32_t)pid;
+}
+
+/* By an event of the kernel. */
+static void set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid)
+{
+	names_set_pid(n, host, tid, pid, true);
 }
 
 static int64_t number(const struct trace_event *e, const struct ctf_op *op)
@@ -280,7 +273,7 @@ static void name_from(struct names *n, uint32_t host, int64_t tid, const struct 
 	size_t size;
 
 	if (ctf_event_text(e->ctf, op, &text, &size))
-		name_thread(n, host, tid, text, size);
+		names_set_name(n, host, tid, text, size);
 }
 
 static int32_t *running_on(struct names *n, uint32_t host, uint32_t cpu)
@@ -298,19 +291,36 @@ static void learn_fork(struct names *n, uint32_t host, const struct class_plan *
 	set_pid(n, host, number(e, p->field[3]), number(e, p->field[4]));
 }
 
+/* The process of thread @tid depends on an event that was skipped. */
+static void doubt_process(struct names *n, uint32_t host, int64_t tid)
+{
+	struct thread *t = tid > 0 ? names_find_or_add(n, host, tid) : NULL;
+
+	if (!t || t->pid < 0)
+		return;
+	n->n_changes++;
+	t->pid = -1;
+	t->is_kernels = 0;
+}
+
 /* sched_process_fork does not show whether it made a thread or a process; this event, right before
  * it, does. */
 static void learn_task(struct names *n, uint32_t host, const struct class_plan *p,
 		       const struct trace_event *e, const struct thread_identity *w)
 {
 	const struct thread *t = w->tid > 0 ? find(n, host, w->tid) : NULL;
-	int64_t parent = t ? t->pid : -1; /* the table may move */
+	const struct thread parent = t ? *t : (struct thread){ .pid = -1 }; /* the table may move */
 	int64_t child = number(e, p->field[0]), flags = number(e, p->field[1]);
 
 	if (!(flags & CLONE_THREAD))
 		set_pid(n, host, child, child);
-	else if (t)
-		set_pid(n, host, child, parent);
+	else if (n->skipped.has_kernel && !parent.is_kernels)
+		doubt_process(n, host, child);
+	else
+		set_pid(n, host, child, parent.pid);
+	/* an application may have named it in an event that was skipped */
+	if (flags & CLONE_THREAD && parent.pid < 0 && n->skipped.part && !n->skipped.has_kernel)
+		n->skipped.is_unsure = true;
 }
 
 /* The kernel names a task after the last part of the executed path, cut to 15 bytes. */
@@ -327,7 +337,7 @@ static void learn_exec(struct names *n, uint32_t host, const struct class_plan *
 		size -= (size_t)(slash + 1 - text);
 		text = slash + 1;
 	}
-	name_thread(n, host, number(e, p->field[0]), text, size < 15 ? size : 15);
+	names_set_name(n, host, number(e, p->field[0]), text, size < 15 ? size : 15);
 }
 
 static void learn(struct names *n, uint32_t host, const struct class_plan *p,
@@ -422,7 +432,7 @@ static void look_up_name(const struct names *n, uint32_t host, const struct clas
 	const struct thread *t = w->tid > 0 ? find(n, host, w->tid) : NULL;
 	const struct thread *process;
 
-	if (t && w->pid < 0)
+	if (t && w->pid < 0 && (t->is_kernels || !n->skipped.has_kernel))
 		w->pid = t->pid;
 	if (p->procname && ctf_event_text(e->ctf, p->procname, &w->name, &w->size) && w->size)
 		return;
@@ -448,8 +458,8 @@ void names_tell(struct names *n, uint32_t source, int64_t tid, int64_t pid, cons
 		size_t size)
 {
 	assert(source < n->n_sources);
-	set_pid(n, n->hosts[source], tid, pid);
-	name_thread(n, n->hosts[source], tid, name, size);
+	names_set_pid(n, n->hosts[source], tid, pid, false);
+	names_set_name(n, n->hosts[source], tid, name, size);
 }
 
 bool names_is_plain(const struct names *n, const struct trace_event *e, int64_t *tid, int64_t *pid)
@@ -486,30 +496,92 @@ static bool is_as_before(struct names *n, uint32_t host, const struct class_plan
 	return is_same;
 }
 
-void names_learn(struct names *n, const struct trace_event *e)
+/* The process of a thread counts from the event on that has it; of skipped ones: names_recall.c. */
+static void learn_process(struct names *n, uint32_t host, const struct trace_event *e,
+			  const struct thread_identity *w)
 {
-	uint32_t host = n->hosts[e->stream->source->number];
-	const struct class_plan *p = &n->plans[trace_class_number(e)];
-	struct thread_identity unused;
+	struct thread *t;
 
-	if (e->stream->source->domain == TRACE_UST ? !is_as_before(n, host, p, e)
-						   : p->role != ROLE_NONE)
-		names_on_event(n, e, &unused);
+	if (w->tid <= 0 || w->pid <= 0 || e->stream->source->domain != TRACE_UST ||
+	    (n->skipped.part && e->time_ns < n->skipped.from_ns))
+		return;
+	t = find(n, host, w->tid);
+	if (!t || t->pid != w->pid)
+		names_set_pid(n, host, w->tid, w->pid, false);
 }
 
-void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w)
+static void learn_all(struct names *n, const struct trace_event *e, struct thread_identity *w)
 {
 	uint32_t host = n->hosts[e->stream->source->number];
 	const struct class_plan *p = &n->plans[trace_class_number(e)];
 
 	assert(trace_class_number(e) < n->n_classes && host < n->n_hosts);
 	identify(n, host, p, e, w);
-	if (w->tid > 0 && w->pid > 0 && e->stream->source->domain == TRACE_UST) {
-		struct thread *t = find(n, host, w->tid);
-
-		if (!t || t->pid != w->pid)
-			set_pid(n, host, w->tid, w->pid);
-	}
+	/* some streams begin earlier than others: what they have in common begins with from_ns */
+	if (unlikely(n->skipped.has_kernel) && e->time_ns < n->skipped.from_ns)
+		return;
+	learn_process(n, host, e, w);
 	learn(n, host, p, e, w);
-	look_up_name(n, host, p, e, w);
+	/* ids of namespaces depend on all events */
+	if (unlikely(n->skipped.part) && aliases_any(n->aliases))
+		n->skipped.is_unsure = true;
+}
+
+static bool may_teach(struct names *n, const struct trace_event *e)
+{
+	uint32_t host = n->hosts[e->stream->source->number];
+	const struct class_plan *p = &n->plans[trace_class_number(e)];
+
+	if (e->stream->source->domain != TRACE_UST)
+		return p->role != ROLE_NONE;
+	return n->skipped.part || !is_as_before(n, host, p, e);
+}
+
+void names_learn(struct names *n, const struct trace_event *e)
+{
+	struct thread_identity unused;
+
+	if (may_teach(n, e))
+		learn_all(n, e, &unused);
+}
+
+bool names_is_unsure(const struct names *n)
+{
+	return n->skipped.is_unsure;
+}
+
+/* Whether the thread of this kernel event has no process so far, and a skipped event may have it. */
+static bool lacks_process(const struct names *n, const struct trace_event *e,
+			  const struct thread_identity *w, const struct thread **t)
+{
+	if (likely(!n->skipped.part) || w->tid <= 0 || w->pid >= 0 ||
+	    e->stream->source->domain != TRACE_KERNEL)
+		return false;
+	*t = find(n, n->hosts[e->stream->source->number], w->tid);
+	return !*t || (n->skipped.has_kernel ? !(*t)->is_kernels : (*t)->pid < 0);
+}
+
+void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w)
+{
+	uint32_t host = n->hosts[e->stream->source->number];
+	const struct thread *t;
+
+	learn_all(n, e, w);
+	if (unlikely(n->skipped.has_kernel))
+		names_recall_name(n, host, w);
+	/* A thread without a name has that of its process. */
+	else if (lacks_process(n, e, w, &t) && (!t || !t->size))
+		names_recall(n, host, w->tid);
+	look_up_name(n, host, &n->plans[trace_class_number(e)], e, w);
+}
+
+void names_find_process(struct names *n, const struct trace_event *e, struct thread_identity *w)
+{
+	uint32_t host = n->hosts[e->stream->source->number];
+	const struct thread *t;
+
+	if (!lacks_process(n, e, w, &t))
+		return;
+	names_recall(n, host, w->tid);
+	look_up_name(n, host, &n->plans[trace_class_number(e)], e, w);
 }

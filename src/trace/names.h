@@ -4,7 +4,8 @@
  *
  * Names are learned from the events themselves: state dumps, switches, forks, execs and renames of
  * the kernel; contexts and the procname dump of applications.  An event is therefore named by the
- * state at its time.  Threads belong to a host (env hostname), not to a trace.  Their ids are those
+ * state at its time.  Events of applications do not change the process of a thread that an event of the
+ * kernel reported.  Threads belong to a host (env hostname), not to a trace.  Their ids are those
  * of the host, also for threads in pid namespaces: trace/aliases.h.
  */
 #ifndef TRACE_NAMES_H
@@ -46,6 +47,22 @@ void names_tell(struct names *n, uint32_t source, int64_t tid, int64_t pid, cons
 bool names_is_plain(const struct names *n, const struct trace_event *e, int64_t *tid, int64_t *pid);
 uint64_t names_changes(const struct names *n);
 
+/*
+ * names_skip - before the first item: skip packets before @time_ns where no later event's thread depends on
+ * them.
+ *
+ * Events of applications have the ids of their process and thread themselves: only the streams with names of
+ * programs and those of small kernels are read from their begin.  Events before @time_ns that are returned
+ * need not be all, and names_on_event() is not for them.  @t stays open until names_forget() or
+ * names_close().  False: most bytes are needed; nothing has changed.  Damage in what is skipped is not found.
+ *
+ * names_is_unsure - after names_on_event(), names_find_process() or names_learn(): skipped events are needed,
+ * and the thread of this event may be wrong.  Begin anew without skipping, after names_forget() and
+ * trace_seek().
+ */
+bool names_skip(struct names *n, struct trace *t, int64_t time_ns);
+bool names_is_unsure(const struct names *n);
+
 /* names_save - append the state to @bytes.  The caller looks at bytes->failed. */
 void names_save(const struct names *n, struct text *bytes);
 /*
@@ -65,5 +82,8 @@ void names_learn(struct names *n, const struct trace_event *e);
 
 /* names_on_event - learn from event @e, and store its thread in @w. */
 void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w);
+/* names_find_process - right after that, before w->pid is used: after names_skip() it may be known, but not
+ * found yet.  The name is right without it. */
+void names_find_process(struct names *n, const struct trace_event *e, struct thread_identity *w);
 
 #endif

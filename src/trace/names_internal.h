@@ -14,19 +14,49 @@ enum { NAME_MAX_BYTES = 16, CPUS_MAX = 4096 };
 #define THREADS_FIRST 1024
 #endif
 
-struct class_plan;
+enum role {
+	ROLE_NONE,
+	ROLE_DUMP,
+	ROLE_SWITCH,
+	ROLE_FORK,
+	ROLE_TASK,
+	ROLE_EXEC,
+	ROLE_RENAME,
+	ROLE_PROCNAME
+};
+
+struct class_plan {
+	enum role role;
+	const struct ctf_op *tid, *pid, *procname; /* contexts */
+	const struct ctf_op *field[5];		   /* in the order of roles[] of names.c */
+};
 
 struct thread {
 	uint64_t key; /* host << 32 | tid, plus 1: 0 is an empty slot */
 	int32_t pid;  /* -1: unknown */
 	uint8_t size;
 	char name[NAME_MAX_BYTES];
+	uint8_t is_kernels; /* pid is from an event of the kernel: applications do not change it */
+	uint8_t is_named;   /* by an event that was read: see names_skipped.has_kernel */
+	uint8_t reserved;
 };
 
 struct names_last { /* the thread of the event that names_learn() looked at last */
 	int64_t tid, pid;
 	uint64_t changes;
 	uint32_t host;
+};
+
+/* Events that were skipped, if a kernel recorded: names_recall.c. */
+struct names_skipped {
+	struct trace *part; /* to read some of it after all; NULL: nothing was skipped */
+	/* a kernel's events were skipped, too: what is known of a thread is known from events that were read */
+	bool has_kernel;
+	int64_t from_ns; /* events of applications before it were skipped; with has_kernel: all events */
+	int64_t low_ns; /* those from here on were read after all */
+	int64_t begin_ns;
+	uint64_t n_left; /* how many may still be read */
+	bool is_unsure;
 };
 
 struct names {
@@ -39,9 +69,29 @@ struct names {
 	uint64_t n_changes; /* of names and processes */
 	struct aliases *aliases;
 	struct names_last last;
+	struct names_skipped skipped;
 };
 
 /* names_find_or_add - the thread @tid of @host; NULL: there are too many, or no memory. */
 struct thread *names_find_or_add(struct names *n, uint32_t host, int64_t tid);
+
+/* names_set_pid - @is_kernels: an event of the kernel has it. */
+void names_set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid, bool is_kernels);
+
+/* Tid 0 is the idle task of every CPU: its names ("swapper/3") would overwrite each other. */
+void names_set_name(struct names *n, uint32_t host, int64_t tid, const char *name, size_t size);
+
+/* names_skip.c: names_skip() with another limit for a kernel that is read from its begin. */
+bool names_skip_beyond(struct names *n, struct trace *t, int64_t time_ns,
+		       uint64_t kernel_bytes_max);
+
+/* names_recall.c: events of applications before @from_ns are skipped, or all events: @has_kernel.  Then @needs
+ * has the streams, by number, whose events name threads.  False: no memory. */
+bool names_recall_open(struct names *n, const struct trace *t, int64_t from_ns, const bool *needs);
+void names_recall_close(struct names *n);
+/* The thread @tid ran in the kernel, and its process is not known: find the last skipped event of it. */
+void names_recall(struct names *n, uint32_t host, int64_t tid);
+/* If all events were skipped: find the last one that named the thread of this event. */
+void names_recall_name(struct names *n, uint32_t host, const struct thread_identity *w);
 
 #endif

@@ -37,6 +37,7 @@ static void add_threads(const struct names *n, struct text *bytes)
 		clean.key = t->key;
 		clean.pid = t->pid;
 		clean.size = t->size;
+		clean.is_kernels = t->is_kernels;
 		memcpy(clean.name, t->name, t->size);
 		text_add(bytes, (const char *)&clean, sizeof clean);
 	}
@@ -124,7 +125,7 @@ static bool is_sound(const struct names *n, const struct state *s)
 		struct thread t = thread_at(s, i);
 
 		if (!t.key || (t.key - 1) >> 32 >= n->n_hosts || t.size > NAME_MAX_BYTES ||
-		    t.pid < -1 || !(uint32_t)(t.key - 1))
+		    t.pid < -1 || !(uint32_t)(t.key - 1) || t.is_kernels > 1)
 			return false;
 	}
 	for (uint32_t i = 0; i < s->head.n_running; i++) {
@@ -170,6 +171,7 @@ int names_forget(struct names *n)
 	n->aliases = none;
 	memset(n->threads, 0, n->capacity * sizeof *n->threads);
 	n->n_threads = 0;
+	names_recall_close(n);
 	memset(n->running, 0xff, n->n_hosts * (size_t)CPUS_MAX * sizeof *n->running);
 	n->n_changes++;
 	return 0;

@@ -57,6 +57,25 @@ void trace_seek(struct trace *t, int64_t time_ns)
 	t->given = NULL;
 }
 
+bool trace_stream_is_of(const struct trace *t, uint32_t stream, uint32_t *class_id)
+{
+	const struct stream *s = t->streams[stream];
+
+	*class_id = (uint32_t)s->indexed_class;
+	return s->is_by_index && s->indexed_class <= UINT32_MAX;
+}
+
+bool trace_stream_has_index(const struct trace *t, uint32_t stream)
+{
+	return t->streams[stream]->is_by_index;
+}
+
+void trace_skip_stream(struct trace *t, uint32_t stream, int64_t time_ns)
+{
+	assert(t->mode == TRACE_START);
+	stream_skip_to(t->streams[stream], time_ns);
+}
+
 bool trace_places(const struct trace *t, uint64_t *places)
 {
 	assert(t->mode == TRACE_FORWARD);
@@ -72,7 +91,7 @@ bool trace_places(const struct trace *t, uint64_t *places)
 
 bool trace_resume(struct trace *t, int64_t time_ns, const uint64_t *places)
 {
-	assert(t->mode == TRACE_START);
+	assert(t->mode == TRACE_START || t->mode == TRACE_FRESH);
 	for (uint32_t i = 0; i < t->n_streams; i++)
 		if (!stream_is_place(t->streams[i], places[i]))
 			return false;
@@ -156,6 +175,7 @@ static struct stream *copy_stream(const struct stream *s, const struct trace_opt
 		.packed = packed,
 		.is_sparse = s->is_sparse,
 		.is_by_index = s->is_by_index,
+		.indexed_class = s->indexed_class,
 		.size = s->size,
 		.map_size = s->map_size,
 		.indexed = s->indexed,
@@ -170,6 +190,37 @@ static struct stream *copy_stream(const struct stream *s, const struct trace_opt
 	return copy;
 }
 
+static bool adopt_copy(struct trace *part, const struct stream *s)
+{
+	struct stream *copy = copy_stream(s, &part->options);
+
+	if (!copy)
+		return false;
+	part->streams[part->n_streams++] = copy;
+	return true;
+}
+
+/* A part without streams, and room for @n. */
+static struct trace *open_part(const struct trace *t, uint32_t n)
+{
+	struct trace *part = calloc(1, sizeof *part);
+
+	if (!part)
+		return NULL;
+	part->options = t->options;
+	part->options.warn = NULL;
+	part->sources = t->sources;
+	part->n_sources = t->n_sources;
+	part->n_classes = t->n_classes;
+	part->is_part = true;
+	part->streams = calloc(n + (size_t)1, sizeof *part->streams);
+	part->heap = calloc(n + (size_t)1, sizeof *part->heap);
+	if (part->streams && part->heap)
+		return part;
+	trace_close(part);
+	return NULL;
+}
+
 int trace_part(const struct trace *t, uint32_t number,
 	       void (*warn)(void *context, const char *text), void *context, struct trace **result)
 {
@@ -180,29 +231,35 @@ int trace_part(const struct trace *t, uint32_t number,
 	*result = NULL;
 	if (t->follow || (number != TRACE_ALL_STREAMS && number >= t->n_streams))
 		return -EINVAL;
-	part = calloc(1, sizeof *part);
+	part = open_part(t, n);
 	if (!part)
 		return -ENOMEM;
-	part->options = t->options;
 	part->options.warn = warn;
 	part->options.context = context;
-	part->sources = t->sources;
-	part->n_sources = t->n_sources;
-	part->n_classes = t->n_classes;
-	part->is_part = true;
-	part->streams = calloc(n + (size_t)1, sizeof *part->streams);
-	part->heap = calloc(n + (size_t)1, sizeof *part->heap);
-	while (part->streams && part->heap && part->n_streams < n) {
-		struct stream *s = copy_stream(t->streams[first + part->n_streams], &part->options);
+	while (part->n_streams < n)
+		if (!adopt_copy(part, t->streams[first + part->n_streams])) {
+			trace_close(part);
+			return -ENOMEM;
+		}
+	*result = part;
+	return 0;
+}
 
-		if (!s)
-			break;
-		part->streams[part->n_streams++] = s;
-	}
-	if (!part->streams || !part->heap || part->n_streams < n) {
-		trace_close(part);
+int trace_part_of(const struct trace *t, const bool *wanted, struct trace **result)
+{
+	struct trace *part;
+
+	*result = NULL;
+	if (t->follow)
+		return -EINVAL;
+	part = open_part(t, t->n_streams);
+	if (!part)
 		return -ENOMEM;
-	}
+	for (uint32_t i = 0; i < t->n_streams; i++)
+		if (wanted[i] && !adopt_copy(part, t->streams[i])) {
+			trace_close(part);
+			return -ENOMEM;
+		}
 	*result = part;
 	return 0;
 }

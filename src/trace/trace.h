@@ -78,6 +78,14 @@ uint32_t trace_batch(struct trace *t, struct ctf_row *rows, uint32_t n_rows);
  * skipped: the state dumps, which name threads, are among them. */
 void trace_skip_to(struct trace *t, int64_t time_ns, uint64_t min_bytes);
 
+/* trace_skip_stream - the same for one stream, of any size. */
+void trace_skip_stream(struct trace *t, uint32_t stream, int64_t time_ns);
+/* trace_stream_is_of - whether all packets of a stream are of stream class @class_id, as its index says, and
+ * ascend in time; then a far packet can be opened alone. */
+bool trace_stream_is_of(const struct trace *t, uint32_t stream, uint32_t *class_id);
+/* trace_stream_has_index - whether its packets are listed by its index, and ascend in time. */
+bool trace_stream_has_index(const struct trace *t, uint32_t stream);
+
 /*
  * trace_refresh - with `follows`: look for new packets, streams, classes and traces.
  *
@@ -141,10 +149,10 @@ void trace_seek(struct trace *t, int64_t time_ns);
 bool trace_places(const struct trace *t, uint64_t *places);
 /*
  * trace_resume - move the cursor to the first item at @time_ns or later; each stream is read from its place
- * on.  Only before the first trace_next().
+ * on.  Only before the first trace_next(), or after trace_seek().
  *
  * If no item before trace_places() was at @time_ns or later, the items are those that came behind it.
- * False if a place is none; then the cursor is at the beginning.
+ * False if a place is none; then the cursor has not moved.
  */
 bool trace_resume(struct trace *t, int64_t time_ns, const uint64_t *places);
 
@@ -164,6 +172,8 @@ void trace_hold(struct trace *t, bool holds);
 #define TRACE_ALL_STREAMS UINT32_MAX
 int trace_part(const struct trace *t, uint32_t stream,
 	       void (*warn)(void *context, const char *text), void *context, struct trace **part);
+/* trace_part_of - the same for the streams that are @wanted, by number.  Nothing is reported. */
+int trace_part_of(const struct trace *t, const bool *wanted, struct trace **part);
 
 uint32_t trace_n_sources(const struct trace *t);
 const struct trace_source *trace_source(const struct trace *t, uint32_t i);

@@ -47,6 +47,9 @@ struct view {
 	struct view_calls calls;
 	enum view_calls_form calls_form;
 	bool has_calls_form; /* --calls was given */
+	/* if what was skipped is needed after all: items since --from, and how many of them to pass over */
+	uint64_t n_done, n_again;
+	struct diag note; /* why marks were not used, until that matters */
 	uint64_t lost_events, lost_packets, n_hidden, n_batches, n_shown, n_seen;
 	const char *silent;	      /* the recording reported as silent last */
 	uint64_t n_rounds;	      /* of following */

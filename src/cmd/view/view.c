@@ -147,12 +147,61 @@ static bool is_before(const struct view *v, const struct trace_event *e)
 	return v->from.is_given && e->time_ns < v->from.ns;
 }
 
+/* Names of threads are right without their processes. */
+static bool uses_process(const struct view *v, const struct trace_event *e)
+{
+	return v->form != AS_TEXT || (v->match && match_uses_process(v->match)) ||
+	       fields_have_addresses(e);
+}
+
+/* Learns from the event, and finds its thread if the event is shown.  False: what was skipped is needed. */
+static bool learn(struct view *v, const struct trace_event *e, struct thread_identity *who)
+{
+	if (v->n_again || is_before(v, e) || !v->is_wanted[trace_class_number(e)]) {
+		names_learn(v->names, e);
+	} else {
+		names_on_event(v->names, e, who);
+		if (unlikely(who->pid < 0) && uses_process(v, e))
+			names_find_process(v->names, e, who);
+	}
+	return !names_is_unsure(v->names);
+}
+
+static void report_note(struct view *v)
+{
+	if (*v->note.text)
+		cmd_error(v->verb, "%s\n  the recording is read from its begin", v->note.text);
+	*v->note.text = 0;
+}
+
+static int go_to_mark(struct view *v, struct diag *d)
+{
+	int err;
+
+	report_note(v);
+	err = v->from.is_given ? marks_go(&v->marks, v->from.ns, &v->note, d) : 0;
+	report_note(v);
+	return err;
+}
+
+/* Reads all that was skipped, and goes on behind the items that were printed. */
+static int begin_anew(struct view *v, struct diag *d)
+{
+	v->n_again = v->n_done;
+	v->n_done = 0;
+	if (names_forget(v->names))
+		return diag_fail(d, -ENOMEM, "no memory for names of threads");
+	trace_seek(v->trace, INT64_MIN);
+	marks_begin_anew(&v->marks);
+	return go_to_mark(v, d);
+}
+
 static int print_events(struct view *v, struct diag *d)
 {
 	struct trace_event e;
 	struct view_call_item call;
 	struct thread_identity who;
-	int item = TRACE_EVENT;
+	int item = TRACE_EVENT, err;
 
 	while (v->n_shown < v->limit && !v->out.is_over &&
 	       (item = view_calls_next(&v->calls, &e, &call, d)) > 0) {
@@ -164,14 +213,18 @@ static int print_events(struct view *v, struct diag *d)
 			break;
 		}
 		marks_on_item(&v->marks, e.time_ns);
-		if (is_before(v, &e)) {
-			if (item == TRACE_EVENT)
-				names_learn(v->names, &e);
+		if (item == TRACE_EVENT && !learn(v, &e, &who)) {
+			err = begin_anew(v, d);
+			if (err)
+				return err;
 			continue;
 		}
-		if (item == TRACE_EVENT)
-			names_on_event(v->names, &e, &who);
-		if (item == TRACE_LOST) {
+		if (is_before(v, &e))
+			continue;
+		v->n_done++;
+		if (v->n_again) {
+			v->n_again--;
+		} else if (item == TRACE_LOST) {
 			show_lost(v, &e);
 		} else if (item == VIEW_CALL) {
 			if (show_call(v, &call))
@@ -328,25 +381,36 @@ static int open_calls(struct view *v, struct diag *d)
 			       are_shown && !v->follows ? v->calls_form : VIEW_CALLS_NONE, d);
 }
 
-/* Begins at the last mark before --from, if there is one.  Calls need all that was before. */
-static int use_marks(struct view *v, struct diag *d)
+/* Of a smaller one all is read, so all damage is reported. */
+static bool is_large(const struct trace *t)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < trace_n_streams(t); i++)
+		bytes += trace_stream(t, i)->size_bytes;
+	return bytes >= MARKS_RECORDING_MIN;
+}
+
+/*
+ * Begins near --from: at the last mark before it, if that is near, or at the packets that are open then, if names
+ * need no more.  Calls need all that was before.
+ */
+static int go_near(struct view *v, struct diag *d)
 {
 	struct marks_file none = MARKS_NO_FILE;
-	struct diag note = { "" };
 	int err;
 
 	if (v->follows || v->calls.walk)
 		return 0;
-	err = marks_open(&v->marks, &v->marks_file, v->trace, v->names, &note);
+	err = marks_open(&v->marks, &v->marks_file, v->trace, v->names, &v->note);
 	v->marks_file = none;
-	if (*note.text)
-		cmd_error(v->verb, "%s\n  the recording is read from its begin", note.text);
-	if (err || !v->from.is_given)
-		return err ? diag_fail(d, err, "no memory") : 0;
-	err = marks_go(&v->marks, v->from.ns, &note, d);
-	if (*note.text)
-		cmd_error(v->verb, "%s\n  the recording is read from its begin", note.text);
-	return err;
+	if (err)
+		return diag_fail(d, err, "no memory");
+	if (!v->from.is_given || !is_large(v->trace) || marks_are_near(&v->marks, v->from.ns) ||
+	    !names_skip(v->names, v->trace, v->from.ns))
+		return go_to_mark(v, d);
+	marks_pause(&v->marks);
+	return 0;
 }
 
 /* Nothing was printed: a typing error in a time or a filter looks like a quiet program. */
@@ -382,7 +446,7 @@ static int view(struct view *v)
 	if (!v->follows) {
 		moments_resolve(&v->from, &v->to, v->trace);
 	}
-	if (use_marks(v, &d))
+	if (go_near(v, &d))
 		return view_fail(v, d.text);
 	select_host(v);
 	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted, v->calls.walk))
@@ -432,6 +496,8 @@ static int run(struct view *v, const char *const *paths, int n)
 	signal(SIGPIPE, SIG_IGN);
 	status = view(v);
 	marks_close(&v->marks);
+	if (v->marks_file.fd >= 0)
+		close(v->marks_file.fd);
 	csv_close(&v->csv);
 	view_calls_close(&v->calls);
 	out_fini(&v->out);

@@ -18,6 +18,7 @@
 
 struct match {
 	struct filter_code code;
+	bool uses_process;
 	uint32_t n_classes;
 	struct match_class *classes; /* by number */
 };
@@ -180,6 +181,13 @@ static int link_new(struct linking *o, struct diag *d)
 	return link_all(o) ? diag_fail(d, -ENOMEM, "no memory for a filter") : 0;
 }
 
+static void note_process(void *context, bool is_context, const char *name)
+{
+	struct match *m = context;
+
+	m->uses_process |= is_context && (!strcmp(name, "pid") || !strcmp(name, "vpid"));
+}
+
 int match_open(struct match **m, const struct trace *t, const char *expression,
 	       const bool *is_wanted, struct diag *d)
 {
@@ -190,6 +198,8 @@ int match_open(struct match **m, const struct trace *t, const char *expression,
 	if (!o.m)
 		return diag_fail(d, -ENOMEM, "no memory for a filter");
 	err = filter_compile(expression, &o.m->code, d);
+	if (!err)
+		filter_each_name(&o.m->code, note_process, o.m);
 	if (!err)
 		err = link_new(&o, d);
 	if (!err && !o.n_linked && !trace_may_grow(t))
@@ -214,6 +224,11 @@ void match_close(struct match *m)
 		return;
 	match_close_classes(m->classes, m->n_classes);
 	free(m);
+}
+
+bool match_uses_process(const struct match *m)
+{
+	return m->uses_process;
 }
 
 bool match_may(const struct match *m, uint32_t number)

@@ -31,6 +31,9 @@ void match_close(struct match *m); /* accepts NULL */
  * fit. */
 int match_update(struct match *m, const struct trace *t, const bool *is_wanted, struct diag *d);
 
+/* match_uses_process - whether the process of an event's thread may count. */
+bool match_uses_process(const struct match *m);
+
 /* match_may - whether events of class @number may match: the others need not be given to match_event(). */
 bool match_may(const struct match *m, uint32_t number);
 

@@ -5,7 +5,7 @@
 
 #include "trace/marks/marks.h"
 
-enum { MARKS_VERSION = 1, MARKS_MOST = 1 << 16 };
+enum { MARKS_VERSION = 2, MARKS_MOST = 1 << 16 };
 
 struct mark {
 	int64_t time_ns;

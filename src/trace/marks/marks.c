@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "trace/marks/internal.h"
 
-enum { BYTES_LEAST = 1 << 20, BYTES_MOST = 64 << 20, PART = 32 };
+enum { BYTES_LEAST = 1 << 20, BYTES_MOST = 64 << 20, PART = 32, NEAR_BYTES = 16 << 20 };
 
 static uint64_t size_of(const struct trace *t)
 {
@@ -216,6 +216,47 @@ static const struct mark *read_mark(struct marks_made *m, int64_t time_ns, char 
 	marks_forget(m);
 	m->is_over = true;
 	return NULL;
+}
+
+/* Bytes of all streams behind the places at the begin of a mark. */
+static uint64_t bytes_behind(const struct trace *t, const char *places)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < trace_n_streams(t); i++) {
+		uint64_t place, size = trace_stream(t, i)->size_bytes;
+
+		memcpy(&place, places + i * sizeof place, sizeof place);
+		bytes += place < size ? size - place : 0;
+	}
+	return bytes;
+}
+
+bool marks_are_near(const struct marks *m, int64_t time_ns)
+{
+	const struct marks_made *made = m->made;
+	const struct mark *k = made->is_over ? NULL : find(made, time_ns);
+	bool has_changed, are = false;
+	char *bytes;
+
+	if (!k || k + 1 < made->at + made->n)
+		return k; /* the next one is behind @time_ns */
+	bytes = marks_read_mark(made, k, &has_changed);
+	if (bytes && k->size >= trace_n_streams(made->trace) * sizeof(uint64_t))
+		are = bytes_behind(made->trace, bytes) <= NEAR_BYTES;
+	free(bytes);
+	return are;
+}
+
+void marks_pause(struct marks *m)
+{
+	m->left = UINT64_MAX;
+}
+
+void marks_begin_anew(struct marks *m)
+{
+	m->left = m->made->is_over ? UINT64_MAX : m->made->every;
+	m->last_ns = INT64_MIN;
 }
 
 int marks_go(struct marks *m, int64_t time_ns, struct diag *note, struct diag *d)

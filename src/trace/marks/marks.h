@@ -57,6 +57,14 @@ int marks_open(struct marks *m, const struct marks_file *f, struct trace *t, str
  * -ENOMEM with the reason in @d; a mark that is no good is reported in @note. */
 int marks_go(struct marks *m, int64_t time_ns, struct diag *note, struct diag *d);
 
+/* marks_are_near - whether little is read from the last mark at @time_ns or before. */
+bool marks_are_near(const struct marks *m, int64_t time_ns);
+
+/* marks_pause, marks_begin_anew - make no marks while a reader skips; begin again with the first item: marks_go()
+ * may follow. */
+void marks_pause(struct marks *m);
+void marks_begin_anew(struct marks *m);
+
 /* marks_make - see marks_on_item */
 void marks_make(struct marks *m, int64_t time_ns);
 

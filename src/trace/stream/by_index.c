@@ -111,6 +111,10 @@ static bool add_entry(struct stream *s, const struct abi_ctf_index_entry *e)
 	if (!p)
 		return false;
 	*p = described;
+	if (!before)
+		s->indexed_class = be64toh(e->stream_id);
+	else if (s->indexed_class != be64toh(e->stream_id))
+		s->indexed_class = STREAM_CLASSES;
 	s->sum_lost_events += p->lost_events;
 	s->last = now;
 	s->indexed += now.packet_bits / 8;
@@ -195,6 +199,8 @@ bool stream_list_by_index(struct stream *s)
 		return false;
 	}
 	s->packets[0].is_checked = s->packets[s->n_packets - 1].is_checked = true;
+	if (first.stream->id != s->indexed_class)
+		s->indexed_class = STREAM_CLASSES;
 	s->info.begin_ns = stream_to_ns(s, first.begin);
 	s->info.end_ns = stream_to_ns(s, last.end);
 	s->last = last;

@@ -57,6 +57,8 @@ struct stream_batch {
 	struct ctf_batch ctf;
 };
 
+#define STREAM_CLASSES UINT64_MAX /* several, or not the first packet's */
+
 struct stream {
 	struct trace_stream_info info;
 	const struct trace_options *options;
@@ -64,8 +66,10 @@ struct stream {
 	uint64_t size;	      /* bytes that may be read */
 	/* not NULL: `bytes` is decompressed on demand, ask compressed_need() first */
 	struct compressed_file *packed;
-	bool is_sparse;	     /* the plain file has holes */
-	bool is_by_index;    /* packets[] was listed from the file in index/ */
+	bool is_sparse;	  /* the plain file has holes */
+	bool is_by_index; /* packets[] was listed from the file in index/ */
+	/* is_by_index: the stream class of all packets, as the index has it; or STREAM_CLASSES */
+	uint64_t indexed_class;
 	bool has_other_uuid; /* its first packet's uuid differs from the metadata's */
 	uint8_t other_uuid[16];
 	const uint8_t *map; /* of the file itself */

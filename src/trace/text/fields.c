@@ -286,6 +286,20 @@ void fields_add(struct out *o, struct addresses *addresses, const struct trace_e
 	out_literal(o, " }");
 }
 
+bool fields_have_addresses(const struct trace_event *e)
+{
+	bool is_kernel = e->stream->source->domain == TRACE_KERNEL;
+	struct ctf_value v;
+	struct ctf_walk w;
+
+	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
+	while (ctf_walk_next(&w, &v) != CTF_WALK_END)
+		if (v.name &&
+		    address_kind_of(v.name, v.name_size, v.scope == CTF_CONTEXT, is_kernel))
+			return true;
+	return false;
+}
+
 void column_add(struct out *o, const struct ctf_op *op, const struct ctf_column *cell)
 {
 	struct ctf_value v = {

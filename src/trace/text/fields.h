@@ -39,4 +39,7 @@ bool field_is_left_out(int scope, const char *name);
  * system calls have no late bytes.  Viewers leave it out. */
 bool field_is_nothing(const struct ctf_walk *w, enum ctf_found found, const struct ctf_value *v);
 
+/* fields_have_addresses - whether fields_add() may look for the names of addresses. */
+bool fields_have_addresses(const struct trace_event *e);
+
 #endif

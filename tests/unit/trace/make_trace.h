@@ -70,7 +70,7 @@ static inline const char *make_directory(void)
 /* With the streams s0, s1, ... */
 static inline void remove_directory(const char *path)
 {
-	char file[256];
+	char file[512];
 	int n = 0;
 
 	snprintf(file, sizeof file, "%s/metadata", path);
