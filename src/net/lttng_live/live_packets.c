@@ -40,44 +40,56 @@ static bool is_opening(const struct live_packet *p, uint64_t number)
 	return !number && p->bytes == sizeof(struct abi_ctf_packet) && !p->discarded;
 }
 
-/* Finds the next packet that is not late: see (2) in protocol.h. */
-static bool find_packet(struct live_connection *c, uint32_t stream, struct live_cursor *cursor)
+/* Everything before this time is in the files: see (1) in protocol.h. */
+static uint64_t complete_until_ns(const struct live_connection *c, uint32_t stream)
 {
-	struct live_packet p;
+	const struct live_recording *r = &c->files->recordings[c->files->streams[stream].recording];
 
-	while (live_files_packet(c->files, stream, cursor->next, &p)) {
-		cursor->class_id = p.class_id;
+	return r->progress.state == PROGRESS_GROWS ? r->known_ns : UINT64_MAX;
+}
+
+/* Moves the cursor past opening and late packets: see (2) in protocol.h.  Returns whether there is
+ * a packet after them; then it is in @p. */
+static bool look_at_packet(struct live_connection *c, uint32_t stream, struct live_cursor *cursor,
+			   struct live_packet *p)
+{
+	for (; live_files_packet(c->files, stream, cursor->next, p); cursor->next++) {
+		cursor->class_id = p->class_id;
 		cursor->has_class = true;
-		if (is_opening(&p, cursor->next++))
+		if (is_opening(p, cursor->next))
 			continue;
-		if (p.end_ns < cursor->floor_ns) {
-			c->n_late++;
-			continue;
-		}
-		p.begin_ns = p.begin_ns < cursor->floor_ns ? cursor->floor_ns : p.begin_ns;
-		cursor->packet = p;
-		cursor->has_packet = true;
-		cursor->is_dummy = false;
-		assert(p.begin_ns >= cursor->floor_ns && p.end_ns >= p.begin_ns); /* promise (2) */
-		cursor->floor_ns = p.end_ns;
-		return true;
+		if (p->end_ns >= cursor->floor_ns)
+			return true;
+		c->n_late++;
 	}
 	return false;
 }
 
-/* Makes an empty packet after the last one. */
+/* Sets the next packet, which is at @p. */
+static void take_packet(struct live_cursor *cursor, struct live_packet p)
+{
+	p.begin_ns = p.begin_ns < cursor->floor_ns ? cursor->floor_ns : p.begin_ns;
+	cursor->next++;
+	cursor->packet = p;
+	cursor->has_packet = true;
+	cursor->is_dummy = false;
+	assert(p.begin_ns >= cursor->floor_ns && p.end_ns >= p.begin_ns); /* promise (2) */
+	cursor->floor_ns = p.end_ns;
+}
+
+/* Makes an empty packet after the last one that was sent. */
 static bool make_dummy(struct live_connection *c, uint32_t stream, struct live_cursor *cursor)
 {
 	enum { BYTES = sizeof(struct abi_ctf_packet) };
 	struct live_packet p;
 
-	if (!cursor->next || !live_files_packet(c->files, stream, cursor->next - 1, &p))
+	if (!cursor->has_packet || !live_files_packet(c->files, stream, cursor->next - 1, &p))
 		return false;
 	p.begin_ns = p.end_ns = p.end_ns > cursor->floor_ns ? p.end_ns : cursor->floor_ns;
 	p.bytes = BYTES;
 	p.content_bits = BYTES * 8;
 	cursor->packet = p;
-	cursor->has_packet = cursor->is_dummy = true;
+	cursor->is_dummy = true;
 	cursor->floor_ns = p.end_ns;
 	cursor->n_dummies++;
 	return true;
@@ -104,7 +116,9 @@ static bool has_class(struct live_connection *c, uint32_t stream, struct live_cu
 	return cursor->has_class;
 }
 
-static void put_beacon(struct live_connection *c, uint32_t stream, struct live_cursor *cursor)
+/* @held: a packet that cannot be sent yet; NULL if there is none. */
+static void put_beacon(struct live_connection *c, uint32_t stream, struct live_cursor *cursor,
+		       const struct live_packet *held)
 {
 	const struct live_recording *r = &c->files->recordings[c->files->streams[stream].recording];
 	uint64_t *floor_ns = &c->floors[c->files->streams[stream].recording];
@@ -112,6 +126,8 @@ static void put_beacon(struct live_connection *c, uint32_t stream, struct live_c
 	uint64_t known_ns = r->known_ns > stream ? r->known_ns - stream % 1000 : 0;
 	struct live_packet beacon = { .offset = 0 };
 
+	if (held && known_ns > held->begin_ns)
+		known_ns = held->begin_ns;
 	if (r->progress.state != PROGRESS_GROWS) {
 		cursor->is_over = true;
 		return put_index(c, &beacon, INDEX_HUP, FLAG_NEW_STREAM);
@@ -126,9 +142,33 @@ static void put_beacon(struct live_connection *c, uint32_t stream, struct live_c
 	put_index(c, &beacon, INDEX_INACTIVE, 0);
 }
 
+/* Sets the packet that the viewer gets now, with or without @flags.  Returns false if it gets none:
+ * then @held is a packet that must wait, if it has bytes. */
+static bool choose_packet(struct live_connection *c, uint32_t stream, struct live_cursor *cursor,
+			  uint32_t flags, struct live_packet *held)
+{
+	uint64_t until_ns = complete_until_ns(c, stream);
+	uint64_t *floor_ns = &c->floors[c->files->streams[stream].recording];
+	bool has_next = look_at_packet(c, stream, cursor, held);
+
+	/* Before the new streams the viewer gets nothing newer than it has: see (3). */
+	if (flags && make_dummy(c, stream, cursor))
+		return true;
+	if (!has_next) {
+		held->bytes = 0;
+		return false;
+	}
+	if (held->end_ns > until_ns)
+		return false;
+	take_packet(cursor, *held);
+	if (!flags && until_ns != UINT64_MAX && *floor_ns < cursor->floor_ns)
+		*floor_ns = cursor->floor_ns;
+	return true;
+}
+
 void live_next_index(struct live_connection *c, const uint8_t *body)
 {
-	const struct live_packet nothing = { .offset = 0 };
+	struct live_packet nothing = { .offset = 0 }, held = nothing;
 	struct live_cursor *cursor;
 	uint32_t stream, flags;
 
@@ -141,13 +181,13 @@ void live_next_index(struct live_connection *c, const uint8_t *body)
 	}
 	cursor = &c->cursors[stream];
 	flags = live_count_unreported(c, c->files->streams[stream].recording) ? FLAG_NEW_STREAM : 0;
-	if (find_packet(c, stream, cursor) || (flags && make_dummy(c, stream, cursor)))
+	if (choose_packet(c, stream, cursor, flags, &held))
 		put_index(c, &cursor->packet, INDEX_OK,
 			  flags | (has_new_metadata(c, stream) ? FLAG_NEW_METADATA : 0));
 	else if (flags)
 		put_index(c, &nothing, INDEX_RETRY, flags);
 	else
-		put_beacon(c, stream, cursor);
+		put_beacon(c, stream, cursor, held.bytes ? &held : NULL);
 }
 
 /* Changes the header to the values that the viewer received: bytes [from, from + n) of the packet

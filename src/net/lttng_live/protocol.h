@@ -7,14 +7,15 @@
  * the next packet, stream by stream, and merges the streams by time.  These promises keep its
  * merge from going back in time:
  *
- * (1) a beacon of a stream (INACTIVE) is at most the recording's known_ns: no older event will
- *     come in this stream
- * (2) no packet begins before the last beacon of its stream, and for a new stream before the last
- *     beacon of any.  A packet that overlaps it gets its begin moved.  A packet that ends before
- *     it is late: it is skipped and counted
- * (3) while there is a stream that the viewer does not know, it gets no beacon, but a flag that
- *     new streams exist.  Babeltrace 2.0 accepts this flag only with a packet: if there is none,
- *     it gets an empty dummy packet
+ * (1) while the recording grows, nothing is sent that is newer than its known_ns: no beacon of a
+ *     stream (INACTIVE), and no packet that ends after it.  No older event will come, in this
+ *     stream or in one that does not exist yet
+ * (2) no packet begins before the last beacon of its stream, and for a new stream before what was
+ *     sent of any.  A packet that overlaps it gets its begin moved.  A packet that ends before it
+ *     is late: it is skipped and counted
+ * (3) while there is a stream that the viewer does not know, it gets no beacon and nothing newer
+ *     than before, but a flag that new streams exist.  Babeltrace 2.0 accepts this flag only with a
+ *     packet: it gets an empty dummy packet, except in a stream that it has no packet of yet
  * (4) metadata is sent in complete blocks, and is offered before a packet that needs it
  *
  * An answer is complete before the next command is read, so memory is bounded by one packet.
@@ -51,7 +52,7 @@ struct live_connection {
 	bool has_connected;	     /* it has sent CONNECT */
 	struct live_cursor *cursors; /* by stream */
 	uint32_t n_cursors;
-	uint64_t *floors;  /* by recording: the latest beacon of its streams */
+	uint64_t *floors;  /* by recording: the newest that was sent of its streams */
 	bool *is_attached; /* by recording */
 	uint32_t n_floors;
 	uint64_t n_late;
