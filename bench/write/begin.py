@@ -4,13 +4,14 @@ import statistics
 
 TIMES = 60
 WARMS = 3  # starts before, of start.c
+FLOOR = "an empty library"  # added to the plain program too, in the column of the reference
 PARTS = ("threads", "descriptors", "Rss", "Pss", "Private_Dirty")
 
 
 class Begin:
-    def __init__(self, table, work, duet, lttng, programs):
+    def __init__(self, table, work, duet, lttng, programs, empty):
         self.table, self.work, self.duet, self.lttng = table, work, duet, lttng
-        self.programs = programs
+        self.programs, self.empty = programs, empty
 
     def take_turns(self, launched):
         """{row: (column, program, environment)}: the median of each start less the plain program's."""
@@ -20,7 +21,8 @@ class Begin:
         lines = self.work.run(self.programs["start"], str(TIMES), *arguments).stdout.splitlines()
         plain, *others = [statistics.median(map(float, line.split())) for line in lines]
         for (row, (column, _, _)), us in zip(launched.items(), others):
-            self.table.add("start, " + row, "reference", plain, "us")
+            if column != "reference":
+                self.table.add("start, " + row, "reference", plain, "us")
             self.table.add("start, " + row, column, us - plain, "us")
 
     def linked(self, runtime):
@@ -40,7 +42,9 @@ class Begin:
                 "idle collector": ("duet", "duet", idle),
                 "active session": ("duet", "duet", active),
                 "no collector, linked": ("duet", "duet", self.linked("nobody")),
-                "active session, linked": ("duet", "duet", self.linked("active"))})
+                "active session, linked": ("duet", "duet", self.linked("active")),
+                FLOOR: ("reference", "plain", {"LD_PRELOAD": self.empty})})
+            self.prove_floor()
             self.occupied("duet", "duet", active)
         # Two rows and the run for the resources record one event each time.
         self.prove("duet", "start, active session", s, 2 * (TIMES + WARMS) + 1)
@@ -63,6 +67,12 @@ class Begin:
         n = session.found.get("bench:int1", 0)
         if session.lost or n != starts:
             self.table.refute(row, column, "%d events of %d starts, %d lost" % (n, starts, session.lost))
+
+    def prove_floor(self):
+        """The loader reports a library that it does not find, and goes on."""
+        loaded = self.work.run(self.programs["plain"], LD_PRELOAD=self.empty, LD_TRACE_LOADED_OBJECTS="1").stdout
+        if self.empty not in loaded:
+            self.table.refute("start, " + FLOOR, "reference", "the library is not loaded")
 
     def occupied(self, column, program, env):
         """The resources in a session with one event recorded."""

@@ -47,7 +47,7 @@ def measure(a, table, work, parts):
     programs = {name.split("-")[-1]: path for name, path in parts.items() if name.startswith("program-")}
     programs["start"] = parts["start"]
     events = Events(table, work, duet, parts["event-duet"], lttng, parts.get("event-lttng"))
-    kinds = {"event": events, "start": Begin(table, work, duet, lttng, programs),
+    kinds = {"event": events, "start": Begin(table, work, duet, lttng, programs, parts["libempty.so"]),
              "find": Find(table, work, duet, lttng, parts["libduet-libc.so.0"])}
     for _ in range(a.rounds):
         for name, kind in kinds.items():

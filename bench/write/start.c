@@ -5,7 +5,8 @@
  * usage: start TIMES [NAME=VALUE]... PROGRAM [-- [NAME=VALUE]... PROGRAM]...
  *
  * Prints for each program a line with the microseconds of each run.  @NAME=VALUE is added to its
- * environment.
+ * environment.  Each round has another order: a collector that the run before has woken is still
+ * busy for a while.
  */
 #include <spawn.h>
 #include <stdint.h>
@@ -91,16 +92,30 @@ static double run(struct group *g)
 	return now_us() - begin;
 }
 
+static void shuffle(int *order, int n)
+{
+	for (int i = n - 1; i > 0; i--) {
+		int k = rand() % (i + 1), kept = order[i];
+
+		order[i] = order[k];
+		order[k] = kept;
+	}
+}
+
 int main(int argc, char **argv)
 {
-	int times = argc > 2 ? atoi(argv[1]) : 0, n;
+	int times = argc > 2 ? atoi(argv[1]) : 0, n, order[GROUPS_MAX];
 
 	if (times < 1 || times > TIMES_MAX)
 		fail("usage: start TIMES [NAME=VALUE]... PROGRAM [-- ...]");
 	n = read_groups(argv + 2);
-	for (int i = -3; i < times; i++) /* the first few warm the caches */
+	for (int k = 0; k < n; k++)
+		order[k] = k;
+	for (int i = -3; i < times; i++) { /* the first few warm the caches */
+		shuffle(order, n);
 		for (int k = 0; k < n; k++)
-			groups[k].us[i < 0 ? 0 : i] = run(&groups[k]);
+			groups[order[k]].us[i < 0 ? 0 : i] = run(&groups[order[k]]);
+	}
 	for (int k = 0; k < n; k++) {
 		for (int i = 0; i < times; i++)
 			printf("%.1f ", groups[k].us[i]);

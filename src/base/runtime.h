@@ -70,7 +70,8 @@ static inline int runtime_dir_open_at(const char *path, bool create)
 		fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 022)) {
+	/* libc's fstat reads a string of libc for this: a page more in each starting program. */
+	if (syscall(SYS_fstat, fd, &st) || st.st_uid != geteuid() || (st.st_mode & 022)) {
 		syscall(SYS_close, fd);
 		return -EPERM;
 	}

@@ -186,8 +186,8 @@ static bool is_sealed(int fd, uint64_t size)
 	struct stat st;
 	int seals = (int)syscall(SYS_fcntl, fd, F_GET_SEALS);
 
-	return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &st) && st.st_size > 0 &&
-	       (uint64_t)st.st_size >= size;
+	return seals >= 0 && (seals & F_SEAL_SHRINK) && !syscall(SYS_fstat, fd, &st) &&
+	       st.st_size > 0 && (uint64_t)st.st_size >= size;
 }
 
 static void drop(struct session *s)

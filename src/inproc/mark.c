@@ -14,7 +14,6 @@
  * Whatever include/duet/check.h accepts is read here.  What no compiler has checked, because it lies
  * too far behind, is refused here too.
  */
-#include <ctype.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,16 +28,27 @@ struct fields {
 	char names[127][32];
 };
 
+/* Not those of <ctype.h>, which ask the program's locale. */
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_of_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+
 /* The identifier that ends before @end, or argN; made unique. */
 static void name_field(struct fields *f, const char *begin, const char *end, char *name)
 {
 	const char *b;
 
-	while (end > begin && !isalnum((unsigned char)end[-1]) && end[-1] != '_')
+	while (end > begin && !is_of_name(end[-1]))
 		end--;
-	for (b = end; b > begin && (isalnum((unsigned char)b[-1]) || b[-1] == '_'); b--)
+	for (b = end; b > begin && is_of_name(b[-1]); b--)
 		;
-	while (b < end && isdigit((unsigned char)*b))
+	while (b < end && is_digit(*b))
 		b++;
 	if (b == end)
 		snprintf(name, 32, "arg%d", f->n);
@@ -89,7 +99,7 @@ static char read_width_length(const char **p)
 	unsigned long bits = 0;
 
 	*p += is_fast;
-	for (; isdigit((unsigned char)**p) && bits < 100; (*p)++)
+	for (; is_digit(**p) && bits < 100; (*p)++)
 		bits = 10 * bits + (unsigned long)(**p - '0');
 	if (is_fast && (bits == 16 || bits == 32))
 		bits = 8 * sizeof(int_fast16_t);
@@ -230,7 +240,7 @@ static bool read_precision(struct fields *f, const char **p, int *precision)
 		return add_star(f, 'w');
 	}
 	*precision = 0;
-	for (; isdigit((unsigned char)**p); (*p)++)
+	for (; is_digit(**p); (*p)++)
 		if (__builtin_mul_overflow(*precision, 10, precision) ||
 		    __builtin_add_overflow(*precision, **p - '0', precision))
 			*precision = INT_MAX / 10;

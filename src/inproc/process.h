@@ -246,8 +246,8 @@ struct session_file {
 	void *memory; /* of a file that does not fit in `small` */
 	char small[1024] __attribute__((aligned(8)));
 };
-/* session_read - read session-<name> in the directory @dir.  0 or -errno; session_release frees its
- * memory. */
+/* session_read - read session-<name> in the directory @dir (-1: the stored one).  0 or -errno;
+ * session_release frees its memory. */
 int session_read(struct session_file *f, int dir, const char *name) HIDDEN;
 void session_release(struct session_file *f) HIDDEN;
 /* runtime_session_slots - the session in each slot, from directory @dir (-1: the stored one).

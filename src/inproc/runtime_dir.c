@@ -58,22 +58,24 @@ static ssize_t read_all(struct session_file *f)
 	return syscall(SYS_pread64, f->fd, f->memory, sizeof *f->session, (off_t)0);
 }
 
-/* Does not block on a FIFO of that name. */
+/* In directory @dir, or in the stored one if that is -1.  Does not block on a FIFO of that name. */
 static int open_file(int dir, const char *name)
 {
-	return (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-			    0);
+	char path[512];
+
+	if (dir < 0 && !runtime_file(path, sizeof path, name)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, dir < 0 ? AT_FDCWD : dir, dir < 0 ? path : name,
+			    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 }
 
 bool runtime_session_slots(struct abi_session_slots *s, int dir)
 {
-	char path[512];
 	ssize_t n;
-	int fd;
+	int fd = open_file(dir, "seats");
 
-	if (dir < 0 && !runtime_file(path, sizeof path, "seats"))
-		return false;
-	fd = dir < 0 ? open_file(AT_FDCWD, path) : open_file(dir, "seats");
 	if (fd < 0)
 		return false;
 	n = syscall(SYS_pread64, fd, s, sizeof *s, (off_t)0);
@@ -116,7 +118,7 @@ bool session_is_current(const struct session_file *f, int dir)
 	struct stat st;
 	bool same;
 
-	if (!fstat(f->fd, &st) && st.st_nlink)
+	if (!syscall(SYS_fstat, f->fd, &st) && st.st_nlink)
 		return true;
 	/* Removed, or replaced by another one. */
 	if (session_read(&now, dir, f->session->name))

@@ -6,7 +6,8 @@
 
 libduet.so.0 exports duet_* and needs libc.  libduet-libc.so also exports the functions it
 interposes.  libduet-read exports duet_read_* and decompresses with libzstd; libduet-control exports
-duet_*.  libduet is never unloaded; no stack is executable, no code is relocated.
+duet_*.  libduet is never unloaded; no stack is executable, no code is relocated.  What a start costs with libduet:
+two mappings of its file and no other, and its tables of functions are read-only after relocation.
 """
 import re
 import subprocess
@@ -27,6 +28,19 @@ def read(*argv):
     return subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def start_problems(path):
+    """-> what makes a start with libduet slower, or less safe, than its link command intends"""
+    segments = read("readelf", "-lW", path)
+    loads = re.findall(r"^\s+LOAD\s+\S+ (\S+) \S+ (\S+) (\S+) .* (\S+)$", segments, re.M)
+    problems = [] if len(loads) == 2 else ["%d mappings, not 2" % len(loads)]
+    for begin, in_file, in_memory, align in ([int(x, 16) for x in load] for load in loads):
+        if (begin + in_memory - 1) // align > (begin + in_file - 1) // align:
+            problems.append(".bss needs a mapping of its own: %d bytes" % (in_memory - in_file))
+    if "GNU_RELRO" not in segments or "BIND_NOW" not in read("readelf", "-dW", path):
+        problems.append("its tables of functions stay writable")
+    return problems
+
+
 def check(path):
     problems = []
     is_libc = "duet-libc" in path or "duet-cyg" in path
@@ -43,6 +57,9 @@ def check(path):
     for line in read("readelf", "-lW", path).splitlines():
         if "GNU_STACK" in line and re.search(r"\bRWE\b", line):
             problems.append("has an executable stack")
+    # Sanitizers and coverage add data of their own.
+    if "libduet.so" in path and not re.search("__(a|t|m|ub)san_|gcov", read("readelf", "-sW", path)):
+        problems += start_problems(path)
     if "TEXTREL" in flags:
         problems.append("has text relocations")
     for line in read("readelf", "--dyn-syms", "-W", path).splitlines():

@@ -44,6 +44,7 @@ LAYERS = [
     [("patch", "which functions and marks of a file can be patched, and with which code: plans")],
     [("patch/attach", "libduet put into a running process by ptrace")],
     [("inproc", "libduet: registration, the control page, attaching to sessions, emitting"),
+     ("inproc/system", "libduet's own wrappers of system calls: a start touches fewer pages of libc"),
      ("inproc/wrap", "libduet-libc and libduet-cyg: calls of malloc and of compiled hooks as events")],
     [("inproc/registers", "events whose payload lies in registers: filters, contexts, both clocks"),
      ("inproc/usdt", "USDT marks in the program: stubs, operands packed, ordinary events")],

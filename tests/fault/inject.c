@@ -6,11 +6,11 @@
  *
  *   -n N         which call, from 1; none: only count
  *   -e ERRNO     how it fails; default ENOMEM
- *   -l LIBRARY   count only calls that this library makes: a return address into it lies on top of
- * the stack, as libc's wrappers are leaves or nearly so -s           only from the end of the
- * dynamic loader's work on: its failures are its own -f           children made by fork and clone
- * too -o REPORT    "calls COUNT", and "failed NAME" with the number of the call that was made to
- * fail
+ *   -l LIBRARY   count only calls that this library makes: by itself, or a return address into it
+ *                lies on top of the stack, as libc's wrappers are leaves or nearly so
+ *   -s           only from the end of the dynamic loader's work on: its failures are its own
+ *   -f           children made by fork and clone too
+ *   -o REPORT    "calls COUNT", and "failed NAME" with the number of the call that was made to fail
  *
  * The exit status is the command's; 128 + signal if one killed it.  By ptrace(2), so that it works
  * for static programs and for everything libc does on its own.
@@ -97,8 +97,11 @@ static bool is_from_library(struct task *t, const struct user_regs_struct *r)
 
 	if (!o.library)
 		return true;
-	if (!find_text(t, o.library) ||
-	    process_vm_readv(t->tid, &to, 1, &from, 1, 0) != (ssize_t)sizeof words)
+	if (!find_text(t, o.library))
+		return false;
+	if (r->rip >= t->text_begin && r->rip < t->text_end)
+		return true;
+	if (process_vm_readv(t->tid, &to, 1, &from, 1, 0) != (ssize_t)sizeof words)
 		return false;
 	for (int i = 0; i < STACK_WORDS; i++)
 		if (words[i] >= t->text_begin && words[i] < t->text_end)

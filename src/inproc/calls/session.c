@@ -83,11 +83,23 @@ static bool wants_calls(struct session_file *f, int dir, const struct abi_sessio
 	return false;
 }
 
-/* The first session that records this program's calls; *@f is released by the caller. */
-static bool find_session(struct session_file *f)
+/* The first session in directory @dir that records this program's calls; *@f is released by the
+ * caller. */
+static bool find_session_in(struct session_file *f, int dir)
 {
 	struct abi_session_slots slots;
 	bool found = false;
+
+	if (runtime_session_slots(&slots, dir))
+		for (uint32_t i = 0; i < ABI_SESSIONS && !found; i++)
+			found = wants_calls(f, dir, &slots.at[i]);
+	return found;
+}
+
+/* The same in the stored directory, which is checked first. */
+static bool find_session(struct session_file *f)
+{
+	bool found;
 	int dir;
 
 	if (!process.directory[0] && !runtime_read_environment())
@@ -95,9 +107,7 @@ static bool find_session(struct session_file *f)
 	dir = runtime_dir_open_at(process.directory, false);
 	if (dir < 0)
 		return false;
-	if (runtime_session_slots(&slots, dir))
-		for (uint32_t i = 0; i < ABI_SESSIONS && !found; i++)
-			found = wants_calls(f, dir, &slots.at[i]);
+	found = find_session_in(f, dir);
 	syscall(SYS_close, dir);
 	return found;
 }
@@ -283,13 +293,15 @@ void calls_wanted(void)
 	calls_unlock();
 }
 
-/* Linked programs come here by the registration of their events. */
+/* Linked programs come here by the registration of their events.  Each preloaded program pays for this,
+ * and most have no session that wants calls: the directory is checked later, by those that have one. */
 static __attribute__((constructor)) void begin_preloaded(void)
 {
 	const char *preload = secure_getenv("LD_PRELOAD");
 	struct session_file f;
 
-	if (!preload || !strstr(preload, "libduet.so") || !find_session(&f))
+	if (!preload || !strstr(preload, "libduet.so") || !runtime_read_environment() ||
+	    !find_session_in(&f, -1))
 		return;
 	session_release(&f);
 	calls_wanted();

@@ -34,15 +34,30 @@ typedef int find_object(void *address, struct find_result *result);
 
 static find_object *libc_find;
 
-static struct range {
+struct range {
 	uintptr_t begin, end;
 	const void *header;
-} ranges[ABI_CALLS_OBJECTS];
+};
+/* ABI_CALLS_OBJECTS of them, mapped with the first: most programs need none. */
+static struct range *ranges;
 static uint32_t n_ranges;
+
+static bool map_ranges(void)
+{
+	void *p;
+
+	if (ranges)
+		return true;
+	p = mmap(NULL, ABI_CALLS_OBJECTS * sizeof *ranges, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p != MAP_FAILED)
+		ranges = p;
+	return ranges;
+}
 
 void unwinder_add(uintptr_t begin, uintptr_t end, const void *header)
 {
-	if (n_ranges == ABI_CALLS_OBJECTS)
+	if (n_ranges == ABI_CALLS_OBJECTS || !map_ranges())
 		return;
 	ranges[n_ranges] = (struct range){ begin, end, header };
 	/* [U] A whole range, then its number: pairs with find(). */

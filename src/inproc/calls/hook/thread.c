@@ -21,14 +21,14 @@
 #include "base/runtime.h"
 #include "inproc/process.h"
 
-struct calls_self calls_nobody, calls_ended;
-__thread struct calls_here calls_here = { .self = &calls_nobody };
+const struct calls_self calls_nobody, calls_ended;
+__thread struct calls_here calls_here = { .self = CALLS_NOBODY };
 
 /* glibc stores the values of the first 32 keys in the thread itself; setting a later one may
  * allocate. */
 enum { KEYS_WITHOUT_MALLOC = 32, ENDS = 3 };
-/* The states of all areas that were used; the memory serves the next thread of the area. */
-static struct calls_self *selves[ABI_CALLS_THREADS];
+/* The states of all areas that were used, ABI_CALLS_THREADS; the memory serves the next thread of the area. */
+static struct calls_self **selves;
 
 static pthread_key_t key;
 static bool has_key;
@@ -36,13 +36,18 @@ static bool has_key;
 enum { GUARD_CHILD, GUARD_RENEWING, GUARD_USED };
 static uint32_t *guard; /* in a page that the kernel zeroes in a child */
 
-static void *map_wiped(size_t size)
+static void *map(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p == MAP_FAILED)
-		return NULL;
-	if (!madvise(p, size, MADV_WIPEONFORK))
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void *map_wiped(size_t size)
+{
+	void *p = map(size);
+
+	if (!p || !madvise(p, size, MADV_WIPEONFORK))
 		return p;
 	munmap(p, size);
 	return NULL;
@@ -66,7 +71,7 @@ static void end_thread(void *self)
 		return;
 	}
 	batch_flush(s, ABI_BATCH_LAST);
-	h->self = &calls_ended;
+	h->self = CALLS_ENDED;
 	s->area->depth = 0;
 	__atomic_store_n(&s->area->tid, 0, __ATOMIC_RELEASE);
 	slow_end(&slow);
@@ -74,7 +79,8 @@ static void end_thread(void *self)
 
 bool calls_threads_start(void)
 {
-	guard = map_wiped(4096);
+	selves = map(ABI_CALLS_THREADS * sizeof *selves);
+	guard = selves ? map_wiped(4096) : NULL;
 	if (!guard)
 		return false;
 	store(guard, GUARD_USED);
@@ -165,7 +171,7 @@ static struct calls_self *find_memory(const struct abi_calls_thread *area)
 	struct calls_self **s = self_of(area);
 
 	if (!*s)
-		store_release(s, map_wiped(sizeof **s));
+		store_release(s, map_wiped(sizeof **s + ABI_CALLS_FRAMES * sizeof *(*s)->frames));
 	return *s;
 }
 
@@ -211,10 +217,10 @@ static void begin_again(struct calls_self *s)
 struct calls_self *calls_thread(struct calls_here *h, const struct calls_frame *f)
 {
 	struct calls_self *s = h->self;
-	bool is_child = s != &calls_nobody;
+	bool is_child = s != CALLS_NOBODY;
 	struct abi_calls_thread *area;
 
-	if (s == &calls_ended || !calls.shared || !guard)
+	if (s == CALLS_ENDED || !calls.shared || !guard)
 		return NULL;
 	if (is_child && s->area) {
 		if (unlikely(s->epoch != calls_settings.epoch))
@@ -259,7 +265,7 @@ void calls_outside(void)
 
 void calls_look_again(void)
 {
-	uint32_t n = load(&calls.shared->n_threads);
+	uint32_t n = selves ? load(&calls.shared->n_threads) : 0;
 
 	for (uint32_t i = 0; i < n && i < ABI_CALLS_THREADS; i++) {
 		struct calls_self *s = load_acquire(&selves[i]);

@@ -80,7 +80,7 @@ struct calls_self {
 	uint64_t own_low, own_high; /* the thread's own stack */
 	uint64_t lost_before;	    /* area->lost when the batch began */
 	struct calls_stack stacks[CALLS_STACKS];
-	struct calls_frame *frames[ABI_CALLS_FRAMES]; /* addresses of open calls, by depth */
+	struct calls_frame *frames[]; /* addresses of open calls, by depth: ABI_CALLS_FRAMES */
 };
 
 struct calls_here {
@@ -92,8 +92,11 @@ struct calls_here {
 extern __thread struct calls_here calls_here CALLS_HIDDEN
 	__attribute__((tls_model("initial-exec")));
 
-/* For threads that have not recorded yet, and for those that have ended. */
-extern struct calls_self calls_nobody CALLS_HIDDEN, calls_ended CALLS_HIDDEN;
+/* For threads that have not recorded yet, and for those that have ended: constant, and without frames.  Nothing is
+ * written to a state without an area. */
+extern const struct calls_self calls_nobody CALLS_HIDDEN, calls_ended CALLS_HIDDEN;
+#define CALLS_NOBODY ((struct calls_self *)&calls_nobody)
+#define CALLS_ENDED ((struct calls_self *)&calls_ended)
 
 /* The same for all threads; changed by calls_configure. */
 struct calls_settings {
