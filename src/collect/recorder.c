@@ -246,6 +246,18 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	return err;
 }
 
+/* The command gets none of the kernel's rings, which it would copy and unmap. */
+static int prepare_command(struct recorder *r, const struct command_options *o, struct diag *d)
+{
+	struct kernel *k = r->collector.kernel;
+	int err = kernel_hide_memory(k, true, d), undone;
+
+	if (!err)
+		err = command_prepare(&r->command, o, d);
+	undone = kernel_hide_memory(k, false, err ? NULL : d);
+	return err ? err : undone;
+}
+
 static int start(struct recorder *r, struct diag *d)
 {
 	bool joins = !r->o.leaves_environment;
@@ -258,7 +270,7 @@ static int start(struct recorder *r, struct diag *d)
 				     .file_size = &r->old_file_size,
 				     .pipe = &r->old_pipe,
 				     .umask = r->o.command_umask };
-	int err = r->o.command ? command_prepare(&r->command, &c, d) : 0;
+	int err = r->o.command ? prepare_command(r, &c, d) : 0;
 
 	if (!err && r->o.command_pid)
 		*r->o.command_pid = r->command.pid;

@@ -148,6 +148,8 @@ static int open_session(struct collector *c, struct diag *d)
 				      .is_private = c->o->command, /* it belongs to the command
 								    * alone */
 				      .has_calls = calls_wanted(&c->o->calls),
+				      .begins_empty = !c->default_events.n_events &&
+						      !c->o->n_triggers && !c->o->tenant,
 				      .channels = channels,
 				      .n_channels = (uint32_t)c->o->n_channels,
 				      .clock_kind = c->o->clock_kind,

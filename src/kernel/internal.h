@@ -48,6 +48,7 @@ struct kernel {
 	pid_t *pids;		      /* added so far */
 	int n_pids;
 	bool whole_machine;
+	bool dumps_followed;
 	bool records_calls;		/* with their arguments */
 	struct kernel_cgroups *cgroups; /* or NULL */
 	struct pids followed;		/* during a scan of cgroups: threads that the kernel follows
@@ -103,7 +104,8 @@ struct kernel_instance_setup {
 	int err;
 	bool has_thread;
 	pthread_t thread;
-	sem_t events; /* posted when they are read, or failed */
+	int subbuffers; /* the file that takes their size; -1: none */
+	sem_t events;	/* posted when they are read, or failed */
 	bool has_events, is_quiet;
 	uint64_t kib; /* of each CPU; 0: not sized yet */
 };

@@ -100,7 +100,12 @@ void kernel_refuse(struct kernel *k, const char *why)
 int kernel_state(struct kernel *k, struct diag *d)
 {
 	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids,
-				k->captures & CAPTURE_FILES, d);
+				k->dumps_followed, k->captures & CAPTURE_FILES, d);
+}
+
+int kernel_hide_memory(struct kernel *k, bool hides, struct diag *d)
+{
+	return k ? kernel_bpf_hide(k->bpf, hides, d) : 0;
 }
 
 const char *kernel_recorder(const struct kernel *k, const char **why)

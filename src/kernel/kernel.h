@@ -61,8 +61,10 @@ struct kernel_options {
 					      * are recorded besides */
 	int n_uprobes;
 	struct kernel_graph graph; /* not owned; as with probes */
-	bool whole_machine; /* false: only threads given to kernel_add_pid, and their children */
-	bool is_of_command; /* begins and ends with a command; metadata says so */
+	bool whole_machine;  /* false: only threads given to kernel_add_pid, and their children */
+	bool dumps_followed; /* the state that is written has the followed processes' threads alone:
+			      * no event names others */
+	bool is_of_command;  /* begins and ends with a command; metadata says so */
 	/* Records the processes in these cgroups, given by their directories, and those that enter
 	 * later; or NULL. */
 	const char *const *cgroups;
@@ -163,6 +165,10 @@ int kernel_resume(struct kernel *k, const char *path, struct diag *d);
  */
 int kernel_rotate(struct kernel *k, const char *path, struct diag *d);
 int kernel_state(struct kernel *k, struct diag *d);
+
+/* kernel_hide_memory - until it is undone, the child of a fork does not get the rings' mappings: for a
+ * command, which needs none. */
+int kernel_hide_memory(struct kernel *k, bool hides, struct diag *d);
 
 /*
  * kernel_poll - write the recorded data to the trace. Call it every 20 to 50 ms. If kernel_wake

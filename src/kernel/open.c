@@ -34,6 +34,7 @@ static int make(struct kernel **out, const struct kernel_options *o, struct diag
 	k->drain.sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	k->drain.clock = *o->clock;
 	k->whole_machine = o->whole_machine;
+	k->dumps_followed = o->dumps_followed;
 	k->capture_bytes = o->capture_bytes;
 	if (o->capture_bytes)
 		k->captures = CAPTURE_EXTRA | (o->captures_files ? CAPTURE_FILES : 0) |

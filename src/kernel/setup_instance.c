@@ -6,17 +6,21 @@
  * size; the clock is set before any record. record-cmd is disabled because saving names adds two
  * thirds to the cost of a sched_switch, and the trace has the names anyway.
  *
- * The kernel waits for grace periods in most steps, hence the thread. The size of the buffers
- * follows from the chosen events, which are announced to it, and from whether BPF programs record
- * them, which is assumed: if it is not so, they are sized again.
+ * The kernel waits for grace periods in most steps, hence the thread: four for the clock (of a buffer
+ * and its spare, each twice), two for the sub-buffers. It can wait for both at once, as neither needs
+ * the other, so the sub-buffers have a thread too. The size of the buffers follows from the chosen
+ * events, which are announced to it, and from whether BPF programs record them, which is assumed: if
+ * it is not so, they are sized again.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "clock/clock.h"
 #include "kernel/internal.h"
 
@@ -44,12 +48,21 @@ static unsigned long get_number(const struct kernel *k, const char *file)
 }
 
 /* Before Linux 6.8 a sub-buffer is a page, and reading costs two to three times more. */
-static void size_subbuffers(struct kernel *k)
+static void *size_subbuffers(void *arg)
 {
-	unsigned long kib;
+	struct kernel_instance_setup *p = arg;
+	char kib[16];
 
-	set_number(k, "buffer_subbuf_size_kb", KERNEL_SUBBUFFER_KIB, NULL);
-	kib = get_number(k, "buffer_subbuf_size_kb");
+	snprintf(kib, sizeof kib, "%d", KERNEL_SUBBUFFER_KIB);
+	if (p->subbuffers >= 0)
+		(void)!io_write(p->subbuffers, kib, strlen(kib));
+	return NULL;
+}
+
+static void read_subbuffers(struct kernel *k)
+{
+	unsigned long kib = get_number(k, "buffer_subbuf_size_kb");
+
 	k->drain.page_size = kib ? kib * 1024 : (size_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -101,6 +114,17 @@ static int refuse_size(uint64_t kib, struct diag *d)
 			 kib);
 }
 
+/*
+ * Whether the buffers may stay as the kernel made them. Setting their size costs another grace period,
+ * 15 ms, and of births and ends of processes thousands fit in either.
+ */
+static bool may_stay(const struct kernel *k, const struct kernel_options *o, uint64_t wanted,
+		     bool quiet, uint64_t *kib)
+{
+	*kib = quiet && !o->buffer_kib ? get_number(k, "buffer_size_kb") : 0;
+	return *kib >= wanted / 2 && *kib <= wanted;
+}
+
 static uint64_t wanted_kib(const struct kernel *k, const struct kernel_options *o, bool quiet)
 {
 	uint64_t kib = kernel_buffer_kib(o) / (quiet ? QUIET_PART : 1),
@@ -109,31 +133,69 @@ static uint64_t wanted_kib(const struct kernel *k, const struct kernel_options *
 	return k->bpf && kib < 2 * page_kib ? 2 * page_kib : kib;
 }
 
+static void count_pages(struct kernel *k, uint64_t kib)
+{
+	k->drain.buffer_pages = (uint32_t)(kib / (k->drain.page_size / 1024));
+}
+
 static int size_buffers(struct kernel *k, uint64_t kib, struct diag *d)
 {
 	int err = set_number(k, "buffer_size_kb", (long)kib, d);
 
-	k->drain.buffer_pages = (uint32_t)(kib / (k->drain.page_size / 1024));
+	count_pages(k, kib);
 	return err == -EFBIG ? refuse_size(kib, d) : err;
+}
+
+static void set_clock(struct kernel_instance_setup *p)
+{
+	p->err = kernel_set(p->kernel, "trace_clock", clock_tracefs_name(&p->kernel->drain.clock),
+			    &p->d);
+}
+
+/* The file is opened first: opening waits for whoever sets the clock. */
+static void set_clock_and_subbuffers(struct kernel_instance_setup *p)
+{
+	pthread_t thread;
+	bool beside;
+
+	p->subbuffers =
+		openat(p->kernel->instance.dir, "buffer_subbuf_size_kb", O_WRONLY | O_CLOEXEC);
+	beside = p->subbuffers >= 0 && kernel_thread_start(&thread, size_subbuffers, p);
+	set_clock(p);
+	if (beside)
+		pthread_join(thread, NULL);
+	else
+		size_subbuffers(p);
+	if (p->subbuffers >= 0)
+		close(p->subbuffers);
 }
 
 static void set_up_modes(struct kernel_instance_setup *p)
 {
 	struct kernel *k = p->kernel;
 
-	p->err = kernel_set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), &p->d);
-	if (!p->err)
-		size_subbuffers(k);
+	if (k->root >= 0) {
+		set_clock_and_subbuffers(p);
+	} else { /* a lender is asked for one thing after the other */
+		set_clock(p);
+		set_number(k, "buffer_subbuf_size_kb", KERNEL_SUBBUFFER_KIB, NULL);
+	}
+	read_subbuffers(k);
 	if (!p->err)
 		p->err = set_up_options(k, p->o, &p->d);
 }
 
 static void size_early(struct kernel_instance_setup *p)
 {
+	uint64_t kib;
+
 	if (p->err || !p->has_events)
 		return;
 	p->kib = wanted_kib(p->kernel, p->o, p->is_quiet);
-	p->err = size_buffers(p->kernel, p->kib, &p->d);
+	if (may_stay(p->kernel, p->o, p->kib, p->is_quiet, &kib))
+		count_pages(p->kernel, kib);
+	else
+		p->err = size_buffers(p->kernel, p->kib, &p->d);
 }
 
 static void *set_up_instance(void *arg)

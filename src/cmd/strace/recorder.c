@@ -38,6 +38,7 @@ static int run(void *arg, const char *path, struct recorder_child_ready *ready, 
 	a.o.wants_kernel = true;
 	a.o.kernel.backend = r->backend;
 	a.o.kernel.capture_bytes = r->capture_bytes;
+	a.o.kernel.dumps_followed = !r->keep && !r->names_pids;
 	a.o.kernel.captures_environment = r->captures_environment;
 	a.o.kernel.captures_files = r->captures_files;
 	a.o.no_default_events = true; /* no events of applications */

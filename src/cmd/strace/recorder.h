@@ -23,6 +23,7 @@ struct strace_record {
 	enum kernel_backend backend;
 	uint64_t kernel_buffer; /* 0: the default */
 	bool captures_environment;
+	bool names_pids;	/* of processes that are not followed, too */
 	bool captures_files;	/* what descriptors are open on */
 	uint32_t capture_bytes; /* of buffers; 0: neither buffers nor structures */
 

@@ -308,6 +308,7 @@ static int run_live(struct strace *s)
 	s->record.capture_bytes = strace_style_has_dumps(&s->printer.style) ? ABI_CAPTURE_BUFFER_MAX
 				  : s->printer.prints || s->record.keep ? bytes_for(s->string_bytes)
 									: 0;
+	s->record.names_pids = s->printer.names_pids;
 	s->record.captures_environment = s->printer.style.values.is_whole;
 	s->record.captures_files = s->printer.style.names_fds || s->paths.n;
 	status = strace_record_start(&s->record);

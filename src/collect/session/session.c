@@ -29,7 +29,8 @@
 /*
  * A pool in overwrite mode has the first size; others begin with the second and grow to the third.
  * That of a command begins with the fourth, because many commands end soon, and grows to the second
- * from then on, in steps between other work.
+ * from then on, in steps between other work.  Without an event to record it is as small as can be until
+ * a program joins, which takes a later `duet enable`.
  */
 #define FLIGHT_BYTES (64ull << 20)
 #define BEGIN_BYTES (64ull << 20)
@@ -130,6 +131,7 @@ static int create_pool(struct session *s, uint32_t i, const struct abi_pool *sha
 	const struct session_channel *c = &s->channels[i];
 	uint64_t chunk = 1ull << shape->chunk_shift,
 		 begin = c->flight_recorder   ? UINT32_MAX
+			 : s->begins_empty    ? 0
 			 : s->tenant	      ? BEGIN_TENANT_BYTES / chunk
 			 : s->file.is_private ? BEGIN_COMMAND_BYTES / chunk
 					      : BEGIN_BYTES / chunk;
@@ -412,6 +414,7 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 					.version = ABI_SESSION_VERSION,
 					.collector_pid = (uint32_t)getpid() };
 	s->file.is_private = o->is_private;
+	s->begins_empty = o->begins_empty;
 	s->file.has_calls = o->has_calls;
 	snprintf(s->file.name, sizeof s->file.name, "%s", o->name);
 	snprintf(s->asked_as, sizeof s->asked_as, "%s", o->name);
@@ -439,7 +442,7 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 	if (err)
 		session_close(s);
 	else
-		s->is_growing = s->file.is_private && !s->tenant;
+		s->is_growing = s->file.is_private && !s->tenant && !s->begins_empty;
 	return err;
 }
 

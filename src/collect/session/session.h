@@ -78,7 +78,8 @@ struct session {
 	uint64_t session_slots_file; /* of session_slots_repair, collect/session/slots.h */
 	uint32_t pid_namespace;	     /* ours; 0: unknown */
 	uint32_t n_joined;
-	bool is_growing; /* session_grow_memory has more to do */
+	bool is_growing;   /* session_grow_memory has more to do */
+	bool begins_empty; /* see below */
 	/* Called when a program joins, before it gets its answer and continues; or NULL. */
 	void (*on_join)(void *arg, pid_t pid);
 	void *on_join_arg;
@@ -94,9 +95,10 @@ struct session {
 	}
 
 struct session_options {
-	const char *name; /* at most ABI_NAME_BYTES - 1, no slash */
-	bool is_private;  /* only for programs that name it: rules/membership.h */
-	bool has_calls;	  /* records calls of functions: collect/calls/calls.h */
+	const char *name;  /* at most ABI_NAME_BYTES - 1, no slash */
+	bool is_private;   /* only for programs that name it: rules/membership.h */
+	bool has_calls;	   /* records calls of functions: collect/calls/calls.h */
+	bool begins_empty; /* no event is enabled until a request does it */
 	const struct session_channel *channels; /* the first takes events that no rule routes
 						 * elsewhere */
 	uint32_t n_channels;			/* 1..ABI_CHANNELS */

@@ -198,6 +198,17 @@ void kernel_bpf_close(struct kernel_bpf *b)
 	free(b);
 }
 
+/* If the kernel refuses to undo it, the same memory is mapped again at its place. */
+int kernel_bpf_hide(struct kernel_bpf *b, bool hides, struct diag *d)
+{
+	if (!b || !madvise(b->rings, b->rings_size, hides ? MADV_DONTFORK : MADV_DOFORK) || hides)
+		return 0;
+	if (mmap(b->rings, b->rings_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 b->plan.rings, 0) == MAP_FAILED)
+		return diag_errno(d, "cannot map the BPF rings again");
+	return 0;
+}
+
 /* ---------------------------------------------------------------- recording */
 
 /* Each program gets the next bit. */

@@ -70,6 +70,10 @@ void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter);
 void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts,
 		     const struct abi_captures *also, uint32_t buffer_bytes);
 
+/* kernel_bpf_hide - until it is undone (@hides is false), the child of a fork does not get the mappings
+ * of the maps: to copy and remove 32 MiB of them takes some milliseconds. */
+int kernel_bpf_hide(struct kernel_bpf *b, bool hides, struct diag *d);
+
 /* kernel_bpf_event - record the event of @system with format @f, if it passes @filter (NULL:
  * always). -EOPNOTSUPP if there is no program for it, or if its filter cannot be compiled. */
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f,

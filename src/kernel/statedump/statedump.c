@@ -287,21 +287,25 @@ static void dump_files(struct kernel_dump *p, int ignored, int pid)
 	dump_maps(p, pid);
 }
 
-static void dump_all(struct kernel_dump *p, const pid_t *pids, int n_pids)
+static void dump_all(struct kernel_dump *p, const pid_t *pids, int n_pids, bool only_followed)
 {
 	kernel_dump_put(p, p->start, NULL, 0, NULL, 0);
-	each_number(p, 0, NULL, dump_threads);
+	if (n_pids < 0 || !only_followed)
+		each_number(p, 0, NULL, dump_threads);
+	for (int i = 0; only_followed && i < n_pids; i++)
+		dump_threads(p, 0, pids[i]);
 	if (n_pids < 0)
 		each_number(p, 0, NULL, dump_files);
 	for (int i = 0; i < n_pids; i++)
 		dump_files(p, 0, pids[i]);
-	kernel_dump_machine(p);
+	if (n_pids < 0 || !only_followed)
+		kernel_dump_machine(p);
 	kernel_dump_put(p, p->end, NULL, 0, NULL, 0);
 	flush(p);
 }
 
-int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, bool sockets,
-		     struct diag *d)
+int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, bool only_followed,
+		     bool sockets, struct diag *d)
 {
 	struct kernel_dump *p = calloc(1, sizeof *p);
 	int cpu = sched_getcpu(), err;
@@ -327,7 +331,7 @@ int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, bool
 						  file_fields);
 		p->map = kernel_classes_describe(&k->classes, "lttng_statedump_vm_map", map_fields);
 		p->end = kernel_classes_describe(&k->classes, "lttng_statedump_end", NULL);
-		dump_all(p, pids, n_pids);
+		dump_all(p, pids, n_pids, only_followed);
 		err = p->err;
 		ctf_stream_close(&p->stream);
 	}

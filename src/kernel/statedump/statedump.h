@@ -15,10 +15,11 @@
  * kernel_statedump - write the state.
  *
  * @pids, @n_pids: the processes with open files to write; all processes' if @n_pids is negative.
- * Threads are always written for the whole machine, because a switch may name any of them.
+ * @only_followed: write the threads of @pids alone, and no parts of the machine; else the threads of the whole
+ * machine, because a switch may name any of them.
  * @sockets: write the addresses of sockets too.
  */
-int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, bool sockets,
-		     struct diag *d);
+int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, bool only_followed,
+		     bool sockets, struct diag *d);
 
 #endif

@@ -103,6 +103,29 @@ static void the_pools_of_a_command_grow_from_its_start(void)
 	session_close(&session);
 }
 
+/* No program joins it, unless a request enables an event later: then it grows like any other. */
+static void the_pools_of_a_command_without_events_grow_when_a_program_joins(void)
+{
+	static const struct session_channel channel = { .name = "ring" };
+	const struct session_options o = { .name = "crowd",
+					   .is_private = true,
+					   .begins_empty = true,
+					   .channels = &channel,
+					   .n_channels = 1 };
+	struct pool_memory_counts n;
+	struct diag d = { "" };
+
+	is(session_open(&session, &o, &d), 0);
+	pool_memory_count(&session.supplies[0], &n);
+	ok(n.backed >= 4 && n.backed * (uint64_t)session.pools[0].chunk_size < 8 << 20);
+	ok(!session.is_growing);
+	while (session_grow_memory(&session))
+		;
+	pool_memory_count(&session.supplies[0], &n);
+	ok(n.backed * (uint64_t)session.pools[0].chunk_size >= 64 << 20);
+	session_close(&session);
+}
+
 static void the_next_connection_waits_while_all_have_unread_requests(void)
 {
 	int crowd[SESSION_CONNECTIONS + 1];
@@ -343,6 +366,7 @@ int main(void)
 		return 1;
 	run(a_sent_request_is_read_whatever_connects_after_it);
 	run(the_pools_of_a_command_grow_from_its_start);
+	run(the_pools_of_a_command_without_events_grow_when_a_program_joins);
 	run(the_next_connection_waits_while_all_have_unread_requests);
 	run(each_turn_looks_only_at_places_that_were_used);
 	run(a_silent_connection_is_closed_after_a_second);
