@@ -93,7 +93,7 @@ static int take_states(struct activity *a)
 static int count(struct activity *a, const struct trace_event *e, uint32_t thread)
 {
 	uint32_t class = trace_class_number(e);
-	const struct call_class *call = &wait_follow_known(a->follow)->calls.classes[class];
+	const struct call_class *call = wait_follow_known(a->follow)->calls.classes[class];
 	struct activity_thread *t = thread_of(a, thread);
 
 	if (!t)
@@ -128,7 +128,9 @@ static int take_lost(struct activity *a, const struct trace_event *e)
 
 int activity_read(struct activity *a, struct diag *d)
 {
+	enum { ASK_EVERY = 1 << 14 };
 	int err = wait_follow_update(a->follow, d), found = 0;
+	uint32_t n = 0;
 
 	if (!err && learn_classes(a))
 		err = diag_fail(d, -ENOMEM, "no memory for events");
@@ -136,6 +138,9 @@ int activity_read(struct activity *a, struct diag *d)
 		struct trace_event e;
 		uint32_t thread;
 
+		a->was_stopped = ++n % ASK_EVERY == 0 && a->is_stopped && a->is_stopped();
+		if (a->was_stopped)
+			break;
 		found = pass_next(a->pass, &e, &thread, d);
 		if (found <= 0)
 			break;

@@ -45,6 +45,9 @@ struct activity {
 	uint32_t n_classes, n_class_rooms;
 	uint64_t n_events, lost_events, lost_packets; /* in the interval */
 	bool has_switches;
+	/* Set it after activity_open(): activity_read() ends early once it says so.  NULL: it does not. */
+	bool (*is_stopped)(void);
+	bool was_stopped; /* it did: the interval lacks events */
 };
 
 /* activity_open - begin with events after @from_ns; earlier ones name threads and set their states.
@@ -53,7 +56,7 @@ int activity_open(struct activity *a, struct trace *t, const char *const *paths,
 		  int64_t from_ns, struct diag *d);
 void activity_close(struct activity *a);
 
-/* activity_read - read all that is there.  Call it after trace_refresh(). */
+/* activity_read - read all that is there, unless is_stopped() says so.  Call it after trace_refresh(). */
 int activity_read(struct activity *a, struct diag *d);
 /* activity_end - the interval ends at @to_ns: the results are whole.  0 or -ENOMEM. */
 int activity_end(struct activity *a, int64_t to_ns);

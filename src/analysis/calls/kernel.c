@@ -323,7 +323,7 @@ static int on_graph(struct fcalls_walk *w, const struct ctf_op *function,
 int walk_kernel_event(struct fcalls_walk *w)
 {
 	uint32_t class = w->event.ctf->class->number, thread = w->event_thread, n;
-	const struct call_class *call = &wait_follow_known(w->follow)->calls.classes[class];
+	const struct call_class *call = wait_follow_known(w->follow)->calls.classes[class];
 	const uint32_t *changed;
 	bool has_thread = false;
 	int err = wait_follow_event(w->follow, &w->event, thread);

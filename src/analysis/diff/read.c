@@ -164,8 +164,8 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 	r->events[class].of[slice_at(r, e->time_ns)]++;
 	if (r->next[class])
 		err = on_switch(r, e, class);
-	else if (r->calls.classes[class].is)
-		err = on_call(r, &r->calls.classes[class], e, thread);
+	else if (r->calls.classes[class]->is)
+		err = on_call(r, r->calls.classes[class], e, thread);
 	if (!err && (r->is_from[class] || r->is_to[class]))
 		err = on_mark(r, e, thread, class);
 	return err;

@@ -184,7 +184,7 @@ int objects_on_event(struct objects *o, const struct pass *run, const struct cal
 		     const struct trace_event *e, uint32_t thread)
 {
 	uint32_t class = trace_class_number(e);
-	const struct call_class *c = &calls->classes[class];
+	const struct call_class *c = calls->classes[class];
 	const struct event_table *p = &o->plans[class];
 
 	if (c->is)

@@ -354,7 +354,7 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 {
 	struct pairing *j = context;
 	uint32_t class = trace_class_number(e);
-	const struct call_class *c = &j->calls.classes[class];
+	const struct call_class *c = j->calls.classes[class];
 	const struct event_table *p = &j->plans[class];
 	int err = 0;
 
@@ -435,7 +435,7 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		       uint32_t number)
 {
 	struct pairing *j = context;
-	const struct call_class *class = &j->calls.classes[number];
+	const struct call_class *class = j->calls.classes[number];
 
 	(void)s;
 	(void)c;
@@ -462,9 +462,6 @@ static int learn_classes(struct pairing *j)
 	}
 	if (!call_plans || !plans || calls_update(&j->calls, &j->run))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < j->n_states; i++) /* the array may have moved */
-		if (j->states[i].made.class)
-			j->states[i].made.class = &j->calls.classes[j->states[i].class];
 	is_wanted = realloc(j->is_wanted, (j->calls.n + (size_t)1) * sizeof *is_wanted);
 	if (!is_wanted)
 		return -ENOMEM;
@@ -531,7 +528,7 @@ enum pairing_lack pairing_lacks(const struct pairing *j)
 	enum pairing_lack lacks = PAIRING_LACKS_NOTHING;
 
 	for (uint32_t i = 0; i < j->n_classes && i < j->calls.n_classes; i++) {
-		const struct call_class *c = &j->calls.classes[i];
+		const struct call_class *c = j->calls.classes[i];
 
 		if (c->is != CALL_ENTRY || !j->is_wanted[c->call])
 			continue;

@@ -340,7 +340,7 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 	struct reading *r = context;
 	uint32_t class = trace_class_number(e);
 	const struct event_table *p = &r->plans[class];
-	const struct call_class *c = &r->io->calls.classes[class];
+	const struct call_class *c = r->io->calls.classes[class];
 	bool is_before = e->time_ns < run->range.from_ns;
 
 	/* A transfer needs the descriptors as they were before its exit, which changes none. */

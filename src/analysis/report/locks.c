@@ -192,7 +192,7 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 {
 	struct reading *r = context;
 	uint32_t class = trace_class_number(e), epoch = run->epoch[TRACE_KERNEL];
-	const struct call_class *c = &r->calls.classes[class];
+	const struct call_class *c = r->calls.classes[class];
 	const struct event_table *p = &r->plans[class];
 	int64_t woken;
 

@@ -14,6 +14,8 @@
 #include "analysis/syscalls/memory.h"
 #include "analysis/syscalls/fds.h"
 
+static const struct call_class no_call = { .is = CALL_NONE };
+
 static uint32_t call_of(struct calls *c, const char *name)
 {
 	for (uint32_t i = 0; i < c->n; i++)
@@ -92,16 +94,35 @@ static struct abi_captures files_of(const char *call, const struct ctf_event_cla
 	return found;
 }
 
+/* The room of class @number; NULL: it was described before, or there is no memory. */
+static struct call_class *new_class(struct calls *c, uint32_t number)
+{
+	struct call_class *made;
+
+	if (c->classes[number] != &no_call)
+		return NULL;
+	made = calloc(1, sizeof *made);
+	if (!made)
+		c->lacks_room = true;
+	else
+		c->classes[number] = made;
+	return made;
+}
+
 static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
 		       uint32_t number)
 {
 	struct calls *calls = context;
-	struct call_class *to = &calls->classes[number];
 	const char *name = !strncmp(c->name, "compat_", 7) ? c->name + 7 : c->name;
+	bool is_entry = !strncmp(name, "syscall_entry_", 14);
+	bool is_exit = !strncmp(name, "syscall_exit_", 13);
+	struct call_class *to = NULL;
 
-	if (s->domain != TRACE_KERNEL || to->is)
+	if (s->domain == TRACE_KERNEL && (is_entry || is_exit))
+		to = new_class(calls, number);
+	if (!to)
 		return;
-	if (!strncmp(name, "syscall_entry_", 14)) {
+	if (is_entry) {
 		*to = (struct call_class){ .is = CALL_ENTRY,
 					   .call = call_of(calls, name + 14),
 					   .fd = fds_call(name + 14) };
@@ -111,7 +132,7 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		to->lacks_memory =
 			capture_of_call(name + 14, false, CAPTURE_EXTRA).n > to->memory.n;
 		calls->has_entries = true;
-	} else if (!strncmp(name, "syscall_exit_", 13)) {
+	} else {
 		*to = (struct call_class){ .is = CALL_EXIT, .call = call_of(calls, name + 13) };
 		to->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
 		to->memory = memory_of(name + 13, true, c);
@@ -125,7 +146,7 @@ int calls_update(struct calls *c, const struct pass *r)
 {
 	uint32_t n = trace_n_classes(r->trace) + 1;
 	const char **names;
-	struct call_class *classes;
+	const struct call_class **classes;
 
 	if (n == c->n_classes)
 		return 0;
@@ -134,11 +155,11 @@ int calls_update(struct calls *c, const struct pass *r)
 	classes = names ? realloc(c->classes, n * sizeof *classes) : NULL;
 	if (!classes)
 		return -ENOMEM;
-	memset(classes + c->n_classes, 0, (n - c->n_classes) * sizeof *classes);
 	c->classes = classes;
-	c->n_classes = n;
+	while (c->n_classes < n)
+		classes[c->n_classes++] = &no_call;
 	pass_each_class(r, plan_class, c);
-	return 0;
+	return c->lacks_room ? -ENOMEM : 0;
 }
 
 int calls_init(struct calls *c, const struct pass *r)
@@ -149,6 +170,9 @@ int calls_init(struct calls *c, const struct pass *r)
 
 void calls_fini(struct calls *c)
 {
+	for (uint32_t i = 0; i < c->n_classes; i++)
+		if (c->classes[i] != &no_call)
+			free((void *)c->classes[i]);
 	free(c->names);
 	free(c->classes);
 	*c = (struct calls){ 0 };

@@ -37,8 +37,11 @@ struct call_class {
 struct calls {
 	const char **names; /* borrowed from the trace */
 	uint32_t n;
-	struct call_class *classes; /* by class number */
+	/* By class number.  A class keeps its address until calls_fini(): a reader that follows a
+	 * recording keeps a call that was made (call_made) while new classes come. */
+	const struct call_class **classes;
 	uint32_t n_classes;
+	bool lacks_room;
 	bool has_entries, has_exits;
 };
 

@@ -301,7 +301,7 @@ static int on_irq(struct wait_reading *r, uint32_t cpu, const struct irq_stack_e
 static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32_t cpu,
 		     const struct trace_event *e, uint32_t thread)
 {
-	const struct call_class *call = &r->w->calls.classes[trace_class_number(e)];
+	const struct call_class *call = r->w->calls.classes[trace_class_number(e)];
 	int err;
 
 	/* First the thread on the CPU is set, then the interrupt on top of it. A switch empties the

@@ -51,24 +51,6 @@ void wait_follow_close(struct wait_follow *f)
 	free(f);
 }
 
-/* The classes of calls may move. */
-static int update_calls(struct wait_reading *r)
-{
-	struct calls *c = &r->w->calls;
-	uintptr_t old = (uintptr_t)c->classes;
-	int err = calls_update(c, &r->w->run);
-
-	for (uint32_t i = 0; i < r->n_threads && (uintptr_t)c->classes != old; i++) {
-		struct call_made *made[] = { &r->threads[i].call, &r->threads[i].wait.call };
-
-		for (int m = 0; m < 2; m++)
-			if (made[m]->class)
-				made[m]->class = c->classes + ((uintptr_t)made[m]->class - old) /
-								      sizeof *c->classes;
-	}
-	return err;
-}
-
 static int update_tables(struct wait_reading *r)
 {
 	struct wait_analysis *w = r->w;
@@ -101,8 +83,9 @@ int wait_follow_update(struct wait_follow *f, struct diag *d)
 		return diag_fail(d, -ENOMEM, "no memory for names");
 	if (err || n_before == trace_n_classes(w->run.trace) + 1)
 		return err;
-	if (update_calls(f->r) || update_tables(f->r) || irq_stack_update(&w->irqs, &w->run) ||
-	    devices_update(&w->machine, &w->run) || coverage_update(&f->r->coverage, &w->run))
+	if (calls_update(&w->calls, &w->run) || update_tables(f->r) ||
+	    irq_stack_update(&w->irqs, &w->run) || devices_update(&w->machine, &w->run) ||
+	    coverage_update(&f->r->coverage, &w->run))
 		return diag_fail(d, -ENOMEM, "no memory for threads");
 	return 0;
 }
@@ -150,7 +133,7 @@ bool wait_follow_call(struct wait_follow *f, const struct trace_event *e, uint32
 		      struct wait_closed *closed, uint8_t *state)
 {
 	struct wait_reading *r = f->r;
-	const struct call_class *c = &f->w.calls.classes[trace_class_number(e)];
+	const struct call_class *c = f->w.calls.classes[trace_class_number(e)];
 	struct wait_thread *t;
 
 	if (!c->is || !r->needs_no_arguments || !is_steady(r, pass_cpu(&f->w.run, e), thread) ||

@@ -160,6 +160,7 @@ static int open_trace(struct top_source *s)
 	}
 	if (!err)
 		err = activity_open(&s->activity, s->trace, &s->paths, 1, from_ns, &d);
+	s->activity.is_stopped = top_is_stopped;
 	s->is_open = !err;
 	return err ? cmd_error("top", "%s", d.text) : 0;
 }

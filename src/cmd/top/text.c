@@ -131,7 +131,7 @@ int top_text(struct top_source *s, const struct top_options *o)
 		status = top_source_read(s);
 		if (!status && top_rows_make(&rows, &s->activity, o))
 			status = cmd_error("top", "no memory for rows");
-		if (!status)
+		if (!status && !s->activity.was_stopped)
 			show(s, o, &rows);
 		activity_begin(&s->activity);
 		if (s->has_ended || top_is_stopped())

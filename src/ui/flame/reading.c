@@ -91,7 +91,7 @@ static int on_call(void *context, struct flame_work *w, const struct trace_event
 		   const struct thread_identity *i)
 {
 	const struct objects_reading *r = context;
-	const struct call_class *c = &r->calls.classes[trace_class_number(e)];
+	const struct call_class *c = r->calls.classes[trace_class_number(e)];
 	struct flame_thread *t;
 	struct call_made made;
 	struct slot *slot;
@@ -123,7 +123,7 @@ static int read_entries(struct flame_work *w, struct trace *t, struct objects_re
 	int err = -ENOMEM;
 
 	for (uint32_t i = 0; is_entry && i < calls->n_classes; i++)
-		is_entry[i] = calls->classes[i].is == CALL_ENTRY;
+		is_entry[i] = calls->classes[i]->is == CALL_ENTRY;
 	if (is_entry)
 		err = flame_read(w, t, is_entry, on_call, r, d);
 	free(is_entry);

@@ -70,7 +70,7 @@ static int64_t read_event(struct call_reading *r, int64_t ns, int64_t tid, struc
 		if (got != TRACE_EVENT || e.time_ns < begin_ns + ns ||
 		    threads_at(pass->threads, thread)->tid != tid)
 			continue;
-		c = &r->pairing.calls.classes[trace_class_number(&e)];
+		c = r->pairing.calls.classes[trace_class_number(&e)];
 		if (c->is == CALL_NONE)
 			continue;
 		r->thread = thread;
