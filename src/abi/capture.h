@@ -129,6 +129,8 @@ struct abi_capture {
 	/* Only if this argument has this value, in its low 32 bits; 0: always. */
 	uint8_t when_argument;
 	uint32_t when;
+	/* Only if the second argument, a command, is in this set: bit N is command N; 0: always. */
+	uint64_t commands;
 	bool is_after;		 /* captured again at the exit: behind the result */
 	bool is_of_failures;	 /* captured even if the call failed */
 	const char *other_field; /* NULL: the kind's */

@@ -46,17 +46,26 @@ void text_add(struct text *t, const char *bytes, size_t size)
 
 void text_addf(struct text *t, const char *format, ...)
 {
+	size_t room;
 	va_list ap;
 	int n;
 
-	va_start(ap, format);
-	n = vsnprintf(NULL, 0, format, ap);
-	va_end(ap);
-	if (n < 0 || !make_room(t, (size_t)n))
+	if (!make_room(t, 0))
 		return;
+	room = t->capacity - t->size;
 	va_start(ap, format);
-	vsnprintf(t->bytes + t->size, (size_t)n + 1, format, ap);
+	n = vsnprintf(t->bytes + t->size, room, format, ap);
 	va_end(ap);
+	if (n >= 0 && (size_t)n >= room) {
+		t->bytes[t->size] = 0; /* if there is no room, what was there stays */
+		if (!make_room(t, (size_t)n))
+			return;
+		va_start(ap, format);
+		vsnprintf(t->bytes + t->size, (size_t)n + 1, format, ap);
+		va_end(ap);
+	}
+	if (n < 0)
+		return;
 	t->size += (size_t)n;
 	assert(t->size < t->capacity && !t->bytes[t->size]);
 }

@@ -6,6 +6,7 @@
 #include "capture/table.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/keyctl.h>
 #include <linux/mount.h>
@@ -34,6 +35,7 @@
 #define BEHIND(n) .is_behind = true, .at = n
 #define COUNTED(n, width, bytes) .size_at = n, .size_width = width, .unit = bytes
 #define WHEN(n, value) .when_argument = n, .when = value
+#define COMMANDS(set) .commands = set
 #define TYPED(of, bytes) EXTRA, .size = bytes, .type = of
 #define OPENED(name, n)                                                                            \
 	OUT(name, n, FILE), .is_of_file = true, .how = ABI_CAPTURE_OPENED,                         \
@@ -56,6 +58,13 @@ enum {
 	NODES = 264,
 	QUOTA = 112
 };
+
+/* The commands of fcntl() whose argument is an address. */
+#define COMMAND(name) (1ull << (name))
+#define LOCKS                                                                                      \
+	(COMMAND(F_GETLK) | COMMAND(F_SETLK) | COMMAND(F_SETLKW) | COMMAND(F_OFD_GETLK) |          \
+	 COMMAND(F_OFD_SETLK) | COMMAND(F_OFD_SETLKW) | COMMAND(F_SETOWN_EX) |                     \
+	 COMMAND(F_GETOWN_EX))
 
 static const struct abi_capture captures[] = {
 	/* in every recording with BPF programs */
@@ -145,8 +154,8 @@ static const struct abi_capture captures[] = {
 	{ IN("copy_file_range", 4, OFFSET), EXTRA, .size = 8, .other_field = "offset_bytes_2" },
 	{ OUT("copy_file_range", 2, OFFSET), EXTRA, .size = 8 },
 	{ OUT("copy_file_range", 4, OFFSET), EXTRA, .size = 8, .other_field = "offset_bytes_2" },
-	{ IN("fcntl", 3, LOCK), EXTRA, .size = 32 },
-	{ OUT("fcntl", 3, LOCK), EXTRA, .size = 32 },
+	{ IN("fcntl", 3, LOCK), EXTRA, .size = 32, COMMANDS(LOCKS) },
+	{ OUT("fcntl", 3, LOCK), EXTRA, .size = 32, COMMANDS(LOCKS) },
 	{ IN("ioctl", 3, CONTROL), EXTRA, .size = CONTROL },
 	{ OUT("ioctl", 3, CONTROL), EXTRA, .size = CONTROL },
 
@@ -464,6 +473,10 @@ const char *capture_field(const struct abi_capture *c)
 
 bool capture_is_made(const struct abi_capture *c, const int64_t *args)
 {
+	uint32_t command = (uint32_t)args[1];
+
+	if (c->commands && (command >= 64 || !(c->commands >> command & 1)))
+		return false;
 	return !c->when_argument || (uint32_t)args[c->when_argument - 1] == c->when;
 }
 

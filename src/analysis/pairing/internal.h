@@ -35,8 +35,8 @@ bool pairing_executes(const struct pairing *j, const struct pairing_state *st);
 /* pairing_ended - the thread has had its last item. */
 void pairing_ended(struct pairing *j, uint32_t thread);
 /* An item of @thread, which must have a state; for a call with its texts, without a result. */
-struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread,
-				    enum pairing_kind kind, int64_t time_ns);
+struct pairing_item pairing_item_of(struct pairing *j, uint32_t thread, enum pairing_kind kind,
+				    int64_t time_ns);
 /* Passes it to the caller, unless the options exclude it. */
 void pairing_give(struct pairing *j, const struct pairing_item *item);
 /* The call in progress, if any, gets no exit. @result: "?" if it cannot return, "" if events were
@@ -51,8 +51,10 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 		       uint32_t thread, bool is_pair, int64_t result);
 /* When execve() succeeds, @e (looked up as @p) has the program as a text. It replaces the first of
  * "0x7ffe, 0x7ffd". */
-void pairing_words_program(struct pairing *j, struct pairing_state *st, const struct event_table *p,
+void pairing_words_program(struct pairing_state *st, const struct event_table *p,
 			   const struct trace_event *e);
+/* pairing_words_join - make the texts of the call in progress of those of its arguments. */
+void pairing_words_join(struct pairing *j, struct pairing_state *st);
 void pairing_words_forget(struct pairing_state *st);
 void pairing_words_fini(struct pairing_state *st);
 

@@ -92,13 +92,15 @@ void pairing_give(struct pairing *j, const struct pairing_item *item)
 		j->is_over = j->o.give(j->o.context, item);
 }
 
-struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread,
-				    enum pairing_kind kind, int64_t time_ns)
+struct pairing_item pairing_item_of(struct pairing *j, uint32_t thread, enum pairing_kind kind,
+				    int64_t time_ns)
 {
-	const struct pairing_state *st = &j->states[thread];
+	struct pairing_state *st = &j->states[thread];
 	bool is_call = kind == PAIRING_CALL || kind == PAIRING_LASTING;
 
 	assert(thread < j->n_states && (!is_call || st->made.call));
+	if (is_call && !st->is_joined)
+		pairing_words_join(j, st);
 	return (struct pairing_item){ .kind = kind,
 				      .thread = thread,
 				      .begin_ns = is_call ? st->begin_ns : time_ns,
@@ -516,11 +518,15 @@ int pairing_handle_lost(struct pairing *j, const struct trace_event *e)
 	return j->is_over ? 0 : on_lost(j, &j->run, e);
 }
 
-const char *pairing_text(const struct pairing *j, uint32_t thread)
+const char *pairing_text(struct pairing *j, uint32_t thread)
 {
-	const struct pairing_state *st = thread < j->n_states ? &j->states[thread] : NULL;
+	struct pairing_state *st = thread < j->n_states ? &j->states[thread] : NULL;
 
-	return st && st->made.call ? pairing_bytes(&st->text) : "";
+	if (!st || !st->made.call)
+		return "";
+	if (!st->is_joined)
+		pairing_words_join(j, st);
+	return pairing_bytes(&st->text);
 }
 
 enum pairing_lack pairing_lacks(const struct pairing *j)

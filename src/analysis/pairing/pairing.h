@@ -96,6 +96,7 @@ struct pairing_state {	       /* state of a thread */
 	uint32_t epoch;
 	bool was_given;
 	struct text text, early, late; /* the arguments; see pairing_item */
+	bool is_joined;		       /* they are made of the parts */
 	struct text dump;
 	int32_t befores[CALL_BEFORES]; /* lengths of names of messages at the entry; -1: none */
 	struct call_length lengths[CALL_ARGS]; /* those that arguments pointed to at the entry */
@@ -156,7 +157,7 @@ int pairing_handle(struct pairing *j, const struct trace_event *e, uint32_t thre
 int pairing_handle_lost(struct pairing *j, const struct trace_event *e);
 /* pairing_text - the arguments of the call that @thread is in, as far as they are known; "" if it
  * is in none.  Valid until the next item. */
-const char *pairing_text(const struct pairing *j, uint32_t thread);
+const char *pairing_text(struct pairing *j, uint32_t thread);
 /* pairing_lacks - the kind of data that the known calls lack. */
 enum pairing_lack {
 	PAIRING_LACKS_NOTHING,

@@ -74,7 +74,7 @@ int pairing_on_exec(struct pairing *j, const struct event_table *p, const struct
 	st = &j->states[now];
 	/* The name of the program is shown on the line that the thread's change of number ends. */
 	if (!strcmp(pairing_call(j, &j->states[before]), "execve"))
-		pairing_words_program(j, &j->states[before], p, e);
+		pairing_words_program(&j->states[before], p, e);
 	if (now != before) {
 		supersede(j, (uint32_t)now, (uint32_t)before, e->time_ns);
 		pairing_words_fini(st);

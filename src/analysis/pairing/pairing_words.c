@@ -82,7 +82,7 @@ static uint32_t first_late(const struct pairing *j, const struct pairing_state *
 	return first;
 }
 
-static void join(struct pairing *j, struct pairing_state *st)
+void pairing_words_join(struct pairing *j, struct pairing_state *st)
 {
 	const struct call_plan *p = &j->call_plans[st->class];
 
@@ -90,6 +90,17 @@ static void join(struct pairing *j, struct pairing_state *st)
 	call_join(&st->text, p, &st->parts, 0, CALL_ARGS);
 	call_join(&st->early, p, &st->parts, 0, st->first_late);
 	call_join(&st->late, p, &st->parts, st->first_late, CALL_ARGS);
+	st->is_joined = true;
+}
+
+/* The same when the call has ended: its beginning is wanted only if it was shown before. */
+static void join_at_end(struct pairing *j, struct pairing_state *st)
+{
+	if (st->was_given)
+		return pairing_words_join(j, st);
+	st->text.size = 0;
+	call_join(&st->text, &j->call_plans[st->class], &st->parts, 0, CALL_ARGS);
+	st->is_joined = true;
 }
 
 static bool is_path(const struct pairing *j, const char *name, size_t size)
@@ -246,7 +257,7 @@ void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_
 		       &moment);
 	show_mask(j, st, &moment);
 	st->first_late = first_late(j, st);
-	join(j, st);
+	st->is_joined = false;
 }
 
 void pairing_words_fini(struct pairing_state *st)
@@ -261,6 +272,7 @@ void pairing_words_fini(struct pairing_state *st)
 void pairing_words_forget(struct pairing_state *st)
 {
 	st->text.size = st->early.size = st->late.size = st->dump.size = 0;
+	st->is_joined = true;
 }
 
 /* "[128]" and "[16]": "[128 => 16]". */
@@ -474,10 +486,10 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 	if (is_pair && result > 0)
 		show_child(st, name, result);
 	if (is_pair)
-		join(j, st);
+		join_at_end(j, st);
 }
 
-void pairing_words_program(struct pairing *j, struct pairing_state *st, const struct event_table *p,
+void pairing_words_program(struct pairing_state *st, const struct event_table *p,
 			   const struct trace_event *e)
 {
 	struct text *part = &st->parts.part[0];
@@ -489,5 +501,5 @@ void pairing_words_program(struct pairing *j, struct pairing_state *st, const st
 		return;
 	part->size = 0;
 	call_quoted(part, name, size);
-	join(j, st);
+	st->is_joined = false;
 }

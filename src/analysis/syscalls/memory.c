@@ -31,27 +31,45 @@ static bool has_row(const struct ctf_event_class *c, const char *field, unsigned
 	return false;
 }
 
+/* Copies the elements that follow, at most @room bytes; returns the number of bytes. */
+static uint32_t read_elements(struct ctf_walk *w, unsigned element, uint8_t *to, size_t room)
+{
+	uint32_t size = 0;
+	struct ctf_value v;
+	enum ctf_found found;
+
+	while (size + element <= room &&
+	       ((found = ctf_walk_next(w, &v)) == CTF_UINT || found == CTF_INT)) {
+		memcpy(to + size, &v.u, element); /* this machine is little-endian */
+		size += element;
+	}
+	return size;
+}
+
 /* Copies the bytes of the sequence @field, at most @room; returns their number. */
 static uint32_t read_row(const struct ctf_event *e, const char *field, unsigned element,
 			 uint8_t *to, size_t room)
 {
+	const uint8_t *bytes;
 	enum ctf_found found;
 	struct ctf_value v;
 	struct ctf_walk w;
-	bool is_in = false;
-	uint32_t size = 0;
+	size_t n;
 
 	ctf_walk_event(&w, e, CTF_PAYLOAD);
-	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && size + element <= room) {
-		if (is_in && found != CTF_UINT && found != CTF_INT)
-			break;
-		if (is_in) { /* this machine is little-endian */
-			memcpy(to + size, &v.u, element);
-			size += element;
-		}
-		is_in |= found == CTF_OPEN_ARRAY && v.name && !strcmp(v.name, field);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END) {
+		if (found != CTF_OPEN_ARRAY)
+			continue;
+		bytes = ctf_walk_bytes(&w, &n);
+		if (!v.name || strcmp(v.name, field) != 0)
+			continue;
+		if (!bytes || element != 1)
+			return bytes ? 0 : read_elements(&w, element, to, room);
+		n = n < room ? n : room;
+		memcpy(to, bytes, n);
+		return (uint32_t)n;
 	}
-	return size;
+	return 0;
 }
 
 bool call_memory_is_in(const struct abi_capture *what, const struct ctf_event_class *c)

@@ -324,6 +324,20 @@ uint32_t ctf_walk_numbers(struct ctf_walk *w, struct ctf_value *form, uint64_t *
 	return n;
 }
 
+const uint8_t *ctf_walk_bytes(struct ctf_walk *w, size_t *n)
+{
+	const struct ctf_op *op = w->ops + w->op - 1;
+	const uint8_t *bytes = w->packet + w->element_at / 8;
+
+	if (!w->is_in_array || op->type->of->kind != CTF_INTEGER || op->size_bits != 8 ||
+	    op->is_signed || !is_plain_array(op, w->element_at))
+		return NULL;
+	*n = w->left;
+	w->element_at += w->left * op->stride_bits;
+	w->left = 0;
+	return bytes;
+}
+
 /* Gives out the value of an operation that has moved; CTF_WALK_END: it has none. */
 static enum ctf_found show(struct ctf_walk *w, const struct ctf_op *op, struct ctf_value *v)
 {

@@ -160,6 +160,10 @@ enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v);
 uint32_t ctf_walk_numbers(struct ctf_walk *w, struct ctf_value *form, uint64_t *numbers,
 			  uint32_t most);
 
+/* ctf_walk_bytes - the same for elements that are unsigned bytes: all that are left, as they lie in the
+ * packet.  NULL: they are none. */
+const uint8_t *ctf_walk_bytes(struct ctf_walk *w, size_t *n);
+
 /* ctf_event_number, ctf_event_text - decode one field that ctf_class_find() returned.  False if
  * the event does not have it (another case of a variant), or if it has another kind or encoding. */
 bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value);

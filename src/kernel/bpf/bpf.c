@@ -302,6 +302,10 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 			continue; /* they are last */
 		to->what = word_of(also->at[i], buffer_bytes);
 		to->more = second_word_of(also->at[i], capture_place(also, i));
+		if (also->at[i]->commands) { /* then of all captures of the call the same */
+			b->control->commands[nr] = also->at[i]->commands;
+			call |= BPF_CALL_COMMANDS;
+		}
 		n++;
 	}
 	if (n)

@@ -134,12 +134,15 @@ static void find_size(struct bpf_code *c, const struct bpf_plan *p, int stage, i
 	limit_r2(c, ABI_CAPTURE_BUFFER_MAX);
 }
 
-/* STACK_POINTER becomes the address of the capture's memory. */
+/* STACK_POINTER becomes the address of the capture's memory. A NULL, or a small number that is no
+ * pointer in this call (as of fcntl), would cost a page fault: nothing is mapped in the first page
+ * (vm.mmap_min_addr). */
 static void find_pointer(struct bpf_code *c, const struct bpf_plan *p, int stage, int done)
 {
 	int is_found = bpf_label(c);
 
 	load_argument(c, stage, R3, 0);
+	bpf_jump_if_imm(c, BPF_JLT, R3, BPF_USER_PAGE, done);
 	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
 	if (p->has_extra) {
 		bpf_alu(c, BPF_MOV, R1, R9);

@@ -99,6 +99,7 @@ enum {
 	BPF_CALL_CAPTURES = 4,	    /* at its entry; */
 	BPF_CALL_EXIT_CAPTURES = 8, /* at its exit; */
 	BPF_CALL_LATE = 16, /* its exit has room for texts that were not in memory at its entry */
+	BPF_CALL_COMMANDS = 32, /* captures only of those in control->commands */
 	BPF_CALL_TEXTS = 8,
 	BPF_CALL_FILTER = 32,
 	BPF_CALL_ENTRY_FILTER = 36,
@@ -139,9 +140,10 @@ _Static_assert((int)ABI_CAPTURES_MAX <= (int)BPF_CAPTURE_ROW && ABI_CAPTURE_FIEL
 
 /* The element of the other map. */
 struct bpf_control {
-	uint64_t is_on;				 /* a bit for each program */
-	uint64_t lost;				 /* events on CPUs that have no ring */
-	uint64_t calls[KERNEL_SYSCALLS_MAX + 1]; /* by number; the last one for unnamed calls */
+	uint64_t is_on;				    /* a bit for each program */
+	uint64_t lost;				    /* events on CPUs that have no ring */
+	uint64_t calls[KERNEL_SYSCALLS_MAX + 1];    /* by number; the last one for unnamed calls */
+	uint64_t commands[KERNEL_SYSCALLS_MAX + 1]; /* bit N: command N, the second argument */
 	/* At the entry, at the exit. */
 	struct bpf_capture captures[KERNEL_SYSCALLS_MAX + 1][2][BPF_CAPTURE_ROW];
 	uint64_t pids[BPF_PIDS_MAX / 64]; /* a bit for each followed thread */

@@ -41,6 +41,38 @@ static void look_up_call(struct bpf_code *c, const struct bpf_plan *p)
 	bpf_load(c, BPF_DW, R9, R2, 0);
 }
 
+/* Jumps to @none if the call with the number in R3 and the word in R9 has captures of some commands
+ * only, and its second argument is another one. */
+static void check_command(struct bpf_code *c, const struct bpf_plan *p, int none)
+{
+	int is_wanted = bpf_label(c);
+
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_COMMANDS);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_wanted);
+	bpf_load(c, BPF_W, R1, R6, arguments[1]);
+	bpf_jump_if_imm(c, BPF_JGE, R1, 64, none);
+	bpf_jump_if_imm(c, BPF_JGE, R3, KERNEL_SYSCALLS_MAX, none);
+	bpf_alu_imm(c, BPF_LSH, R3, 3);
+	bpf_load_map_value(c, R2, p->control, offsetof(struct bpf_control, commands));
+	bpf_alu(c, BPF_ADD, R2, R3);
+	bpf_load(c, BPF_DW, R2, R2, 0);
+	bpf_alu(c, BPF_RSH, R2, R1);
+	bpf_alu_imm(c, BPF_AND, R2, 1);
+	bpf_jump_if_imm(c, BPF_JEQ, R2, 0, none);
+	bpf_put_label(c, is_wanted);
+}
+
+/* Jumps to @none if a call with the word R9 and the number R3 has none of @wanted, bits of the word. */
+static void leave_if_without(struct bpf_code *c, const struct bpf_plan *p, int wanted, int none)
+{
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_AND, R1, wanted);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, none);
+	if (p->has_extra)
+		check_command(c, p, none);
+}
+
 /* ---------------------------------------------------------------- the record */
 
 static void copy_arguments(struct bpf_code *c, const int *from, int to, int at)
@@ -229,12 +261,13 @@ int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 {
 	enum { SIZE = RECORD + KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS };
 	struct bpf_captures k;
-	int leave, points;
+	int leave, points, is_plain;
 
 	bpf_code_begin(c);
 	bpf_captures_begin(&k, c, p, BPF_ENTRY_STAGE);
 	leave = bpf_label(c);
 	points = bpf_label(c);
+	is_plain = bpf_label(c);
 	bpf_load(c, BPF_DW, R6, R1, 0); /* registers */
 	bpf_load(c, BPF_DW, R8, R1, 8); /* number */
 	bpf_leave_if_off(c, p, leave);
@@ -247,7 +280,10 @@ int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 	if (n && filter_call(c, BPF_CALL_ENTRY_FILTER, filters, n, leave))
 		return -EOPNOTSUPP;
 	bpf_get_ring(c, p, leave);
-	bpf_jump_if_imm(c, BPF_JSET, R9, 0xff << BPF_CALL_TEXTS | BPF_CALL_CAPTURES, points);
+	bpf_alu(c, BPF_MOV, R3, R8);
+	leave_if_without(c, p, 0xff << BPF_CALL_TEXTS | BPF_CALL_CAPTURES, is_plain);
+	bpf_jump(c, points);
+	bpf_put_label(c, is_plain);
 	bpf_reserve(c, p, SIZE, leave);
 	store_call(c, p, kernel_id, R9, 0);
 	bpf_publish(c, SIZE);
@@ -307,7 +343,7 @@ static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
 			 const struct kernel_bpf_filter *filters, int n)
 {
-	int leave, points, may_be_late, is_complete, is_unwanted;
+	int leave, points, may_be_late, is_complete, is_unwanted, is_plain;
 	struct bpf_captures k;
 
 	bpf_code_begin(c);
@@ -317,6 +353,7 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 	may_be_late = bpf_label(c);
 	is_complete = bpf_label(c);
 	is_unwanted = bpf_label(c);
+	is_plain = bpf_label(c);
 	bpf_load(c, BPF_DW, R6, R1, 0); /* registers */
 	bpf_load(c, BPF_DW, R8, R1, 8); /* result */
 	bpf_leave_if_off(c, p, leave);
@@ -335,7 +372,10 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
 	bpf_store_imm(c, BPF_DW, R7, bpf_stage_late(BPF_EXIT_STAGE), 0);
 	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_LATE, may_be_late);
-	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_EXIT_CAPTURES, points);
+	bpf_load(c, BPF_DW, R3, FP, STACK_NR);
+	leave_if_without(c, p, BPF_CALL_EXIT_CAPTURES, is_plain);
+	bpf_jump(c, points);
+	bpf_put_label(c, is_plain);
 	record_result(c, p, kernel_id, false, leave);
 	bpf_put_label(c, may_be_late);
 	find_late(c, p);

@@ -397,7 +397,7 @@ size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *rec
 		length > c->scratch_size - KERNEL_GROWTH_MAX ? NULL : class_of(c, record, length);
 	size_t size = 0;
 
-	if (!class || class == &c->unknown || length < class->layout.end)
+	if (!class || class == &c->unknown || length < class->layout.words)
 		return 0;
 	kernel_class_fix(class, record);
 	if (class->child_at && class->flags_at)

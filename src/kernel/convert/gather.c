@@ -13,12 +13,17 @@ struct dynamic {
 	size_t size;
 };
 
-/* The place of a dynamic field's data. Returns false if it is not inside the record. */
+/* The place of a dynamic field's data. Returns false if it is not inside the record. A record without
+ * words has no data. */
 static bool locate(struct dynamic *v, const struct kernel_op *op, const uint8_t *record,
 		   size_t length)
 {
 	uint32_t word, at;
 
+	if (op->offset + sizeof word > length) {
+		*v = (struct dynamic){ record, 0 };
+		return true;
+	}
 	memcpy(&word, record + op->offset, sizeof word);
 	at = (word & 0xffff) + (op->is_relative ? op->offset + 4u : 0);
 	v->size = word >> 16;

@@ -219,6 +219,7 @@ static int begin(struct builder *b, struct kernel_layout *l, int n_ops)
 static int finish(struct kernel_layout *l)
 {
 	l->is_plain = l->is_ordered && l->n_ops == 1 && l->ops[0].offset == KERNEL_COMMON_SIZE;
+	l->words = l->words ? l->words : l->end;
 	if (!l->fields.failed)
 		return 0;
 	kernel_layout_fini(l);
@@ -454,6 +455,7 @@ int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_for
 	}
 	if (!f)
 		add_raw_arguments(l);
+	l->words = n_texts ? 0 : l->end;
 	add_captures(&b, also, KERNEL_CAPTURE_WORDS);
 	/* Even a call without arguments needs its number in the record. */
 	if (l->end < KERNEL_SYSCALL_ARGS)
@@ -472,6 +474,7 @@ int kernel_layout_syscall_exit(struct kernel_layout *l, bool late, const struct 
 	add_copy(l, KERNEL_SYSCALL_ARGS, 8);
 	if (late)
 		add_captured(&b, ABI_CAPTURE_LATE, 1, KERNEL_EXIT_LATE_WORD);
+	l->words = l->end;
 	add_captures(&b, also, KERNEL_EXIT_WORDS);
 	return finish(l);
 }

@@ -61,7 +61,8 @@ struct kernel_layout {
 	struct text fields; /* TSDL, the inside of a struct */
 	struct kernel_op *ops;
 	int n_ops;
-	uint16_t end;	 /* a record must reach this far */
+	uint16_t end;	 /* a record must reach this far, .. */
+	uint16_t words;	 /* .. or only to here, if nothing was captured */
 	bool is_plain;	 /* the fields are exactly the record from the common ones to end */
 	bool is_ordered; /* only copies, in rising order: possible in place */
 	uint8_t growth;	 /* bytes of fields that the record lacks, at most KERNEL_GROWTH_MAX */

@@ -3,6 +3,7 @@
  * rows of which only a part could be read: as text, from bytes made by hand. */
 #include "test.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -145,6 +146,24 @@ static void captures_that_exclude_each_other_share_a_field(void)
 	is(n, 1);
 }
 
+static void locks_are_captured_of_commands_with_locks_alone(void)
+{
+	const struct abi_captures in = capture_of_call("fcntl", false, CAPTURE_EXTRA),
+				  out = capture_of_call("fcntl", true, CAPTURE_EXTRA);
+	const int64_t with[] = { F_GETLK,     F_SETLK,	    F_SETLKW,	 F_OFD_GETLK,
+				 F_OFD_SETLK, F_OFD_SETLKW, F_SETOWN_EX, F_GETOWN_EX },
+		      without[] = { F_GETFL, F_DUPFD, F_SETFD, 1024 + 5, 64 + 5, -1 };
+
+	is(in.n, 1);
+	is(out.n, 1);
+	for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
+		ok(capture_is_made(in.at[0], (int64_t[6]){ 3, with[i] }));
+		ok(capture_is_made(out.at[0], (int64_t[6]){ 3, with[i] }));
+	}
+	for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+		ok(!capture_is_made(in.at[0], (int64_t[6]){ 3, without[i] }));
+}
+
 int main(void)
 {
 	run(control_messages_lie_behind_their_message);
@@ -152,6 +171,7 @@ int main(void)
 	run(blocks_have_the_data_that_they_write);
 	run(the_command_of_a_quota_decides_its_structure);
 	run(a_row_ends_where_it_could_not_be_read);
+	run(locks_are_captured_of_commands_with_locks_alone);
 	run(captures_that_exclude_each_other_share_a_field);
 	return test_status();
 }

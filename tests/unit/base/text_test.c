@@ -95,6 +95,11 @@ static void a_text_of_fixed_size_fails_when_it_is_full(void)
 	text_add(&t, "8", 1);
 	ok(t.failed && !strcmp(bytes, "1234567"));
 	text_fini(&t);
+	t = text_fixed(bytes, sizeof bytes);
+	text_addf(&t, "%d", 1234);
+	text_addf(&t, "%d", 5678); /* what was there stays */
+	ok(t.failed && t.size == 4 && !strcmp(bytes, "1234"));
+	text_fini(&t);
 }
 
 static void a_printable_text_has_neither_controls_nor_turns(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages built by hand, and the events made of them. */
+#include "capture/table.h"
 #include "page.h"
 
 static void regular_records_stay_where_they_are(void)
@@ -239,6 +240,35 @@ static void system_calls_are_events_of_their_own(void)
 	ok(!strstr(classes.tsdl.bytes, "\"syscall_entry_write\""));
 }
 
+/* BPF programs leave the words out if nothing was captured; rings of tracefs never have them. */
+static void a_record_without_words_has_no_captured_memory(void)
+{
+	const struct abi_captures in = capture_of_call("fcntl", false, CAPTURE_EXTRA),
+				  out = capture_of_call("fcntl", true, CAPTURE_EXTRA);
+	static struct kernel_format f;
+
+	is(kernel_format_parse(&f,
+			       "name: sys_enter_fcntl\nID: 3\n"
+			       "field:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+			       "field:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n",
+			       "test", NULL),
+	   0);
+	is(in.n, 1);
+	is(kernel_classes_describe_arguments(&classes, SYS_fcntl, &f, 0, &in), 0);
+	is(kernel_classes_describe_result(&classes, SYS_fcntl, false, &out), 0);
+	begin_page(T0);
+	put_enter(SYS_fcntl);
+	put_exit(SYS_fcntl, 7);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 2);
+	is(packet.n_unknown, 0);
+	is(packet.size, 12 + 4 + 2 + 12 + 8 + 2); /* each has a sequence of 0 bytes */
+	is(at32(18 + 12), 7);
+	ok(strstr(classes.tsdl.bytes, "_flock_bytes"));
+}
+
 /* mmap's fd is an unsigned long to the kernel, and -1 if there is none. */
 static void arguments_are_lttngs(void)
 {
@@ -476,6 +506,7 @@ int main(void)
 	run(text_that_points_out_of_its_record_is_left_out);
 	run(list_becomes_a_count_and_its_elements);
 	run(system_calls_are_events_of_their_own);
+	run(a_record_without_words_has_no_captured_memory);
 	run(arguments_are_lttngs);
 	run(values_are_lttngs);
 	run(losses_are_read_from_the_flags);
