@@ -3,8 +3,7 @@
  * ui/export/html_data.c - rows, tracks, events and prepared answers as JSON: docs/formats/ui.md, "One
  * file".
  *
- * Tracks may have 60 % of the room, CPUs and states first, small ones before large ones of a kind;
- * then come wakeups, flame graphs, and the events as text with all that is left.
+ * First come tracks (html_tracks.c), then wakeups, flame graphs, and the events as text with all that is left.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,64 +13,16 @@
 
 #include "analysis/public.h"
 #include "base/atomic.h"
-#include "ui/export/internal.h"
-#include "ui/query/answer.h"
+#include "ui/export/making.h"
 
-enum { WAKES_MOST = 4096, GAPS_MOST = 1000, TRACKS_PERCENT = 60, REST_BYTES = 4096 };
+enum { WAKES_MOST = 4096, GAPS_MOST = 1000 };
 
-struct chosen {			       /* a track */
-	uint32_t track, row, from, to; /* its intervals */
-	struct ui_track_info info;
-};
-
-struct making {
-	const struct ui_subject *s;
-	const struct html_options *o;
-	struct html_result *result;
-	struct diag *d;
-	struct text *t;
-	size_t most; /* of *t */
-	struct ui_index_status status;
-	bool *has_row, *has_name;
-	uint32_t n_rows, n_names;
-	struct text rows;   /* made first, so that there is room for them */
-	size_t names_bytes; /* room for all names so far */
-	uint32_t *fresh;    /* names that only the newest track has */
-	uint32_t n_fresh, n_fresh_rooms;
-	struct chosen *tracks;
-	uint32_t n_tracks;
-	uint64_t left_out[UI_TRACK_COUNTER + 1]; /* intervals, by kind of track */
-};
-
-/* In the order in which they are wanted; and a word for their intervals. */
-static const struct {
-	uint8_t kind;
-	const char *word;
-} order[] = {
-	{ UI_TRACK_RUNNING, "turns on CPUs" }, { UI_TRACK_STATES, "states of threads" },
-	{ UI_TRACK_SPANS, "spans" },	       { UI_TRACK_SYSCALLS, "system calls" },
-	{ UI_TRACK_BUSY, "device intervals" }, { UI_TRACK_COUNTER, "values of counters" },
-	{ UI_TRACK_CALLS, "function calls" },  { UI_TRACK_EVENTS, "points of events" },
-	{ UI_TRACK_SAMPLES, "samples" },
-};
-enum { N_KINDS = sizeof order / sizeof *order };
-
-static int rank_of(uint8_t kind)
-{
-	int i = 0;
-
-	while (i < N_KINDS - 1 && order[i].kind != kind)
-		i++;
-	return i;
-}
-
-static bool is_cancelled(const struct making *m)
+bool html_is_cancelled(const struct html_making *m)
 {
 	return m->o->is_cancelled && load(m->o->is_cancelled);
 }
 
-/* Adds the JSON @piece if it fits, and @spare bytes with it. */
-static bool put(struct making *m, const struct text *piece, size_t spare)
+bool html_put(struct html_making *m, const struct text *piece, size_t spare)
 {
 	size_t before = m->t->size;
 
@@ -86,7 +37,7 @@ static bool put(struct making *m, const struct text *piece, size_t spare)
 	return false;
 }
 
-static void leave_out(struct making *m, const char *sentence)
+void html_leave_out(struct html_making *m, const char *sentence)
 {
 	char *to = m->result->left_out;
 	size_t n = strlen(to);
@@ -97,7 +48,7 @@ static void leave_out(struct making *m, const char *sentence)
 /* ---------------------------------------------------------------- rows */
 
 /* With all rows above @row. */
-static void take_row(struct making *m, uint32_t row)
+static void take_row(struct html_making *m, uint32_t row)
 {
 	struct ui_row r;
 
@@ -108,7 +59,7 @@ static void take_row(struct making *m, uint32_t row)
 }
 
 /* Whether one of the rows above @row was asked for. */
-static bool is_below_chosen(const struct making *m, uint32_t row)
+static bool is_below_chosen(const struct html_making *m, uint32_t row)
 {
 	struct ui_row r;
 
@@ -123,7 +74,7 @@ static bool is_below_chosen(const struct making *m, uint32_t row)
 	return false;
 }
 
-static int choose_rows(struct making *m)
+static int choose_rows(struct html_making *m)
 {
 	m->n_rows = ui_index_n_rows(m->s->index);
 	m->n_names = ui_index_n_names(m->s->index);
@@ -137,208 +88,9 @@ static int choose_rows(struct making *m)
 	return 0;
 }
 
-/* ---------------------------------------------------------------- tracks */
-
-/* As in pictures: digits of 5 bits, the lowest first. */
-static void add_number(struct text *t, uint64_t v)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	char out[16];
-	size_t n = 0;
-
-	do {
-		out[n++] = digits[(v & 31) | (v > 31 ? 32 : 0)];
-		v >>= 5;
-	} while (v);
-	text_add(t, out, n);
-}
-
-static void add_signed(struct text *t, int64_t v)
-{
-	add_number(t, v < 0 ? ((uint64_t)~v << 1) | 1 : (uint64_t)v << 1);
-}
-
-static bool is_point(uint8_t kind)
-{
-	return kind == UI_TRACK_EVENTS || kind == UI_TRACK_SAMPLES || kind == UI_TRACK_COUNTER;
-}
-
-/* The bytes of a name in the file, at most. */
-static size_t name_bytes(const struct making *m, uint32_t name)
-{
-	const char *text = ui_index_name(m->s->index, name);
-
-	return 6 * strlen(text ? text : "") + 16; /* all escaped, with its number */
-}
-
-static void take_name(struct making *m, uint32_t name)
-{
-	if (pass_grow(&m->fresh, &m->n_fresh_rooms, m->n_fresh, sizeof *m->fresh)) {
-		m->t->failed = true;
-		return;
-	}
-	m->fresh[m->n_fresh++] = name;
-	m->has_name[name] = true;
-	m->names_bytes += name_bytes(m, name);
-}
-
-/* The newest track is left out, and so are the names that it alone has. */
-static void drop_names(struct making *m)
-{
-	for (uint32_t i = 0; i < m->n_fresh; i++) {
-		m->has_name[m->fresh[i]] = false;
-		m->names_bytes -= name_bytes(m, m->fresh[i]);
-	}
-}
-
-/* Begin since the end before, length, what, value: those that this kind has. */
-static void add_interval(struct making *m, struct text *t, uint8_t kind,
-			 const struct ui_interval *v, int64_t *at)
-{
-	int64_t begin = v->begin_ns > *at ? v->begin_ns : *at,
-		end = v->end_ns > begin ? v->end_ns : begin;
-
-	add_number(t, (uint64_t)(begin - *at));
-	if (!is_point(kind))
-		add_number(t, (uint64_t)(end - begin));
-	add_number(t, v->what);
-	if (kind == UI_TRACK_COUNTER || kind == UI_TRACK_SYSCALLS)
-		add_signed(t, v->aux);
-	*at = is_point(kind) ? begin : end;
-	if (kind != UI_TRACK_STATES && kind != UI_TRACK_RUNNING && v->what < m->n_names &&
-	    !m->has_name[v->what])
-		take_name(m, v->what);
-}
-
-static void make_track(struct making *m, const struct chosen *c, struct text *t)
-{
-	struct ui_interval v = { 0 };
-	int64_t at = 0;
-
-	text_addf(t,
-		  "{\"id\":%" PRIu32 ",\"row\":%" PRIu32 ",\"kind\":\"%s\",\"depth\":%d,"
-		  "\"first\":%" PRIu32 ",\"n\":%" PRIu32 ",\"data\":\"",
-		  c->track, c->row, ui_track_kinds[c->info.kind], c->info.depth, c->from,
-		  c->to - c->from);
-	for (uint32_t i = c->from; i < c->to; i++)
-		if (ui_track_get(m->s->index, c->track, i, &v))
-			add_interval(m, t, c->info.kind, &v, &at);
-	text_addf(t, "\",\"open\":%s}", c->to > c->from && v.is_open ? "true" : "false");
-}
-
-static int compare_tracks(const void *a, const void *b)
-{
-	const struct chosen *x = a, *y = b;
-	int p = rank_of(x->info.kind), q = rank_of(y->info.kind);
-
-	if (p != q)
-		return p - q;
-	if (x->info.depth != y->info.depth)
-		return x->info.depth - y->info.depth;
-	return x->to - x->from < y->to - y->from ? -1 : x->to - x->from > y->to - y->from;
-}
-
-static int find_tracks(struct making *m)
-{
-	uint32_t room = 0;
-
-	for (uint32_t row = 0; row < m->n_rows; row++) {
-		struct ui_row r;
-
-		if (!m->has_row[row] || !ui_index_row(m->s->index, row, &r))
-			continue;
-		for (uint32_t i = 0; i < r.n_tracks; i++) {
-			struct chosen c = { .track = ui_row_track(m->s->index, row, i),
-					    .row = row };
-
-			if (m->n_tracks == room) {
-				struct chosen *more =
-					realloc(m->tracks, (room = 2 * room + 64) * sizeof *more);
-
-				if (!more)
-					return -ENOMEM;
-				m->tracks = more;
-			}
-			if (!ui_track_info(m->s->index, c.track, &c.info))
-				continue;
-			c.from = ui_track_find(m->s->index, c.track, m->o->from);
-			c.to = ui_track_find(
-				m->s->index, c.track,
-				m->o->to + (is_point(c.info.kind) && m->o->to >= m->status.end_ns));
-			/* the interval at the end, unless it begins there */
-			if (!is_point(c.info.kind) && c.to < ui_track_n(m->s->index, c.track)) {
-				struct ui_interval v;
-
-				c.to += ui_track_get(m->s->index, c.track, c.to, &v) &&
-					v.begin_ns < m->o->to;
-			}
-			/* a counter has its last value before */
-			if (c.info.kind == UI_TRACK_COUNTER && c.from)
-				c.from--;
-			if (c.to > c.from)
-				m->tracks[m->n_tracks++] = c;
-		}
-	}
-	if (m->n_tracks)
-		qsort(m->tracks, m->n_tracks, sizeof *m->tracks, compare_tracks);
-	return 0;
-}
-
-static int add_tracks(struct making *m)
-{
-	size_t limit = m->most / 100 * TRACKS_PERCENT, spare;
-	const char *separator = "";
-
-	add(m->t, ",\"tracks\":[");
-	for (uint32_t i = 0; i < m->n_tracks; i++) {
-		const struct chosen *c = &m->tracks[i];
-		struct text piece = { 0 };
-
-		if (is_cancelled(m))
-			return -ECANCELED;
-		m->n_fresh = 0;
-		add(&piece, separator);
-		/* intervals have at least four characters, points two */
-		if (m->t->size + (uint64_t)(c->to - c->from) * (is_point(c->info.kind) ? 2 : 4) <
-		    limit)
-			make_track(m, c, &piece);
-		else
-			piece.size = 0;
-		spare = m->rows.size + m->names_bytes + REST_BYTES;
-		if (spare < m->most - limit)
-			spare = m->most - limit;
-		if (piece.size && put(m, &piece, spare)) {
-			separator = ",";
-		} else {
-			m->left_out[c->info.kind] += c->to - c->from;
-			drop_names(m);
-		}
-		text_fini(&piece);
-	}
-	add(m->t, "]");
-	return 0;
-}
-
-static void report_tracks(struct making *m)
-{
-	struct text t = { 0 };
-
-	for (int i = 0; i < N_KINDS; i++)
-		if (m->left_out[order[i].kind])
-			text_addf(&t, "%s%" PRIu64 " %s", t.size ? ", " : "",
-				  m->left_out[order[i].kind], order[i].word);
-	if (t.size) {
-		add(&t, " are left out: choose a shorter time (--from, --to), fewer rows (--rows), "
-			"or a larger file (--size).");
-		leave_out(m, t.bytes);
-	}
-	text_fini(&t);
-}
-
 /* ---------------------------------------------------------------- names, rows, wakeups, gaps */
 
-static int make_rows(struct making *m)
+static int make_rows(struct html_making *m)
 {
 	const char *separator = "";
 	struct text t = { 0 };
@@ -365,7 +117,7 @@ static int make_rows(struct making *m)
 	text_fini(&t);
 	if (m->rows.failed)
 		return -ENOMEM;
-	return m->rows.size + REST_BYTES < m->most
+	return m->rows.size + HTML_REST_BYTES < m->most
 		       ? 0
 		       : diag_fail(m->d, -EFBIG,
 				   "the file has no room for %" PRIu32 " rows: choose fewer "
@@ -373,7 +125,7 @@ static int make_rows(struct making *m)
 				   m->n_rows);
 }
 
-static void add_rows(struct making *m)
+static void add_rows(struct html_making *m)
 {
 	const char *separator = "";
 	struct text t = { 0 };
@@ -396,7 +148,7 @@ static void add_rows(struct making *m)
 	text_fini(&t);
 }
 
-static void add_wakes(struct making *m)
+static void add_wakes(struct html_making *m)
 {
 	struct ui_wake *wakes = calloc(WAKES_MOST, sizeof *wakes);
 	struct text t = { 0 };
@@ -420,16 +172,17 @@ static void add_wakes(struct making *m)
 		}
 	}
 	add(&t, "]");
-	if (!put(m, &t, REST_BYTES)) {
-		leave_out(m,
-			  "Wakeups are left out: choose a shorter time or a larger file (--size).");
+	if (!html_put(m, &t, HTML_REST_BYTES)) {
+		html_leave_out(
+			m,
+			"Wakeups are left out: choose a shorter time or a larger file (--size).");
 		add(m->t, ",\"wakes\":[]");
 	}
 	free(wakes);
 	text_fini(&t);
 }
 
-static void add_gaps(struct making *m)
+static void add_gaps(struct html_making *m)
 {
 	struct ui_gap *gaps = calloc(GAPS_MOST, sizeof *gaps);
 	uint32_t n = gaps ? ui_index_gaps(m->s->index, m->o->from, m->o->to, gaps, GAPS_MOST) : 0;
@@ -457,7 +210,7 @@ static void ask_param(struct asking *k, const char *name, const char *value)
 	k->params[k->q.n_params++] = (struct ui_query_params){ name, value };
 }
 
-static void begin_asking(struct making *m, struct asking *k, const char *path)
+static void begin_asking(struct html_making *m, struct asking *k, const char *path)
 {
 	*k = (struct asking){ .a = { .status = 200, .body_fd = -1 } };
 	k->q = (struct ui_request){ .method = "GET",
@@ -482,7 +235,7 @@ static void end_asking(struct asking *k)
 }
 
 /* The flame graphs of the whole time: of each source that there is. */
-static void add_flames(struct making *m)
+static void add_flames(struct html_making *m)
 {
 	static const struct {
 		const char *kind, *source, *sign;
@@ -505,7 +258,7 @@ static void add_flames(struct making *m)
 		if (k.a.status == 200 && k.a.body.size && strstr(k.a.body.bytes, wanted[i].sign)) {
 			add(&piece, separator);
 			text_add(&piece, k.a.body.bytes, k.a.body.size);
-			if (put(m, &piece, REST_BYTES))
+			if (html_put(m, &piece, HTML_REST_BYTES))
 				separator = ",";
 		}
 		text_fini(&piece);
@@ -515,7 +268,8 @@ static void add_flames(struct making *m)
 }
 
 /* One page of the event table behind position @after.  Returns false at the end. */
-static bool add_event_page(struct making *m, char after[64], const char **separator, bool *is_full)
+static bool add_event_page(struct html_making *m, char after[64], const char **separator,
+			   bool *is_full)
 {
 	static const char mark[] = "],\"earlier\":", begin[] = "{\"events\":[",
 			  later[] = "\"later\":\"";
@@ -536,7 +290,7 @@ static bool add_event_page(struct making *m, char after[64], const char **separa
 	if (end && !strncmp(k.a.body.bytes, begin, sizeof begin - 1) && end > list) {
 		add(&piece, *separator);
 		text_add(&piece, list, (size_t)(end - list));
-		*is_full = !put(m, &piece, REST_BYTES);
+		*is_full = !html_put(m, &piece, HTML_REST_BYTES);
 		*separator = ",";
 	}
 	if (next && !*is_full) {
@@ -550,14 +304,14 @@ static bool add_event_page(struct making *m, char after[64], const char **separa
 	return goes_on;
 }
 
-static void add_events(struct making *m)
+static void add_events(struct html_making *m)
 {
 	const char *separator = "";
 	char after[64] = "", sentence[160];
 	bool is_full = false;
 
 	add(m->t, ",\"events\":[");
-	while (add_event_page(m, after, &separator, &is_full) && !is_cancelled(m))
+	while (add_event_page(m, after, &separator, &is_full) && !html_is_cancelled(m))
 		;
 	add(m->t, "]");
 	if (!is_full)
@@ -566,12 +320,12 @@ static void add_events(struct making *m)
 		 "The event table ends at %.6f s: choose a shorter time (--from, --to), fewer rows "
 		 "(--rows), or a larger file (--size).",
 		 (double)strtoll(*after ? after : "0", NULL, 10) / 1e9);
-	leave_out(m, sentence);
+	html_leave_out(m, sentence);
 }
 
 /* ---------------------------------------------------------------- all of it */
 
-static void add_head(struct making *m)
+static void add_head(struct html_making *m)
 {
 	const struct ui_index_status *s = &m->status;
 	const char *path = m->s->n_paths ? m->s->paths[0] : "";
@@ -591,12 +345,12 @@ static void add_head(struct making *m)
 	ui_add_string(&t, "damage", s->damage);
 	ui_add_string(&t, "failure", s->failure);
 	text_addf(&t, "},\"from\":%" PRId64 ",\"to\":%" PRId64, m->o->from, m->o->to);
-	if (!put(m, &t, REST_BYTES))
+	if (!html_put(m, &t, HTML_REST_BYTES))
 		m->t->failed = true;
 	text_fini(&t);
 }
 
-static void add_left_out(struct making *m)
+static void add_left_out(struct html_making *m)
 {
 	struct text t = { 0 };
 	const char *line = m->result->left_out;
@@ -614,34 +368,34 @@ static void add_left_out(struct making *m)
 	text_fini(&t);
 }
 
-static int make(struct making *m)
+static int make(struct html_making *m)
 {
 	int err = choose_rows(m);
 
 	if (!err)
-		err = find_tracks(m);
+		err = html_find_tracks(m);
 	if (err)
 		return err;
 	add_head(m);
 	err = make_rows(m);
 	if (!err)
-		err = add_tracks(m);
+		err = html_add_tracks(m);
 	if (err)
 		return err;
-	report_tracks(m);
+	html_report_tracks(m);
 	add_gaps(m);
 	add_rows(m);
 	add_wakes(m);
 	add_flames(m);
 	add_events(m);
 	add_left_out(m);
-	return is_cancelled(m) ? -ECANCELED : m->t->failed ? -ENOMEM : 0;
+	return html_is_cancelled(m) ? -ECANCELED : m->t->failed ? -ENOMEM : 0;
 }
 
 int html_data(const struct ui_subject *s, const struct html_options *o, struct text *t, size_t most,
 	      struct html_result *result, struct diag *d)
 {
-	struct making m = { .s = s, .o = o, .result = result, .d = d, .t = t, .most = most };
+	struct html_making m = { .s = s, .o = o, .result = result, .d = d, .t = t, .most = most };
 	int err;
 
 	ui_index_status(s->index, &m.status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ui/export/internal.h - shared by html.c (the file), html_page.c (the page) and html_data.c. */
+/* ui/export/internal.h - shared by html.c (the file), html_page.c (the page) and html_data.c (its data). */
 #ifndef UI_EXPORT_INTERNAL_H
 #define UI_EXPORT_INTERNAL_H
 

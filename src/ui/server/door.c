@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/monotonic.h"
@@ -22,7 +23,7 @@
 #include "ui/server/head.h"
 #include "ui/server/internal.h"
 
-enum { EVENTS_MAX = 64, TICK_MS = 1000, ACCEPTS_MAX = 16 };
+enum { EVENTS_MAX = 64, TICK_MS = 1000, ACCEPTS_MAX = 16, NAP_NS = 10000000 };
 
 /* An event's data: the life of a connection above its descriptor; 0 for other descriptors. */
 static uint64_t data_of(int fd, uint32_t life)
@@ -137,6 +138,21 @@ static void take_in(struct ui_server *s, int fd)
 		hand_on(s, fd, life);
 }
 
+/*
+ * The process lacks descriptors.  Another thread may have taken the spare one while it was given up; then
+ * the connections wait, and epoll reports them again and again: so we wait a little.  False: we did.
+ */
+static bool turn_away(struct ui_server *s, int listener)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+
+	io_turn_away(&s->spare, listener);
+	if (s->spare >= 0)
+		return true;
+	nanosleep(&nap, NULL);
+	return false;
+}
+
 static void accept_some(struct ui_server *s, int listener)
 {
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
@@ -144,9 +160,8 @@ static void accept_some(struct ui_server *s, int listener)
 
 		if (fd >= 0)
 			take_in(s, fd);
-		else if (io_lacks_descriptors(errno))
-			io_turn_away(&s->spare, listener);
-		else if (errno != ECONNABORTED && errno != EINTR)
+		else if (io_lacks_descriptors(errno) ? !turn_away(s, listener)
+						     : errno != ECONNABORTED && errno != EINTR)
 			return;
 	}
 }
@@ -175,7 +190,10 @@ static bool is_over(struct ui_server *s)
 {
 	if (links_are_busy(&s->links))
 		atomic_store(&s->last_request_ns, monotonic_ns());
-	return s->o.idle_ns && monotonic_ns() - atomic_load(&s->last_request_ns) > s->o.idle_ns;
+	uint64_t last_ns = atomic_load(
+		&s->last_request_ns); /* first: another thread may make it later than now */
+
+	return s->o.idle_ns && monotonic_ns() - last_ns > s->o.idle_ns;
 }
 
 /* Returns whether the server shall end. */
