@@ -44,7 +44,7 @@ KERNEL = ["src/bpf/btf.c", "src/capture/table.c", "src/elf/build_id.c", "src/elf
         "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "convert/processes", "convert/request", "probe/probe",
         "tracefs/rights", "perf/sampled", "select/candidates", "select/select", "select/sets", "tracefs/graph_limits", "tracefs/remove",
         "tracefs/lent", "tracefs/broker", "tracefs/broker_rules", "tracefs/syscalls", "tracefs/tracefs",
-        "probe/uprobe")]
+        "probe/patched", "probe/uprobe")]
 PARTS = ("base/*.c", "clock/*.c", "disk/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "script/syntax/*.c", "net/message.c", "patch/*.c", "symbol/*.c", "trace/hosts.c",
          "trace/symbols/kallsyms.c", "trace/symbols/modules.c")
 CALLS = ["src/analysis/%s.c" % n for n in (

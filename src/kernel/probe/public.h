@@ -4,6 +4,7 @@
 #define KERNEL_PROBE_PUBLIC_H
 
 #include "kernel/probe/fetch.h"
+#include "kernel/probe/patched.h"
 #include "kernel/probe/uprobe.h"
 
 #endif

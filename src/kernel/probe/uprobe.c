@@ -20,6 +20,7 @@
 #include "symbol/each.h"
 #include "kernel/probe/fetch.h"
 #include "kernel/probe/kprobe.h"
+#include "kernel/probe/patched.h"
 
 /* One request, parsed. */
 struct probe_request {
@@ -35,6 +36,8 @@ struct making {
 	struct kernel_probes *probes;
 	const struct probe_request *request;
 	struct diag *d;
+	uint64_t offsets[KERNEL_PROBES_MAX]; /* of the request: a function may have several names */
+	int n_offsets;
 };
 
 /* ---------------------------------------------------------------- files */
@@ -156,14 +159,12 @@ static int add_probe(struct making *g, const char *kind, const char *name, size_
 struct functions {
 	struct making *making;
 	const char *fetch;
-	uint64_t *offsets; /* of functions that have a probe: a function may have several names */
-	int n;
 };
 
-static bool is_known(const struct functions *f, uint64_t offset)
+static bool is_known(const struct making *g, uint64_t offset)
 {
-	for (int i = 0; i < f->n; i++)
-		if (f->offsets[i] == offset)
+	for (int i = 0; i < g->n_offsets; i++)
+		if (g->offsets[i] == offset)
 			return true;
 	return false;
 }
@@ -176,12 +177,12 @@ static int try_function(void *arg, const struct each_function *e)
 
 	/* foo.cold and the like are parts of functions and rarely called. */
 	if (!each_function_is(e, w->target) || (strchr(e->name, '.') && !strchr(w->target, '.')) ||
-	    is_known(f, e->offset))
+	    is_known(f->making, e->offset))
 		return 0;
-	if (f->n == KERNEL_PROBES_MAX)
+	if (f->making->n_offsets == KERNEL_PROBES_MAX)
 		return diag_fail(f->making->d, -E2BIG, "-u %s: more than %d functions",
 				 w->probe->text, KERNEL_PROBES_MAX);
-	f->offsets[f->n++] = e->offset;
+	f->making->offsets[f->making->n_offsets++] = e->offset;
 	return add_probe(f->making, w->is_return ? "uretprobe" : "uprobe", shown,
 			 e->written ? strcspn(shown, "(") : strlen(shown), e->offset, 0, f->fetch);
 }
@@ -193,16 +194,12 @@ static int add_functions(struct making *g)
 	int err = kernel_probe_fetch(g->request->rest, false, &fetch, g->d);
 
 	f.fetch = fetch.size ? fetch.bytes : "";
-	f.offsets = malloc(KERNEL_PROBES_MAX * sizeof *f.offsets);
-	if (!err && !f.offsets)
-		err = diag_fail(g->d, -ENOMEM, "no memory for probes");
 	if (!err)
 		err = each_function(g->request->path, try_function, &f, g->d);
-	if (!err && !f.n)
+	if (!err && !g->n_offsets)
 		err = diag_fail(g->d, -ENOENT, "-u %s: %s has no function %s: duet list -u %s",
 				g->request->probe->text, g->request->path, g->request->target,
 				g->request->path);
-	free(f.offsets);
 	text_fini(&fetch);
 	return err;
 }
@@ -223,6 +220,8 @@ static int try_marker(void *arg, const struct elf_marker *m)
 	err = kernel_fetch_operands(m->arguments, g->request->rest,
 				    !strpbrk(g->request->target, "*?"), &fetch, g->d);
 	if (err >= 0) {
+		if (g->n_offsets < KERNEL_PROBES_MAX)
+			g->offsets[g->n_offsets++] = m->offset;
 		g->probes->n_left_out += err;
 		err = fetch.failed ? -ENOMEM
 				   : add_probe(g, "usdt", both, (size_t)n, m->offset, m->semaphore,
@@ -266,6 +265,16 @@ static void report_left_out(const struct kernel_probes *p, struct diag *d)
 			  functions);
 }
 
+/* Nothing is enabled yet: no process has a breakpoint. */
+static int check_processes(struct making *g)
+{
+	const struct kernel_uprobe *p = g->request->probe;
+	char text[400];
+
+	snprintf(text, sizeof text, "%s %s", kernel_probe_option(p->kind), p->text);
+	return patched_check(g->request->path, g->offsets, (size_t)g->n_offsets, 0, text, g->d);
+}
+
 int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *probe, int n,
 			struct kernel_selection *s, struct diag *d)
 {
@@ -281,9 +290,12 @@ int kernel_uprobes_make(int root, const char *instance, const struct kernel_upro
 			err = kernel_kprobe_make(&probes);
 			continue;
 		}
+		g.n_offsets = 0;
 		err = read_request(w, &probe[i], d);
 		if (!err)
 			err = probe[i].kind == KERNEL_USDT ? add_markers(&g) : add_functions(&g);
+		if (!err)
+			err = check_processes(&g);
 	}
 	if (!err)
 		report_left_out(&probes, d);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "kernel/probe/public.h"
 #include "kernel/tracefs/public.h"
 #include "script/kernel/live.h"
 
@@ -291,11 +292,33 @@ static int attach_all(struct kernel_source *s, struct kernel_site *site)
 	return link < 0 ? link : kernel_site_keep(site, link);
 }
 
+/* No process may have patched the functions itself. */
+static int check_processes(const struct kernel_source *s, const struct kernel_site *site,
+			   struct diag *d)
+{
+	const struct kernel_section *section = site->sections[0];
+	uint64_t *offsets = calloc(section->n_probes, sizeof *offsets);
+	int err;
+
+	if (!offsets)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < section->n_probes; i++)
+		offsets[i] = kernel_point_of(&s->probes[section->probes[i]]->point)->offset;
+	err = patched_check(site->point->path, offsets, section->n_probes,
+			    kernel_point_pid(s->k, site->point),
+			    s->probes[section->probes[0]]->point.text, d);
+	free(offsets);
+	return err;
+}
+
 /* All functions by one link where the kernel can, else one by one. */
 static int load_and_attach_user(struct kernel_source *s, struct kernel_site *site, struct diag *d)
 {
-	int err = kernel_site_load(s, site, ATTACH_UPROBE_MULTI, d);
+	int err = check_processes(s, site, d);
 
+	if (err)
+		return err;
+	err = kernel_site_load(s, site, ATTACH_UPROBE_MULTI, d);
 	if (!err)
 		err = attach_all(s, site);
 	if (!err || err == -ENOMEM)

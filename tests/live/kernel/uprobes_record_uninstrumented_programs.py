@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Probes in programs without libduet: functions, their returns and markers of sys/sdt.h, each call once and
 with its arguments; only in recorded processes; probes are removed from the kernel, by the next recorder if
-need be.
+need be; a function that a program has patched itself gets none.
 
-arguments: DUET PROGRAM PROGRAM_CC
+arguments: DUET PROGRAM PROGRAM_CC LIBDUET
 """
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -20,7 +21,7 @@ from recorder import view  # noqa: E402
 from trial import begins, cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 
 # Copies: all kernel events with these paths are this test's.
-program, program_cc = [shutil.copy(p, work) for p in paths(2, library=False)]
+program, program_cc = [shutil.copy(p, work) for p in paths(3)[:2]]
 EVENTS = TRACEFS + "/uprobe_events"
 has_markers = "shop:order" in cmd("list", "--usdt", program)[1]
 
@@ -134,6 +135,24 @@ def the_next_recorder_removes_the_probes_of_a_killed_one():
     until(next_one, lambda: "the next recorders take it back: %s" % ours())
 
 
+def a_function_that_is_patched_gets_no_breakpoint():
+    """The kernel would execute its first instruction from the file, and then the rest of the jump that lies there."""
+    p = Waiting(duet, "record", "-q", "--no-kernel", "-o", work + "/graph", "--graph", os.path.basename(program) + ":tea_make", "--")
+    pid, want, _ = p.go(5)
+    for command in (["record", "-q", "-o", work + "/refused", "-u", program + ":tea_make", "--", program_cc, "1"],
+                    ["record", "-q", "-o", work + "/refused", "-u", program + ":tea_m*%return", "--", program_cc, "1"],
+                    ["script", "-e", 'probe process("%s").function("tea_make") { exit() }' % program]):
+        status, out, err = cmd(*command)
+        ok(status == 2 and "process %d (" % pid in err and "would not survive" in err, "refused: %r" % command, err)
+    is_(ours(), [], "nothing is left in the kernel")
+    out = work + "/spared"
+    c = begins(start(duet, "collect", "-q", "-s", "spared", "-o", out, "-u", program + ":tea_drink"), "spared")
+    is_(p.go(5)[:2], [pid, want], "the program goes on, with a breakpoint in another function")
+    c.end(signal.SIGINT)
+    ok(len(view(out, "-e", "uprobe_tea_drink")) >= 5, "that one is recorded")
+    is_(p.p.end()[0], 0, "and it ends well")
+
+
 def malformed_probes_are_refused_in_a_line():
     for bad in ("-u", "nothing"), ("-u", ":f"), ("-u", program + ":"), ("-u", "/nonexistent:f"), ("-u", program + ":no_such"), \
             ("-u", program + ":tea_make cups"), ("-u", program + ":tea_make cups=%nix"), ("-u", program + ":tea_make 1=arg1"), \
@@ -152,4 +171,4 @@ if not os.path.exists(EVENTS):
     skip("this kernel has no uprobes (CONFIG_UPROBE_EVENTS), or tracefs cannot be mounted")
 run_cases(functions_and_returns_have_their_arguments, markers_have_their_arguments_and_are_wanted_while_they_are_recorded,
           the_kernel_applies_filters_and_triggers_wait_for_probes, cxx_names_are_known_as_linked_and_as_written,
-          the_next_recorder_removes_the_probes_of_a_killed_one, malformed_probes_are_refused_in_a_line)
+          the_next_recorder_removes_the_probes_of_a_killed_one, a_function_that_is_patched_gets_no_breakpoint, malformed_probes_are_refused_in_a_line)
