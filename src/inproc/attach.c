@@ -27,6 +27,7 @@
 #include "base/runtime.h"
 #include "clock/clock.h"
 #include "inproc/context.h"
+#include "inproc/page.h"
 #include "inproc/process.h"
 #include "ring/drift.h"
 
@@ -142,10 +143,34 @@ static int passed_descriptor(struct msghdr *m)
 	return fd;
 }
 
-/* Sends the request on @fd; returns the descriptor of the memory or -1. */
-static int request_memory(int fd, struct abi_attach_answer *answer, int64_t until_ns)
+/* Requests the memory of session @name; returns the connection, on which the answer comes, or -1. */
+static int request_memory(const char *name, int64_t until_ns)
 {
 	struct abi_attach q = { .magic = ABI_ATTACH_MAGIC, .version = ABI_SESSION_MEMORY_VERSION };
+	int fd = session_connect(name, until_ns);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	if (process.control) {
+		q.pid = process.control->pid;
+		memcpy(q.program, process.control->program, sizeof q.program);
+	} else {
+		q.pid = process.pid;
+		page_program(q.program);
+	}
+	do
+		n = syscall(SYS_sendto, fd, &q, sizeof q, MSG_NOSIGNAL, NULL, 0);
+	while (n < 0 && was_interrupted(until_ns));
+	if (n == (ssize_t)sizeof q)
+		return fd;
+	syscall(SYS_close, fd);
+	return -1;
+}
+
+/* Waits for the answer on @fd; returns the descriptor of the memory or -1. */
+static int receive_memory(int fd, struct abi_attach_answer *answer, int64_t until_ns)
+{
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -155,18 +180,10 @@ static int request_memory(int fd, struct abi_attach_answer *answer, int64_t unti
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = CMSG_LEN(sizeof(int)) }; /* one, not two */
-	struct timeval limit;
+	struct timeval limit = time_left(until_ns);
 	ssize_t n;
 	int pool;
 
-	q.pid = process.control->pid;
-	memcpy(q.program, process.control->program, sizeof q.program);
-	do
-		n = syscall(SYS_sendto, fd, &q, sizeof q, MSG_NOSIGNAL, NULL, 0);
-	while (n < 0 && was_interrupted(until_ns));
-	if (n != (ssize_t)sizeof q)
-		return -1;
-	limit = time_left(until_ns);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	do
 		n = syscall(SYS_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
@@ -192,6 +209,8 @@ static bool is_sealed(int fd, uint64_t size)
 
 static void drop(struct session *s)
 {
+	if (!s)
+		return;
 	if (s->memory)
 		munmap(s->memory, s->memory_size);
 	munmap(s, sizeof *s);
@@ -239,44 +258,42 @@ static bool open_channels(struct session *s, uint32_t host_pid)
 	return true;
 }
 
-static struct session *new_session(uint32_t session_slot, uint64_t epoch, uint32_t pid_namespace)
+static struct session *new_session(uint32_t session_slot)
 {
 	struct session *s =
 		mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (s == MAP_FAILED)
 		return NULL;
-	s->word = ABI_ENABLES(ABI_GENERATION(epoch), session_slot);
-	s->epoch = epoch;
 	s->current = &process.control->session_slots[session_slot].epoch;
 	s->session_slot = session_slot;
-	s->pid_namespace = pid_namespace;
 	return s;
 }
 
-static struct session *map_session(int fd, uint32_t session_slot, const struct abi_attach_answer *a)
+static void identify(struct session *s, uint64_t epoch, uint32_t pid_namespace)
 {
-	struct session *s;
+	s->word = ABI_ENABLES(ABI_GENERATION(epoch), s->session_slot);
+	s->epoch = epoch;
+	s->pid_namespace = pid_namespace;
+}
+
+static bool map_session(struct session *s, int fd, const struct abi_attach_answer *a)
+{
 	void *memory;
 
 	if (!is_sealed(fd, a->size))
-		return NULL;
-	s = new_session(session_slot, a->epoch, a->pid_namespace);
-	if (!s)
-		return NULL;
+		return false;
+	identify(s, a->epoch, a->pid_namespace);
 	memory = mmap(NULL, a->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED)
+	if (memory == MAP_FAILED) {
 		store(&process.control->loss,
 		      errno == EAGAIN ? ABI_LOSS_LOCKED : ABI_LOSS_ADDRESSES);
-	s->memory = memory == MAP_FAILED ? NULL : memory;
+		return false;
+	}
+	s->memory = memory;
 	s->memory_size = a->size;
-	if (s->memory)
-		madvise(s->memory, s->memory_size, MADV_DONTDUMP); /* not the program's own
-								      memory; hundreds of MiB */
-	if (s->memory && open_channels(s, a->host_pid))
-		return s;
-	drop(s);
-	return NULL;
+	madvise(memory, a->size, MADV_DONTDUMP); /* not the program's own memory; hundreds of MiB */
+	return open_channels(s, a->host_pid);
 }
 
 void session_stop_clock(struct session *s)
@@ -285,22 +302,57 @@ void session_stop_clock(struct session *s)
 		pool_stop_clock(&s->channels[i].pool);
 }
 
-static struct session *attach(const char *name, uint32_t session_slot, int64_t until_ns)
+/* While the answer is awaited, the session gets the pages that its first event will write. */
+static struct session *new_session_early(uint32_t session_slot)
+{
+	struct session *s = new_session(session_slot);
+
+	if (s)
+		madvise(s, offsetof(struct session, channels[1].plain), MADV_POPULATE_WRITE);
+	return s;
+}
+
+/* The connection with a request; consumes it. */
+static struct session *attach_on(int fd, uint32_t session_slot, int64_t until_ns)
 {
 	struct abi_attach_answer answer;
 	struct session *s = NULL;
-	int fd = session_connect(name, until_ns), pool;
+	int pool = -1;
 
-	pool = fd < 0 ? -1 : request_memory(fd, &answer, until_ns);
-	if (fd >= 0)
+	if (fd >= 0) {
+		s = new_session_early(session_slot);
+		pool = receive_memory(fd, &answer, until_ns);
 		syscall(SYS_close, fd);
-	if (pool < 0) {
-		store(&process.control->loss, ABI_LOSS_ANSWER);
-		return NULL;
 	}
-	s = map_session(pool, session_slot, &answer);
-	syscall(SYS_close, pool);
+	if (pool < 0)
+		store(&process.control->loss, ABI_LOSS_ANSWER);
+	if (s && (pool < 0 || !map_session(s, pool, &answer))) {
+		drop(s);
+		s = NULL;
+	}
+	if (pool >= 0)
+		syscall(SYS_close, pool);
 	return s;
+}
+
+/* The request that was sent at the start of the program. */
+static struct {
+	uint64_t epoch; /* 0: there is none */
+	int64_t until_ns;
+	int fd;
+} expected;
+
+static struct session *attach(const char *name, uint32_t session_slot, int64_t until_ns)
+{
+	if (!*name || strchr(name, '/'))
+		return NULL;
+	return attach_on(request_memory(name, until_ns), session_slot, until_ns);
+}
+
+static struct session *attach_as_expected(uint32_t session_slot)
+{
+	expected.epoch = 0;
+	return attach_on(expected.fd, session_slot, expected.until_ns);
 }
 
 static bool has_epoch(const struct session *s, uint64_t epoch)
@@ -336,8 +388,9 @@ static void record_failure(uint32_t session_slot, uint64_t epoch, int64_t begin_
 	store(&failed[session_slot].epoch, epoch);
 }
 
+/* @is_early: under process_lock, which guards `expected`. */
 static struct session *obtain(const char *name, uint32_t session_slot, uint64_t epoch,
-			      int64_t for_ns)
+			      int64_t for_ns, bool is_early)
 {
 	struct session **place = &process.sessions[session_slot], *have = load_acquire(place),
 		       *s; /* [J] */
@@ -349,7 +402,8 @@ static struct session *obtain(const char *name, uint32_t session_slot, uint64_t 
 		store(&process.control->loss, ABI_LOSS_CLOCK);
 		return NULL;
 	}
-	s = name[0] && !strchr(name, '/') ? attach(name, session_slot, coarse_ns() + for_ns) : NULL;
+	s = is_early && expected.epoch == epoch ? attach_as_expected(session_slot)
+						: attach(name, session_slot, coarse_ns() + for_ns);
 	if (!s)
 		return NULL;
 	s->before = have;
@@ -371,7 +425,7 @@ static struct session *obtain_by_session_slot(uint32_t session_slot, uint64_t ep
 	    session_slots.at[session_slot].epoch != epoch)
 		return NULL;
 	return obtain(session_slots.at[session_slot].session, session_slot, epoch,
-		      answer_timeout_ns(session_slot, epoch));
+		      answer_timeout_ns(session_slot, epoch), false);
 }
 
 /*
@@ -419,18 +473,51 @@ struct session *session_current(uint32_t session_slot, uint64_t epoch)
 	return NULL;
 }
 
-struct session *session_attach_early(const struct abi_session *f)
+struct session *session_attach_now(const struct abi_session *f)
 {
-	int64_t begin_ns = coarse_ns();
+	bool is_expected = expected.epoch == f->epoch; /* its wait began with the request */
+	int64_t begin_ns = is_expected ? expected.until_ns - AGAIN_US * 1000ll : coarse_ns();
 	struct session *s;
 
-	if (load(&failed[f->session_slot].timed_out_early) == f->epoch ||
-	    has_just_failed(f->session_slot, f->epoch) || !process_may_call())
+	if (!process_may_call())
 		return NULL;
-	s = obtain(f->name, f->session_slot, f->epoch, AGAIN_US * 1000ll);
+	s = obtain(f->name, f->session_slot, f->epoch, AGAIN_US * 1000ll, true);
 	if (!s)
 		record_timeout(&failed[f->session_slot].timed_out_early, f->epoch, begin_ns);
 	return s;
+}
+
+struct session *session_attach_early(const struct abi_session *f)
+{
+	if (load(&failed[f->session_slot].timed_out_early) == f->epoch ||
+	    has_just_failed(f->session_slot, f->epoch))
+		return NULL;
+	return session_attach_now(f);
+}
+
+void session_request_early(const struct abi_session *f)
+{
+	int64_t begin_ns = coarse_ns();
+	int fd;
+
+	if (!*f->name || strchr(f->name, '/') || !process_has_clock())
+		return;
+	expected.until_ns = begin_ns + AGAIN_US * 1000ll;
+	fd = request_memory(f->name, expected.until_ns);
+	if (fd < 0) {
+		record_timeout(&failed[f->session_slot].timed_out_early, f->epoch, begin_ns);
+		return;
+	}
+	expected.fd = fd;
+	expected.epoch = f->epoch;
+}
+
+void session_expect_none(uint64_t epoch)
+{
+	if (!expected.epoch || (epoch && epoch != expected.epoch))
+		return;
+	syscall(SYS_close, expected.fd);
+	expected.epoch = 0;
 }
 
 /* A second mapping of the session that the parent has attached in that slot. */
@@ -441,11 +528,12 @@ static struct session *inherit(uint32_t session_slot, const struct session *from
 
 	if (memory == MAP_FAILED)
 		return NULL;
-	s = new_session(session_slot, from->epoch, from->pid_namespace);
+	s = new_session(session_slot);
 	if (!s) {
 		munmap(memory, from->memory_size);
 		return NULL;
 	}
+	identify(s, from->epoch, from->pid_namespace);
 	s->memory = memory;
 	s->memory_size = from->memory_size;
 	return s;

@@ -232,7 +232,7 @@ static bool have_page(void)
 
 	if (!process.control) {
 		process_lock();
-		process_open(&dir);
+		process_open(&dir, NULL);
 		if (dir >= 0)
 			syscall(SYS_close, dir);
 		process_unlock();

@@ -125,7 +125,7 @@ static struct abi_control *map_file(int fd)
 }
 
 /* Before libc is initialised it does not know the name; the kernel does, in 15 characters. */
-static void fill_program(char program[ABI_NAME_BYTES])
+void page_program(char program[ABI_NAME_BYTES])
 {
 	compose(program, ABI_NAME_BYTES, program_invocation_short_name, NULL);
 	if (!*program)
@@ -137,7 +137,7 @@ void page_publish(struct abi_control *c)
 	c->version = ABI_CONTROL_VERSION;
 	c->pid = process.pid;
 	c->registered_ns = boottime_ns();
-	fill_program(c->program);
+	page_program(c->program);
 	memcpy(c->sessions, process.sessions_named, sizeof c->sessions);
 	store_release(&c->magic, ABI_CONTROL_MAGIC);
 }

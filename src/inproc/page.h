@@ -19,6 +19,8 @@
  * Returns NULL if that fails; then no file is left either.  Async-signal-safe.
  */
 struct abi_control *page_create(int dir, char name[ABI_PAGE_NAME_BYTES]) HIDDEN;
+/* page_program - the name of this program. */
+void page_program(char program[ABI_NAME_BYTES]) HIDDEN;
 /* page_publish - mark the page as complete, and as that of process.pid. */
 void page_publish(struct abi_control *c) HIDDEN;
 /* page_drop - undo page_create. */

@@ -121,18 +121,23 @@ static bool make_guard(void)
 	return true;
 }
 
-static bool open_first(int dir)
+/* The request leaves when the page exists: a program without one must not count as recorded.  The collector
+ * answers while the rest is made. */
+static bool open_first(int dir, const struct object *first)
 {
-	struct abi_control *c;
+	struct abi_control *c = dir < 0 ? NULL : page_create(dir, process.page_name);
 
-	if (dir < 0 || !make_guard())
-		return false;
-	c = page_create(dir, process.page_name);
 	if (!c)
 		return false;
-	rseq_init();
-	process.seccomp_at_start = seccomp_mode();
 	process.pid = (uint32_t)syscall(SYS_getpid);
+	process.seccomp_at_start = seccomp_mode();
+	if (first)
+		session_expect(dir, first);
+	if (!make_guard()) {
+		page_drop(c, process.page_name);
+		return false;
+	}
+	rseq_init();
 	page_publish(c);
 	process.owns_page = true;
 	process.control = c;
@@ -142,7 +147,7 @@ static bool open_first(int dir)
 
 static bool was_tried; /* to make the control page */
 
-bool process_open(int *dir)
+bool process_open(int *dir, const struct object *o)
 {
 	static bool known;
 	bool first = !was_tried;
@@ -154,7 +159,7 @@ bool process_open(int *dir)
 	if (!known || (!first && !process.control))
 		return false;
 	*dir = runtime_dir_open_at(process.directory, first);
-	return first ? open_first(*dir) : true;
+	return first ? open_first(*dir, o) : true;
 }
 
 int duet_i_attached(const char *runtime)
@@ -164,7 +169,7 @@ int duet_i_attached(const char *runtime)
 	process_lock();
 	if (!was_tried && runtime)
 		compose(process.directory, sizeof process.directory, runtime, NULL);
-	if (!process_open(&dir))
+	if (!process_open(&dir, NULL))
 		err = -ENOTSUP;
 	else if (runtime && strcmp(process.directory, runtime))
 		err = -EEXIST;

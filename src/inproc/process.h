@@ -185,8 +185,9 @@ extern __thread uint64_t thread_context HIDDEN __attribute__((tls_model("initial
  * process_open - make the control page, once; under process_lock.  False: stay dormant.
  *
  * @dir: receives the runtime directory, open, or -1; the caller closes it in any case.
+ * @o: the sites that will be registered, or NULL.  Then session_expect_none() follows.
  */
-bool process_open(int *dir) HIDDEN;
+bool process_open(int *dir, const struct object *o) HIDDEN;
 /*
  * duet_i_attached - called by src/patch/attach when libduet is in a running process: make the
  * control page.
@@ -277,6 +278,23 @@ struct session *session_current(uint32_t session_slot, uint64_t epoch) HIDDEN;
 /* session_attach_early - attach before there is an event: with a shorter timeout, and not again
  * after a failure.  The first event tries again. */
 struct session *session_attach_early(const struct abi_session *f) HIDDEN;
+/* session_attach_now - the same on request: also after a failure. */
+struct session *session_attach_now(const struct abi_session *f) HIDDEN;
+
+/*
+ * session_expect - request the memory of a session that will certainly record an event of @o, and do not
+ * wait for the answer: session_attach_early() does, for that session.
+ *
+ * @dir: the runtime directory, where the file of the control page exists and is locked.
+ *
+ * Requests at most one.  Under process_lock, as session_attach_early() and session_expect_none().
+ */
+void session_expect(int dir, const struct object *o) HIDDEN;
+/* session_request_early - the same for session @f. */
+void session_request_early(const struct abi_session *f) HIDDEN;
+/* session_expect_none - drop a request whose answer was not received, if it is that of session @epoch; 0:
+ * of any. */
+void session_expect_none(uint64_t epoch) HIDDEN;
 
 /* session_connect - a connection to the collector of session @name, or -1.  Waits until @until_ns
  * (CLOCK_MONOTONIC_COARSE) at most. */

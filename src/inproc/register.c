@@ -187,6 +187,18 @@ static bool asks_for_all(const struct abi_session *s)
 	return s->rules_size == sizeof "+*" && !memcmp(s->rules, "+*", sizeof "+*");
 }
 
+/* Whether no rule has conditions on programs, which take system calls to test, or a filter: a collector
+ * compares filters with the control page as soon as a program requests the memory. */
+static bool has_plain_rules(const struct abi_session *s)
+{
+	const char *p = s->rules, *all = p + s->rules_size;
+
+	for (; p < all; p += strnlen(p, (size_t)(all - p)) + 1)
+		if (*p != '+' && *p != '!' && *p != '@')
+			return false;
+	return true;
+}
+
 /*
  * Enables events for the session @name, and maps its memory at once.  At the first event it may be
  * too late: seccomp, chroot, no descriptor left.  False if the session ended meanwhile.
@@ -200,6 +212,8 @@ static bool enable_for(const char *name, int dir, struct duet_i_site *begin,
 	if (session_read(&f, dir, name))
 		return true; /* it begins or ends: it does not record */
 	has_calls |= f.session->has_calls;
+	if (!has_plain_rules(f.session))
+		session_expect_none(f.session->epoch); /* it has got them since */
 	any = member_of(process.sessions_named, f.session->name, f.session->is_private);
 	process.has_patterns |= any && !asks_for_all(f.session);
 	any = any && enable_wanted(begin, end, f.session);
@@ -217,6 +231,45 @@ static bool enable_for(const char *name, int dir, struct duet_i_site *begin,
 	}
 	session_release(&f);
 	return current;
+}
+
+enum { SITES_EXPECTED = 8 }; /* of a program with thousands all would take longer than a request */
+
+/* Whether the session will record one of the first sites. */
+static bool will_record(const struct abi_session *s, const struct object *o)
+{
+	const struct selector any = { .name = "", .host = "", .cgroup = "" };
+
+	if (!member_of(process.sessions_named, s->name, s->is_private) || !has_plain_rules(s))
+		return false;
+	for (struct duet_i_site *i = o->begin; i < o->end && i < o->begin + SITES_EXPECTED; i++)
+		if (rules_judge(s->rules, s->rules_size, i->name, i->level, &any).wanted)
+			return true;
+	return false;
+}
+
+static bool expect(int dir, const char *name, const struct object *o)
+{
+	struct session_file f;
+	bool will;
+
+	if (session_read(&f, dir, name))
+		return false;
+	will = will_record(f.session, o);
+	if (will)
+		session_request_early(f.session);
+	session_release(&f);
+	return will;
+}
+
+void session_expect(int dir, const struct object *o)
+{
+	struct abi_session_slots s;
+
+	if (runtime_session_slots(&s, dir))
+		for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+			if (!ABI_EPOCH_IS_NONE(s.at[i].epoch) && expect(dir, s.at[i].session, o))
+				return;
 }
 
 /* Does so for all sessions.  False if one has ended meanwhile: another may have its slot. */
@@ -246,7 +299,7 @@ static int prepare_for(const char *name, uint32_t session_slot, uint64_t epoch, 
 	if (member_of(process.sessions_named, f.session->name, f.session->is_private)) {
 		s = process.sessions[session_slot];
 		if (!s || s->epoch != epoch)
-			s = session_attach_early(f.session);
+			s = session_attach_now(f.session);
 		done = s ? 1 : -EAGAIN;
 		if (s && no_clock)
 			session_stop_clock(s);
@@ -289,7 +342,7 @@ int sessions_prepare(unsigned flags)
 		return -ENOTSUP; /* reading a clock is a system call here */
 	process_lock();
 	process.is_prepared = false;
-	if (process_open(&dir)) {
+	if (process_open(&dir, NULL)) {
 		process_renew();
 		if (!thread_context)
 			thread_context = thread_context_make();
@@ -390,13 +443,15 @@ static void register_object(int dir, struct duet_i_site *begin, struct duet_i_si
 __attribute__((visibility("default"))) void
 duet_i_register(struct duet_i_site *begin, struct duet_i_site *end, const struct duet_i_api **api)
 {
+	const struct object o = { begin, end };
 	int dir = -1;
 
 	process_lock();
 	__atomic_store_n(api, &duet_api, __ATOMIC_RELEASE);
 	/* An object without a site needs only the functions: duet/context.h. */
-	if (begin < end && process_open(&dir))
+	if (begin < end && process_open(&dir, &o))
 		register_object(dir, begin, end);
+	session_expect_none(0);
 	if (dir >= 0)
 		syscall(SYS_close, dir);
 	process_unlock();

@@ -68,16 +68,17 @@ static int most_connections(void)
  */
 static int find_connection(const struct session *s)
 {
-	int most = most_connections(), n = 0, free_slot = -1;
+	int n = 0, free_slot = -1;
 
-	for (int i = 0; i < s->n_places && n < most; i++) {
+	for (int i = 0; i < s->n_places; i++) {
 		n += s->connections[i].fd >= 0;
 		if (s->connections[i].fd < 0 && free_slot < 0)
 			free_slot = i;
 	}
 	if (free_slot < 0 && s->n_places < SESSION_CONNECTIONS)
 		free_slot = s->n_places;
-	return free_slot >= 0 && n < most ? free_slot : find_silent(s);
+	/* The first is always taken, without a question: a program waits for it. */
+	return free_slot >= 0 && (!n || n < most_connections()) ? free_slot : find_silent(s);
 }
 
 static pid_t client_of(int fd)

@@ -32,10 +32,11 @@ enum {
 enum { SESSION_REQUEST_BYTES = 8192 };
 
 struct connection {
-	int fd;	       /* -1: free */
-	bool may_ask;  /* it may send requests */
-	bool has_sent; /* it has data to read */
-	pid_t client;  /* the process that connected */
+	int fd;		 /* -1: free */
+	bool may_ask;	 /* it may send requests */
+	bool has_sent;	 /* it has data to read */
+	bool is_watched; /* the driver has it reported when more arrives */
+	pid_t client;	 /* the process that connected */
 	uint64_t since_ns;
 	uint64_t round, order; /* place in the queue: collect/session/accept.c */
 };

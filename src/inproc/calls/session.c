@@ -206,7 +206,7 @@ static struct session *open_session(struct session_file *f, int *dir)
 	uint32_t why;
 
 	process_lock();
-	if (!process_open(dir)) {
+	if (!process_open(dir, NULL)) {
 		process_unlock();
 		return NULL;
 	}

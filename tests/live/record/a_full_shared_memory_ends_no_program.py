@@ -83,6 +83,7 @@ def survives(options, fill):
     status, _, err = c.end(signal.SIGTERM)
     is_(status, 0, "the collector ends well: " + err)
     ok("/dev/shm) was full" in err, "the summary names the reason", err)
+    ok("from 2 programs" in err, "the one without a page does not count as recorded", err)
     out = cmd("view", "-e", "tenants:tick", trace)[1]
     is_(len(re.findall("tenants:tick", out)), 30, "all events of programs that had room are there")
 

@@ -7,24 +7,36 @@ arguments: DUET PROGRAM LIBDUET
 """
 import collections
 import os
+import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from proc import kill  # noqa: E402
 from recorder import collect, stop, view  # noqa: E402
-from trial import cmd, is_, ok, paths, run_cases, work  # noqa: E402
+from trial import cmd, is_, ok, paths, run_cases, work, worker_of  # noqa: E402
 
 program, library = paths(2)
 KINDS = ["none", "number", "text", "large", "mark", "mark_of"]
 N = 50
+MOST_TRIES = 400  # of 250 ms
 
 
 class Locked:
-    """The program, once it has locked itself up."""
+    """The program, once it has locked itself up.  @meanwhile: called after a session did not answer."""
 
-    def __init__(self, how):
+    def __init__(self, how, meanwhile=None):
         self.p = subprocess.Popen([program, how, str(N)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        is_(self.p.stdout.readline(), b"ready\n", how + ": it runs")
+        line = self.p.stdout.readline()
+        if meanwhile:
+            is_(line, b"again\n", "a session did not answer")
+            meanwhile()
+        for _ in range(MOST_TRIES):
+            if line != b"again\n":
+                break
+            line = self.p.stdout.readline()
+        if not is_(line, b"ready\n", how + ": it runs"):
+            self.p.kill()
 
     def record(self):
         self.p.stdin.write(b"x")
@@ -69,6 +81,18 @@ def under_a_filter():
     events_are_recorded_inside("filter")
 
 
+def after_a_collector_that_was_slow():
+    """It did not answer when the program began."""
+    collector = collect(work + "/slow", "-q", "-e", "strict:*")
+    worker = worker_of(collector)
+    kill(worker, signal.SIGSTOP)
+    p = Locked("mode1", meanwhile=lambda: kill(worker, signal.SIGCONT))
+    p.record()
+    p.end()
+    stop(collector)
+    is_(counts(view(work + "/slow", may_lose=False)), {k: N for k in KINDS}, "all are recorded")
+
+
 def a_program_that_is_not_prepared_is_skipped():
     collector = collect(work + "/unprepared", "-q", "-e", "no:such")
     p = Locked("unprepared")
@@ -80,4 +104,4 @@ def a_program_that_is_not_prepared_is_skipped():
     is_(counts(view(work + "/unprepared")), {}, "nothing is recorded")
 
 
-run_cases(in_strict_mode, under_a_filter, a_program_that_is_not_prepared_is_skipped)
+run_cases(in_strict_mode, under_a_filter, after_a_collector_that_was_slow, a_program_that_is_not_prepared_is_skipped)

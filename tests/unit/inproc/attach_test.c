@@ -6,6 +6,7 @@
  * The clock is simulated, and so is waiting: a wait for an answer ends at once, as if its whole
  * timeout had passed.
  */
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -14,7 +15,7 @@
 
 #include "base/runtime.h"
 #include "inproc/context.h"
-#include "inproc/process.h"
+#include "inproc/page.h"
 #include "test.h"
 
 enum { SESSION_SLOT = 2, MS = 1000000 };
@@ -76,6 +77,11 @@ bool process_is_sandboxed(void)
 bool process_has_clock(void)
 {
 	return true;
+}
+
+void page_program(char program[ABI_NAME_BYTES])
+{
+	strcpy(program, "early");
 }
 
 void context_prepare(uint64_t contexts)
@@ -178,6 +184,109 @@ static void a_child_with_an_inherited_mapping_waits_less(void)
 	close(fd);
 }
 
+/* ---------------------------------------------------------------- before the page exists */
+
+static int accept_request(int listener, struct abi_attach *q)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	memset(q, 0, sizeof *q);
+	is(recv(fd, q, sizeof *q, 0), (long)sizeof *q);
+	return fd;
+}
+
+static bool is_closed(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, 0) == 0;
+}
+
+static int n_waiting(int listener)
+{
+	int n = 0;
+
+	for (int fd; (fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) >= 0; n++)
+		close(fd);
+	return n;
+}
+
+static void registration_waits_for_the_request_that_was_sent_before_the_page(void)
+{
+	int listener = listen_silently(), fd;
+	struct abi_attach q;
+
+	session.epoch++;
+	process.control = NULL;
+	process.pid = 4711;
+	session_request_early(&session);
+	fd = accept_request(listener, &q);
+	is(q.pid, 4711);
+	ok(!strcmp(q.program, "early"));
+	process.control = &page;
+	now_ns += 50 * MS;
+	is(registers(), 200000);
+	ok(is_closed(fd));
+	fcntl(listener, F_SETFL, O_NONBLOCK);
+	is(n_waiting(listener), 0);
+	is(registers(), 0); /* it has timed out, as any other */
+	close(fd);
+	close(listener);
+}
+
+static void the_request_is_not_taken_for_one_of_another_session(void)
+{
+	int listener = listen_silently(), fd;
+	struct abi_attach q;
+
+	session.epoch++;
+	session_request_early(&session);
+	session.epoch++;
+	is(registers(), 250000);
+	fd = accept_request(listener, &q);
+	ok(!is_closed(fd));
+	session_expect_none(session.epoch); /* has filters: the other's request stays */
+	ok(!is_closed(fd));
+	session_expect_none(0);
+	ok(is_closed(fd));
+	session_expect_none(0);
+	fcntl(listener, F_SETFL, O_NONBLOCK);
+	is(n_waiting(listener), 1); /* of the registration */
+	close(fd);
+	close(listener);
+}
+
+static void an_event_does_not_take_the_request_of_the_registration(void)
+{
+	int listener = listen_silently(), fd;
+	struct abi_attach q;
+
+	session.epoch++;
+	session_request_early(&session);
+	fd = accept_request(listener, &q);
+	is(has_an_event(), 1000000); /* any thread or handler; the request belongs to one */
+	ok(!is_closed(fd));
+	session_expect_none(0);
+	close(fd);
+	close(listener);
+}
+
+static void a_name_that_leads_elsewhere_is_not_asked(void)
+{
+	int listener;
+
+	strcpy(session.name, "../slow");
+	session.epoch++;
+	session_request_early(&session);
+	is(registers(), 0);
+	session_expect_none(0);
+	strcpy(session.name, "slow");
+	listener = listen_silently();
+	fcntl(listener, F_SETFL, O_NONBLOCK);
+	is(n_waiting(listener), 0);
+	close(listener);
+}
+
 int main(void)
 {
 	char path[64];
@@ -190,6 +299,10 @@ int main(void)
 	run(a_silent_collector_takes_a_fifth_of_the_time);
 	run(the_next_session_in_the_slot_gets_a_new_wait);
 	run(a_child_with_an_inherited_mapping_waits_less);
+	run(registration_waits_for_the_request_that_was_sent_before_the_page);
+	run(the_request_is_not_taken_for_one_of_another_session);
+	run(an_event_does_not_take_the_request_of_the_registration);
+	run(a_name_that_leads_elsewhere_is_not_asked);
 	if (runtime_file(path, sizeof path, "sock-slow"))
 		unlink(path);
 	rmdir(directory);
