@@ -15,7 +15,8 @@
 enum abi_capture_kind {
 	ABI_CAPTURE_ADDRESS, /* a sockaddr */
 	ABI_CAPTURE_TIME,    /* a timespec */
-	ABI_CAPTURE_ARGV,    /* texts, each with its NUL */
+	ABI_CAPTURE_ARGV,    /* texts: ABI_CAPTURE_LIST_*; without --capture, and in older
+			      * recordings, each with its NUL, perhaps three dots behind them */
 	ABI_CAPTURE_ENVP,    /* number of pointers, a u32; then a byte, ABI_CAPTURE_COUNT_*,
 			      * which older recordings lack */
 	ABI_CAPTURE_BUFFER,  /* data that is read or written */
@@ -41,8 +42,9 @@ enum abi_capture_kind {
 	ABI_CAPTURE_ITIMER, /* two timevals */
 	ABI_CAPTURE_TIMER,  /* two timespecs: an interval and a time */
 	ABI_CAPTURE_STAMPS, /* two timespecs: access and modification */
-	ABI_CAPTURE_FDSET,
-	ABI_CAPTURE_CPUS, /* a mask */
+	ABI_CAPTURE_FDSET,  /* a set of bits, then a byte, ABI_CAPTURE_SET_*; older recordings have
+			    * 128 bytes without it */
+	ABI_CAPTURE_CPUS,   /* a mask */
 	ABI_CAPTURE_UTSNAME,
 	ABI_CAPTURE_SYSINFO,
 	ABI_CAPTURE_RUSAGE,   /* only its times */
@@ -73,7 +75,17 @@ enum abi_capture_how {
 	ABI_CAPTURE_STRING,	 /* up to a NUL, at most `size` bytes with it */
 	ABI_CAPTURE_ENVIRONMENT, /* as _TEXTS, up to ABI_CAPTURE_VARIABLES */
 	ABI_CAPTURE_OPENED,	 /* no memory of the program: the kernel's file of a descriptor */
+	ABI_CAPTURE_SET, /* size_argument is a number of descriptors, an int: a bit for each in
+				  * whole longs, for no more than the table of the process has */
 	ABI_CAPTURE_HOWS,
+};
+
+/* Which data of iovecs and messages. */
+enum abi_capture_moved {
+	ABI_CAPTURE_MOVED_ALL,
+	ABI_CAPTURE_MOVED_RESULT, /* as many bytes as the result */
+	ABI_CAPTURE_MOVED_EACH, /* of as many messages as the result; each has the number of its bytes */
+	ABI_CAPTURE_MOVED_NONE, /* nor the names of messages */
 };
 
 enum {
@@ -105,6 +117,17 @@ enum {
 
 /* Why a number of pointers is not all. */
 enum { ABI_CAPTURE_COUNT_MORE = 1, ABI_CAPTURE_COUNT_UNREADABLE = 2 };
+/* A list of texts: for each a byte and then the text with its NUL, or the address of one that could not be
+ * read, 8 bytes. One byte stands at the end; sequences without it end in a NUL or a dot. */
+enum {
+	ABI_CAPTURE_LIST_END = 1,
+	ABI_CAPTURE_LIST_MORE,
+	ABI_CAPTURE_LIST_UNREADABLE, /* the next pointer */
+	ABI_CAPTURE_LIST_TEXT,
+	ABI_CAPTURE_LIST_ADDRESS,
+};
+/* Whether the kernel reads more of a set than is recorded. */
+enum { ABI_CAPTURE_SET_WHOLE, ABI_CAPTURE_SET_MORE };
 
 struct abi_capture {
 	const char *call; /* the system call */
@@ -119,6 +142,7 @@ struct abi_capture {
 	/* The room of the program, in elements: the result may be larger than what was written.
 	 * 0: it never is. */
 	uint8_t room_argument;
+	uint8_t moved;	 /* ABI_CAPTURE_MOVED_* */
 	uint16_t size;	 /* at most; 0: the requested size of buffers */
 	bool is_int;	 /* size_argument is an int */
 	bool is_command; /* size_argument is a command of ioctl(), which has the size */

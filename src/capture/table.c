@@ -24,12 +24,15 @@
 #define SIZED(n) .size_argument = n, .unit = 1
 #define TIMES(n, bytes) .size_argument = n, .unit = bytes
 #define RETURNED .size_argument = ABI_CAPTURE_RESULT, .unit = 1
+#define MOVED(which) .moved = ABI_CAPTURE_MOVED_##which
 /* The result may be the length of data that did not fit into the room, which argument N has. */
 #define ROOM(n) .room_argument = n
 #define POINTED(n) .how = ABI_CAPTURE_POINTED, .size_argument = n
 #define VECTOR .how = ABI_CAPTURE_VECTOR, .size_argument = 3
 
 #define EACH(n) .how = ABI_CAPTURE_EACH, .size_argument = n
+/* A bit for each descriptor below argument 1. */
+#define DESCRIPTORS .how = ABI_CAPTURE_SET, .size_argument = 1, .size = DESCRIPTOR_BYTES
 #define HEADERS .how = ABI_CAPTURE_HEADERS, .size_argument = 3, .is_int = true
 /* Memory behind the pointer at byte N of the argument's memory; its bytes stand there too. */
 #define BEHIND(n) .is_behind = true, .at = n
@@ -56,6 +59,7 @@ enum {
 	CONTROL = 64,
 	OPTION = 256,
 	NODES = 264,
+	DESCRIPTOR_BYTES = 2048, /* three fit into a record: kernel/bpf/shared_ring.h */
 	QUOTA = 112
 };
 
@@ -116,19 +120,19 @@ static const struct abi_capture captures[] = {
 	{ IN("pwritev", 2, IOVECS), EXTRA, VECTOR },
 	{ IN("pwritev2", 2, IOVECS), EXTRA, VECTOR },
 	{ IN("vmsplice", 2, IOVECS), EXTRA, VECTOR },
-	{ OUT("readv", 2, IOVECS), EXTRA, VECTOR, .is_of_failures = true },
-	{ OUT("preadv", 2, IOVECS), EXTRA, VECTOR, .is_of_failures = true },
-	{ OUT("preadv2", 2, IOVECS), EXTRA, VECTOR, .is_of_failures = true },
+	{ OUT("readv", 2, IOVECS), EXTRA, VECTOR, MOVED(RESULT), .is_of_failures = true },
+	{ OUT("preadv", 2, IOVECS), EXTRA, VECTOR, MOVED(RESULT), .is_of_failures = true },
+	{ OUT("preadv2", 2, IOVECS), EXTRA, VECTOR, MOVED(RESULT), .is_of_failures = true },
 	{ IN("sendmsg", 2, MESSAGE), EXTRA, .how = ABI_CAPTURE_HEADER },
 	{ IN("sendmsg", 2, TYPED), TYPED("control", 2048), BEHIND(32), COUNTED(40, 8, 1) },
 	{ IN("recvmsg", 2, MESSAGE), EXTRA, .size = 12 },
-	{ OUT("recvmsg", 2, MESSAGE), EXTRA, .how = ABI_CAPTURE_HEADER },
+	{ OUT("recvmsg", 2, MESSAGE), EXTRA, .how = ABI_CAPTURE_HEADER, MOVED(RESULT) },
 	{ OUT("recvmsg", 2, TYPED), TYPED("control", 2048), BEHIND(32), COUNTED(40, 8, 1) },
 	{ IN("sendmmsg", 2, MESSAGES), EXTRA, HEADERS },
 	{ OUT("sendmmsg", 2, MESSAGES), EXTRA, HEADERS },
-	{ IN("recvmmsg", 2, MESSAGES), EXTRA, HEADERS }, /* a vector is first */
+	{ IN("recvmmsg", 2, MESSAGES), EXTRA, HEADERS, MOVED(NONE) }, /* a vector is first */
 	{ IN("recvmmsg", 5, TIME), TIME },
-	{ OUT("recvmmsg", 2, MESSAGES), EXTRA, HEADERS },
+	{ OUT("recvmmsg", 2, MESSAGES), EXTRA, HEADERS, MOVED(EACH) },
 	{ OUT("recvmmsg", 5, TIME), EXTRA, TIME, .is_after = true },
 	{ IN("io_submit", 3, BLOCKS), EXTRA, EACH(2) },
 	{ IN("io_cancel", 2, TYPED), TYPED("iocb", 64) },
@@ -167,23 +171,23 @@ static const struct abi_capture captures[] = {
 	{ OUT("ppoll", 1, POLL), EXTRA, TIMES(2, 8), .size = 256, .is_int = true,
 	  .is_after = true },
 	{ OUT("ppoll", 3, TIME), EXTRA, TIME, .is_after = true },
-	{ IN("select", 2, FDSET), EXTRA, .size = 128 },
-	{ IN("select", 3, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_2" },
-	{ IN("select", 4, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_3" },
+	{ IN("select", 2, FDSET), EXTRA, DESCRIPTORS },
+	{ IN("select", 3, FDSET), EXTRA, DESCRIPTORS, .other_field = "fdset_bytes_2" },
+	{ IN("select", 4, FDSET), EXTRA, DESCRIPTORS, .other_field = "fdset_bytes_3" },
 	{ IN("select", 5, TIMEVAL), EXTRA, .size = 16 },
-	{ OUT("select", 2, FDSET), EXTRA, .size = 128, .is_after = true },
-	{ OUT("select", 3, FDSET), EXTRA, .size = 128, .is_after = true,
+	{ OUT("select", 2, FDSET), EXTRA, DESCRIPTORS, .is_after = true },
+	{ OUT("select", 3, FDSET), EXTRA, DESCRIPTORS, .is_after = true,
 	  .other_field = "fdset_bytes_2" },
-	{ OUT("select", 4, FDSET), EXTRA, .size = 128, .is_after = true,
+	{ OUT("select", 4, FDSET), EXTRA, DESCRIPTORS, .is_after = true,
 	  .other_field = "fdset_bytes_3" },
 	{ OUT("select", 5, TIMEVAL), EXTRA, .size = 16, .is_after = true },
-	{ IN("pselect6", 2, FDSET), EXTRA, .size = 128 },
-	{ IN("pselect6", 3, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_2" },
-	{ IN("pselect6", 4, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_3" },
-	{ OUT("pselect6", 2, FDSET), EXTRA, .size = 128, .is_after = true },
-	{ OUT("pselect6", 3, FDSET), EXTRA, .size = 128, .is_after = true,
+	{ IN("pselect6", 2, FDSET), EXTRA, DESCRIPTORS },
+	{ IN("pselect6", 3, FDSET), EXTRA, DESCRIPTORS, .other_field = "fdset_bytes_2" },
+	{ IN("pselect6", 4, FDSET), EXTRA, DESCRIPTORS, .other_field = "fdset_bytes_3" },
+	{ OUT("pselect6", 2, FDSET), EXTRA, DESCRIPTORS, .is_after = true },
+	{ OUT("pselect6", 3, FDSET), EXTRA, DESCRIPTORS, .is_after = true,
 	  .other_field = "fdset_bytes_2" },
-	{ OUT("pselect6", 4, FDSET), EXTRA, .size = 128, .is_after = true,
+	{ OUT("pselect6", 4, FDSET), EXTRA, DESCRIPTORS, .is_after = true,
 	  .other_field = "fdset_bytes_3" },
 	{ OUT("pselect6", 5, TIME), EXTRA, TIME, .is_after = true },
 	{ IN("epoll_ctl", 4, EPOLL), EXTRA, .size = 12 },
@@ -294,7 +298,7 @@ static const struct abi_capture captures[] = {
 	{ IN("io_pgetevents", 6, TYPED), TYPED("sigmask_argument", 16) },
 	{ IN("io_pgetevents", 6, TYPED), TYPED("set", 8), BEHIND(0), FIELD(4) },
 	{ IN("process_madvise", 2, TYPED), TYPED("iovecs", 512), TIMES(3, 16) },
-	{ OUT("process_vm_readv", 2, IOVECS), EXTRA, VECTOR },
+	{ OUT("process_vm_readv", 2, IOVECS), EXTRA, VECTOR, MOVED(RESULT) },
 	{ IN("process_vm_writev", 2, IOVECS), EXTRA, VECTOR },
 	{ IN("process_vm_readv", 2, TYPED), TYPED("iovecs", 512), TIMES(3, 16) },
 	{ IN("process_vm_readv", 4, TYPED), TYPED("iovecs", 512), TIMES(5, 16), FIELD(2) },
@@ -382,6 +386,8 @@ static const struct abi_capture captures[] = {
 	{ IN("splice", 4, TYPED), TYPED("long", 8), FIELD(2) },
 	{ OUT("mq_timedreceive", 4, TYPED), TYPED("uint", 4) },
 	{ IN("seccomp", 3, TYPED), TYPED("filter", 16), WHEN(1, 1) },
+	{ IN("seccomp", 3, TYPED), TYPED("instructions", 4096), BEHIND(8), COUNTED(0, 2, 8),
+	  FIELD(2), WHEN(1, 1) },
 	{ IN("seccomp", 3, TYPED), TYPED("seccomp_action", 4), WHEN(1, 2) },
 	{ OUT("seccomp", 3, TYPED), TYPED("seccomp_sizes", 6), WHEN(1, 3) },
 	{ IN("move_pages", 3, TYPED), TYPED("addresses", 512), TIMES(2, 8) },

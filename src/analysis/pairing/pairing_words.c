@@ -122,8 +122,9 @@ static bool is_fd_of_path(struct pairing *j, uint32_t thread, int32_t fd)
 static bool has_fd_of_path(struct pairing *j, uint32_t thread, const struct pairing_state *st,
 			   const struct call_memory *m)
 {
-	enum { MOST = 1024 }; /* of a set */
-	int32_t n = (int32_t)st->made.args[0] < MOST ? (int32_t)st->made.args[0] : MOST, fd;
+	int64_t known;
+	bool is_cut;
+	int32_t fd;
 
 	if (m->what->kind == ABI_CAPTURE_POLL)
 		for (uint32_t at = 0; at + 8 <= m->size; at += 8) {
@@ -131,11 +132,12 @@ static bool has_fd_of_path(struct pairing *j, uint32_t thread, const struct pair
 			if (is_fd_of_path(j, thread, fd))
 				return true;
 		}
-	/* A set that could not be read whole is not looked at. */
-	if (m->what->kind == ABI_CAPTURE_FDSET && n > 0 && ((uint64_t)n + 63) / 64 * 8 <= m->size)
-		for (int32_t i = 0; i < n; i++)
-			if (m->bytes[i / 8] >> i % 8 & 1 && is_fd_of_path(j, thread, i))
-				return true;
+	known = m->what->kind == ABI_CAPTURE_FDSET
+			? call_fds_known(m, (int32_t)st->made.args[0], &is_cut)
+			: 0;
+	for (int32_t i = 0; i < known; i++)
+		if (m->bytes[i / 8] >> i % 8 & 1 && is_fd_of_path(j, thread, i))
+			return true;
 	return false;
 }
 
@@ -218,6 +220,15 @@ static bool is_of_argument(const struct call_memory *m)
 	return !m->what->is_behind;
 }
 
+/* The descriptors of a set that the kernel looks at. */
+static struct call_length known_of_set(const struct call_memory *m, int32_t n)
+{
+	bool is_cut;
+	int64_t known = call_fds_known(m, n, &is_cut);
+
+	return (struct call_length){ (uint64_t)known, known > 0 };
+}
+
 /* Lengths that the kernel may change. */
 static void keep_length(struct pairing_state *st, const struct call_memory *m)
 {
@@ -226,6 +237,8 @@ static void keep_length(struct pairing_state *st, const struct call_memory *m)
 
 	if (m->what->kind == ABI_CAPTURE_LENGTH && m->size >= 4)
 		*to = (struct call_length){ u32(m, 0), true };
+	else if (m->what->kind == ABI_CAPTURE_FDSET)
+		*to = known_of_set(m, (int32_t)st->made.args[0]);
 	else if (m->what->kind == ABI_CAPTURE_MESSAGES)
 		call_messages_befores(m, st->befores, CALL_BEFORES);
 	else if (m->what->kind == ABI_CAPTURE_MESSAGE && m->size >= NAME_LENGTH_AT + 4)

@@ -87,7 +87,7 @@ static const struct description {
 	{ "residence", 0, false, NULL, NULL, add_residence },
 	{ "quota", 0, false, NULL, NULL, call_quota_add },
 	{ "errors", 4, true, "%0e4", NULL, NULL },
-	{ "filter", 16, false, "{len=%0u2, filter=%8p8}", NULL, NULL },
+	{ "filter", 0, false, NULL, NULL, call_filter_of_calls },
 	{ "socket_filter", 0, false, NULL, NULL, call_filter_got },
 	{ "kcmp_slot", 12, false, "{efd=%0d4, tfd=%4d4, toff=%8u4}", NULL, NULL },
 	{ "sysctl", 48, false,

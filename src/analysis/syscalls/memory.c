@@ -142,12 +142,10 @@ static size_t shown_of(size_t size, const struct call_moment *x)
 
 /* Texts one after the other, each with its NUL. For the marks of cut texts see
  * docs/design/kernel/README.md. */
-static bool add_argv(struct text *t, const char *p, size_t size, const struct call_moment *x)
+static void add_old_argv(struct text *t, const char *p, size_t size, const struct call_moment *x)
 {
 	const char *before = "[", *end = p + size;
 
-	if (!size)
-		return false;
 	for (size_t n; p < end; p += n + 1) {
 		bool has_end, is_cut;
 
@@ -163,6 +161,68 @@ static bool add_argv(struct text *t, const char *p, size_t size, const struct ca
 			add(t, "...");
 	}
 	add(t, "]");
+}
+
+/* Adds the text or the address at *@at, and moves *@at behind it; false if there is none. */
+static bool add_element(struct text *t, const struct call_memory *m, uint32_t *at, bool is_shown,
+			const struct call_moment *x)
+{
+	const char *p = (const char *)m->bytes + *at + 1;
+	size_t room = m->size - *at - 1, n = strnlen(p, room);
+	bool is_cut = n == ABI_CAPTURE_ARG_MAX - 1 && ends_in_dots(p, n);
+
+	if (m->bytes[*at] == ABI_CAPTURE_LIST_ADDRESS && room > 8) {
+		if (is_shown)
+			add_address(t, u64(m, *at + 1));
+		*at += 9;
+		return true;
+	}
+	if (m->bytes[*at] != ABI_CAPTURE_LIST_TEXT || n == room)
+		return false;
+	if (is_shown)
+		call_quoted(t, p, shown_of(is_cut ? n - 3 : n, x));
+	if (is_shown && (is_cut || (x->string_bytes && n > x->string_bytes)))
+		add(t, "...");
+	*at += (uint32_t)n + 2;
+	return true;
+}
+
+/* The list @m, whose last byte is its end. */
+static bool add_list(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint64_t from = (uint64_t)x->args[m->what->argument - 1], n = 0;
+	uint64_t most = x->string_bytes && !call_style()->is_whole ? x->string_bytes : UINT64_MAX;
+	uint8_t why = m->bytes[m->size - 1];
+	uint32_t at = 0;
+
+	if (m->size == 1 && why != ABI_CAPTURE_LIST_END)
+		return false;
+	add(t, "[");
+	for (; at + 1 < m->size; n++) {
+		if (n && n < most)
+			add(t, ", ");
+		if (!add_element(t, m, &at, n < most, x)) { /* a damaged recording */
+			add(t, "...]");
+			return true;
+		}
+	}
+	if (n > most || why == ABI_CAPTURE_LIST_MORE)
+		add(t, ", ...");
+	else if (why == ABI_CAPTURE_LIST_UNREADABLE)
+		text_addf(t, ", ... /* %#" PRIx64 " */", from + 8 * n);
+	add(t, "]");
+	return true;
+}
+
+static bool add_argv(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint8_t last = m->size ? m->bytes[m->size - 1] : 0;
+
+	if (!m->size)
+		return false;
+	if (last && last <= ABI_CAPTURE_LIST_UNREADABLE && m->size < sizeof m->bytes)
+		return add_list(t, m, x);
+	add_old_argv(t, (const char *)m->bytes, m->size, x);
 	return true;
 }
 
@@ -287,7 +347,7 @@ bool call_memory_add(struct text *t, const struct call_memory *m, const struct c
 	case ABI_CAPTURE_TIME:
 		return add_time(t, m->bytes, m->size);
 	case ABI_CAPTURE_ARGV:
-		return add_argv(t, (const char *)m->bytes, m->size, x);
+		return add_argv(t, m, x);
 	case ABI_CAPTURE_ENVP:
 		return add_count(t, m, x);
 	case ABI_CAPTURE_BUFFER:

@@ -323,16 +323,30 @@ static void add_rusage(struct text *t, const struct call_memory *m)
 	add(t, is_whole ? "}" : ", ...}");
 }
 
-/* The kernel reads no more descriptors than the process may have. */
+int64_t call_fds_known(const struct call_memory *m, int32_t n, bool *is_cut)
+{
+	enum { OLD = 128 };
+	uint64_t all = n > 0 ? ((uint64_t)n + 63) / 64 * 8 : 0, known = m->size / 8 * 8;
+	bool has_end = m->size % 8 == 1;
+
+	*is_cut = has_end ? m->bytes[known] != ABI_CAPTURE_SET_WHOLE : all > OLD;
+	if (!has_end && known < (all < OLD ? all : OLD))
+		return 0;
+	return (int64_t)known * 8 < n ? (int64_t)known * 8 : n;
+}
+
+/* The kernel writes no more of a set than it read, though the table of the process may have grown. */
 static bool add_fds(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
-	enum { MOST = 1024 };
-	int32_t n = (int32_t)x->args[0];
+	const struct call_length *before = call_length_of(x, m->what->argument);
+	bool is_cut;
+	int64_t known = call_fds_known(m, (int32_t)x->args[0], &is_cut);
 
-	n = n < MOST ? n : MOST;
-	if (n < 0 || !x->args[m->what->argument - 1] || m->size < ((uint32_t)n + 63) / 64 * 8)
+	if (before && known > (int64_t)before->bytes)
+		known = (int64_t)before->bytes;
+	if (known <= 0 || !x->args[m->what->argument - 1])
 		return false;
-	return add_bits(t, m, n, false), true;
+	return add_bits(t, m, known, is_cut), true;
 }
 
 /* The kernel refuses a set that is larger than its own. */

@@ -27,6 +27,10 @@ static inline uint16_t u16(const struct call_memory *m, size_t at)
 /* call_struct_add - like call_memory_add(), for structures of one size and arrays of them. */
 bool call_struct_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 
+/* call_fds_known - how many of the @n descriptors of a set are recorded; those behind them are not in
+ * the set unless it @is_cut. 0: the set could not be read. */
+int64_t call_fds_known(const struct call_memory *m, int32_t n, bool *is_cut);
+
 /* The memory of ioctl(), getsockopt() and fcntl() depends on their command argument. */
 bool call_control_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 bool call_option_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
@@ -58,6 +62,7 @@ enum call_option_shown call_socket_option_add(struct text *t, const struct call_
 					      const struct call_moment *x);
 /* A program of classic BPF that setsockopt() gets, or that getsockopt() returns. */
 bool call_filter_given(struct text *t, const struct call_memory *m, const struct call_moment *x);
+bool call_filter_of_calls(struct text *t, const struct call_memory *m, const struct call_moment *x);
 bool call_filter_got(struct text *t, const struct call_memory *m, const struct call_moment *x);
 /* call_messages_befores - the lengths of names of the messages at the entry. */
 void call_messages_befores(const struct call_memory *m, int32_t *befores, uint32_t n);

@@ -28,6 +28,12 @@ void bpf_plan_layout(struct bpf_plan *p, const struct btf *b)
 	p->task_exit_state = btf_member(b, "task_struct", "exit_state");
 	p->task_cpu = info < 0 || cpu < 0 ? -ENOENT : info + cpu;
 	p->task_status = info < 0 || status < 0 ? -ENOENT : info + status;
+	if (!p->has_extra)
+		return;
+	p->file.files = btf_member(b, "task_struct", "files");
+	p->file.fdt = btf_member(b, "files_struct", "fdt");
+	p->file.max_fds = btf_member(b, "fdtable", "max_fds");
+	p->has_table = p->file.files >= 0 && p->file.fdt >= 0 && p->file.max_fds >= 0;
 }
 
 /* ---------------------------------------------------------------- following */

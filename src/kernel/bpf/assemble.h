@@ -36,6 +36,7 @@ struct bpf_plan {
 	bool has_extra;	      /* also captures that are made on request only: capture/table.h */
 	bool has_environment; /* also texts of environments */
 	bool has_files;	      /* also the kernel's files of descriptors */
+	bool has_table;	      /* the BTF has files, fdt and max_fds: for has_extra */
 	struct bpf_file_layout file;
 	/* Offsets in the kernel's structures; negative: unknown. */
 	int task_pid, task_comm, task_prio, task_exit_state;

@@ -270,7 +270,8 @@ static uint64_t word_of(const struct abi_capture *c, uint32_t buffer_bytes)
 
 	return c->argument | (uint64_t)c->how << BPF_CAPTURE_HOW |
 	       (uint64_t)c->size_argument << BPF_CAPTURE_SIZE | most << BPF_CAPTURE_MOST |
-	       (uint64_t)c->unit << BPF_CAPTURE_UNIT | (c->is_int ? BPF_CAPTURE_IS_INT : 0) |
+	       (uint64_t)c->unit << BPF_CAPTURE_UNIT | (uint64_t)c->moved << BPF_CAPTURE_MOVED |
+	       (c->is_int ? BPF_CAPTURE_IS_INT : 0) |
 	       (c->is_of_failures ? BPF_CAPTURE_OF_FAILURES : 0) |
 	       (is_useful_in_part(c) ? BPF_CAPTURE_PART : 0) |
 	       (c->is_command ? BPF_CAPTURE_IS_COMMAND : 0) |

@@ -73,6 +73,8 @@ void bpf_captures_end(const struct bpf_captures *k);
 /* bpf_capture_file - if R1 (the kind of size) names a file: read the file that the descriptor is open
  * on, and jump to @done. */
 void bpf_capture_file(const struct bpf_captures *k, int done);
+/* bpf_capture_set - the same for a set of descriptors. */
+void bpf_capture_set(const struct bpf_captures *k, int done);
 /* bpf_stage_captures - read the other captures of call STACK_NR. */
 void bpf_stage_captures(const struct bpf_captures *k);
 /* bpf_stage_to_ring - copy the stage into a new record. */

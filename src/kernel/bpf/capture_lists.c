@@ -13,41 +13,13 @@
 
 #include <assert.h>
 
-#include "kernel/bpf/capture_steps.h"
-
-enum { IOVEC = 16, HEADER = 56, HEADERS = 64, NAME_MAX_BYTES = ABI_CAPTURE_ADDRESS_MAX };
-enum { NAME = 0, NAME_BYTES = 8, IOVECS = 16, N_IOVECS = 24 }; /* in a msghdr */
-enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16 };		       /* with a NUL; read at once */
-enum { IS_LAST = 1 << 16, UNREADABLE = POINTERS + 1 };	       /* results */
+enum { IOVEC = 16, HEADER = 56 };
+enum { IOVECS = 16, N_IOVECS = 24 };		       /* in a msghdr */
+enum { THREE_DOTS = 0x2e2e2e, POINTERS = 16 };	       /* with a NUL; read at once */
+enum { IS_LAST = 1 << 16, UNREADABLE = POINTERS + 1 }; /* results */
 enum { COUNT_WHY = 16 }; /* above the number of pointers: ABI_CAPTURE_COUNT_* */
 
 /* ---------------------------------------------------------------- steps */
-
-/* R7 becomes the ring of the CPU in R1, and the position R8 is checked. */
-static void enter(const struct bpf_captures *k, int leave)
-{
-	struct bpf_code *c = k->c;
-	int has_ring = bpf_label(c);
-
-	bpf_store(c, BPF_DW, FP, STACK_CPU, R1);
-	bpf_find_ring(c, k->p, has_ring);
-	bpf_jump(c, leave); /* never */
-	bpf_put_label(c, has_ring);
-	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_CAPTURE_BEGIN_MAX, leave);
-}
-
-static void return_register(struct bpf_code *c, int reg)
-{
-	bpf_alu(c, BPF_MOV, R0, reg);
-	bpf_exit(c);
-}
-
-static void return_number(struct bpf_code *c, int label, int number)
-{
-	bpf_put_label(c, label);
-	bpf_alu_imm(c, BPF_MOV, R0, number);
-	bpf_exit(c);
-}
 
 /*
  * Reads a text of at most @max bytes with its NUL from R3 to position R8, and advances R8. R0
@@ -76,66 +48,65 @@ static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 	bpf_alu(c, BPF_ADD, R8, R0);
 }
 
-/* Stores a u16 size and R2 bytes from R3; size 0 if they cannot be read. */
-static void stage_counted(struct bpf_code *c, int stage)
+/* ---------------------------------------------------------------- texts */
+
+/* Reads a text of a list with --capture; R3 is its address. See ABI_CAPTURE_LIST_*. */
+static void read_text_or_address(const struct bpf_captures *k)
 {
-	bpf_alu_imm(c, BPF_ADD, R8, 2);
-	bpf_store(c, BPF_DW, FP, STACK_WORD, R2);
-	read_here(c, stage);
+	struct bpf_code *c = k->c;
+	int is_address = bpf_label(c);
+
+	at_stage(c, k->stage);
+	bpf_store_imm(c, BPF_B, R1, 0, ABI_CAPTURE_LIST_TEXT);
+	bpf_alu_imm(c, BPF_ADD, R8, 1);
+	stage_text(c, k->stage, ABI_CAPTURE_ARG_MAX, is_address);
+	return_register(c, R8);
+	bpf_put_label(c, is_address);
+	at_stage(c, k->stage);
+	bpf_store_imm(c, BPF_B, R1, -1, ABI_CAPTURE_LIST_ADDRESS);
 	bpf_load(c, BPF_DW, R2, FP, STACK_WORD);
-	bpf_alu_imm(c, BPF_ARSH, R0, 63); /* all bits if it failed */
-	bpf_alu_imm(c, BPF_XOR, R0, -1);
-	bpf_alu(c, BPF_AND, R2, R0);
-	at_stage(c, stage);
-	bpf_store(c, BPF_H, R1, -2, R2);
-	bpf_alu(c, BPF_ADD, R8, R2);
+	bpf_store(c, BPF_DW, R1, 0, R2);
+	bpf_alu_imm(c, BPF_ADD, R8, 8);
+	return_register(c, R8);
 }
 
-/* Limits R2, any number, to R1, which has 16 bits. No branches: see stage_text(). */
-static void take_smaller(struct bpf_code *c)
+static void end_list(const struct bpf_captures *k, int label, int why)
 {
-	bpf_alu(c, BPF_MOV, R4, R2);
-	bpf_alu_imm(c, BPF_RSH, R4, 16);
-	bpf_alu(c, BPF_MOV, R5, R4);
-	bpf_alu_imm(c, BPF_MUL, R5, -1);
-	bpf_alu(c, BPF_OR, R4, R5);
-	bpf_alu_imm(c, BPF_ARSH, R4, 63); /* all bits if R2 has more than 16 */
-	bpf_alu(c, BPF_OR, R2, R4);
-	bpf_alu_imm(c, BPF_AND, R2, 0xffff);
-	bpf_alu(c, BPF_SUB, R2, R1);
-	bpf_alu(c, BPF_MOV, R4, R2);
-	bpf_alu_imm(c, BPF_ARSH, R4, 63);
-	bpf_alu(c, BPF_AND, R2, R4);
-	bpf_alu(c, BPF_ADD, R2, R1);
-}
+	struct bpf_code *c = k->c;
 
-/* Stores a u16 size and that many of the R2 bytes at R3, at most as many as the capture wants. */
-static void stage_data(struct bpf_code *c, int stage, int done)
-{
-	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_MOST);
-	bpf_alu_imm(c, BPF_AND, R1, 0xffff);
-	take_smaller(c);
-	bpf_jump_if_imm(c, BPF_JGT, R2, ABI_CAPTURE_BUFFER_MAX, done); /* never */
-	stage_counted(c, stage);
+	bpf_put_label(c, label);
+	at_stage(c, k->stage);
+	bpf_store_imm(c, BPF_B, R1, 0, why);
+	bpf_alu_imm(c, BPF_ADD, R8, 1);
+	bpf_alu_imm(c, BPF_OR, R8, IS_LAST);
+	return_register(c, R8);
 }
 
 /* The text of a list at the pointer that stands at address R3; R4: how many more fit. */
 static void define_text(const struct bpf_captures *k)
 {
 	struct bpf_code *c = k->c;
-	int more = bpf_label(c), leave = bpf_label(c);
+	int more = bpf_label(c), leave = bpf_label(c), is_end = bpf_label(c), is_bad = bpf_label(c);
 
 	bpf_function(c, k->functions[CAPTURE_TEXT], "text", 4);
 	bpf_alu(c, BPF_MOV, R8, R2);
 	bpf_alu(c, BPF_MOV, R9, R3);
 	bpf_alu(c, BPF_MOV, R6, R4);
-	enter(k, leave);
+	enter_at(k, BPF_CAPTURE_BEGIN_MAX + 2 * ABI_CAPTURE_ARG_MAX, leave);
+	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_CAPTURE_BEGIN_MAX, more);
 	bpf_alu(c, BPF_MOV, R3, R9);
-	read_word(c, 8, leave);
+	read_word(c, 8, is_bad);
 	bpf_load(c, BPF_DW, R3, FP, STACK_WORD);
-	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, leave);
+	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, is_end);
 	bpf_jump_if_imm(c, BPF_JEQ, R6, 0, more);
+	if (k->p->has_extra) {
+		read_text_or_address(k);
+		end_list(k, more, ABI_CAPTURE_LIST_MORE);
+		end_list(k, is_bad, ABI_CAPTURE_LIST_UNREADABLE);
+		end_list(k, is_end, ABI_CAPTURE_LIST_END);
+		return_number(c, leave, 0);
+		return;
+	}
 	stage_text(c, k->stage, ABI_CAPTURE_ARG_MAX, more);
 	return_register(c, R8);
 	bpf_put_label(c, more);
@@ -145,6 +116,8 @@ static void define_text(const struct bpf_captures *k)
 	bpf_alu_imm(c, BPF_ADD, R8, 3);
 	bpf_alu_imm(c, BPF_OR, R8, IS_LAST);
 	return_register(c, R8);
+	bpf_put_label(c, is_end);
+	bpf_put_label(c, is_bad);
 	return_number(c, leave, 0);
 }
 
@@ -306,31 +279,7 @@ static void define_count(const struct bpf_captures *k)
 
 _Static_assert(ABI_CAPTURE_ENVP_MAX % POINTERS == 0, "no more are counted");
 
-/* ---------------------------------------------------------------- iovecs */
-
-/* An iovec and its data. */
-static void define_iovec(const struct bpf_captures *k)
-{
-	struct bpf_code *c = k->c;
-	int leave = bpf_label(c);
-
-	bpf_function(c, k->functions[CAPTURE_IOVEC], "iovec", 4);
-	bpf_alu(c, BPF_MOV, R9, R2);
-	bpf_alu(c, BPF_MOV, R8, R3);
-	bpf_alu(c, BPF_MOV, R6, R4);
-	enter(k, leave);
-	bpf_alu(c, BPF_MOV, R3, R6);
-	bpf_alu_imm(c, BPF_MOV, R2, IOVEC);
-	read_here(c, k->stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, leave);
-	at_stage(c, k->stage);
-	bpf_load(c, BPF_DW, R3, R1, 0);
-	bpf_load(c, BPF_DW, R2, R1, 8);
-	bpf_alu_imm(c, BPF_ADD, R8, IOVEC);
-	stage_data(c, k->stage, leave);
-	return_register(c, R8);
-	return_number(c, leave, 0);
-}
+/* ---------------------------------------------------------------- loops */
 
 /* R4 of something at address R5, @bytes each, by function @turn. */
 static void define_loop(const struct bpf_captures *k, enum bpf_capture_function f, const char *name,
@@ -362,117 +311,6 @@ static void define_loop(const struct bpf_captures *k, enum bpf_capture_function 
 	bpf_jump(c, again);
 	bpf_put_label(c, done);
 	return_register(c, R8);
-}
-
-/* ---------------------------------------------------------------- messages */
-
-/* The msghdr at address R3, in R4 bytes, and its name. */
-static void define_header(const struct bpf_captures *k)
-{
-	struct bpf_code *c = k->c;
-	int leave = bpf_label(c);
-
-	bpf_function(c, k->functions[CAPTURE_HEADER], "header", 4);
-	bpf_alu(c, BPF_MOV, R8, R2);
-	bpf_alu(c, BPF_MOV, R9, R3);
-	bpf_alu(c, BPF_MOV, R6, R4);
-	enter(k, leave);
-	bpf_jump_if_imm(c, BPF_JGT, R6, HEADERS, leave); /* never */
-	bpf_alu(c, BPF_MOV, R3, R9);
-	bpf_alu(c, BPF_MOV, R2, R6);
-	read_here(c, k->stage);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, leave);
-	at_stage(c, k->stage);
-	bpf_load(c, BPF_DW, R3, R1, NAME);
-	bpf_load(c, BPF_W, R2, R1, NAME_BYTES);
-	bpf_alu(c, BPF_ADD, R8, R6);
-	limit_r2(c, NAME_MAX_BYTES);
-	stage_counted(c, k->stage);
-	return_register(c, R8);
-	return_number(c, leave, 0);
-}
-
-/* @to becomes the address of the next element of @bytes; the ring has their number at @left and the address at
- * @at. Without one it jumps to @none. */
-static void take_next(struct bpf_code *c, int to, int left, int at, int bytes, int none)
-{
-	bpf_load(c, BPF_DW, R2, R7, left);
-	bpf_jump_if_imm(c, BPF_JEQ, R2, 0, none);
-	bpf_alu_imm(c, BPF_SUB, R2, 1);
-	bpf_store(c, BPF_DW, R7, left, R2);
-	bpf_load(c, BPF_DW, to, R7, at);
-	bpf_alu(c, BPF_MOV, R2, to);
-	bpf_alu_imm(c, BPF_ADD, R2, bytes);
-	bpf_store(c, BPF_DW, R7, at, R2);
-}
-
-/* The next iovec of a message or, if it has no more, the next header. */
-static void define_headers_turn(const struct bpf_captures *k)
-{
-	struct bpf_code *c = k->c;
-	int leave = bpf_label(c), is_header = bpf_label(c);
-	int messages = k->stage + (int)offsetof(struct bpf_stage, messages),
-	    message = k->stage + (int)offsetof(struct bpf_stage, message),
-	    iovecs = k->stage + (int)offsetof(struct bpf_stage, iovecs),
-	    iovec = k->stage + (int)offsetof(struct bpf_stage, iovec);
-
-	bpf_function(c, k->functions[CAPTURE_HEADERS_TURN], "headers_turn", 3);
-	bpf_alu(c, BPF_MOV, R9, R2);
-	bpf_alu(c, BPF_MOV, R8, R3);
-	enter(k, leave);
-	take_next(c, R4, iovecs, iovec, IOVEC, is_header);
-	bpf_load(c, BPF_DW, R1, FP, STACK_CPU);
-	bpf_alu(c, BPF_MOV, R2, R9);
-	bpf_alu(c, BPF_MOV, R3, R8);
-	bpf_call_function(c, k->functions[CAPTURE_IOVEC]);
-	bpf_exit(c);
-	bpf_put_label(c, is_header);
-	take_next(c, R3, messages, message, HEADERS, leave);
-	bpf_load(c, BPF_DW, R1, FP, STACK_CPU);
-	bpf_alu(c, BPF_MOV, R2, R8);
-	bpf_alu_imm(c, BPF_MOV, R4, HEADERS);
-	bpf_call_function(c, k->functions[CAPTURE_HEADER]);
-	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, leave);
-	at_stage(c, k->stage);
-	bpf_load(c, BPF_DW, R2, R1, IOVECS);
-	bpf_store(c, BPF_DW, R7, iovec, R2);
-	bpf_load(c, BPF_DW, R2, R1, N_IOVECS);
-	bpf_store(c, BPF_DW, R7, iovecs, R2);
-	bpf_exit(c);
-	return_number(c, leave, 0);
-}
-
-/* R4 mmsghdrs at address R5, each with its iovecs. One loop for both. */
-static void define_headers(const struct bpf_captures *k)
-{
-	struct bpf_code *c = k->c;
-	int again = bpf_label(c), done = bpf_label(c), leave = bpf_label(c);
-
-	bpf_function(c, k->functions[CAPTURE_HEADERS], "headers", 5);
-	bpf_alu(c, BPF_MOV, R9, R2);
-	bpf_alu(c, BPF_MOV, R8, R3);
-	bpf_alu(c, BPF_MOV, R6, R4);
-	bpf_store(c, BPF_DW, FP, STACK_POINTER, R5);
-	enter(k, leave);
-	bpf_store(c, BPF_DW, R7, k->stage + (int)offsetof(struct bpf_stage, messages), R6);
-	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
-	bpf_store(c, BPF_DW, R7, k->stage + (int)offsetof(struct bpf_stage, message), R1);
-	bpf_store_imm(c, BPF_DW, R7, k->stage + (int)offsetof(struct bpf_stage, iovecs), 0);
-	bpf_load(c, BPF_DW, R7, FP, STACK_CPU);
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_put_label(c, again);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, 2 * ABI_CAPTURE_MESSAGES_MAX, done);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bpf_alu(c, BPF_MOV, R1, R7);
-	bpf_alu(c, BPF_MOV, R2, R9);
-	bpf_alu(c, BPF_MOV, R3, R8);
-	bpf_call_function(c, k->functions[CAPTURE_HEADERS_TURN]);
-	bpf_jump_if_imm(c, BPF_JEQ, R0, 0, done);
-	bpf_alu(c, BPF_MOV, R8, R0);
-	bpf_jump(c, again);
-	bpf_put_label(c, done);
-	return_register(c, R8);
-	return_number(c, leave, 0);
 }
 
 /* ---------------------------------------------------------------- iocbs */
@@ -555,6 +393,7 @@ static void call_list(const struct bpf_captures *k, enum bpf_capture_function f,
 static void read_elements(const struct bpf_captures *k, enum bpf_capture_function f, int done)
 {
 	find_elements(k, f == CAPTURE_HEADERS, done);
+	bpf_begin_moved(k->c, k->stage);
 	load_argument(k->c, k->stage, R5, 0);
 	call_list(k, f, true, done);
 }
@@ -572,6 +411,7 @@ static void read_message(const struct bpf_captures *k, int done)
 	struct bpf_code *c = k->c;
 
 	bpf_alu(c, BPF_MOV, R6, R8);
+	bpf_begin_moved(c, k->stage);
 	load_argument(c, k->stage, R3, 0);
 	bpf_alu_imm(c, BPF_MOV, R4, HEADER);
 	call_list(k, CAPTURE_HEADER, false, done);
@@ -642,10 +482,7 @@ void bpf_capture_lists(const struct bpf_captures *k)
 	if (!k->p->has_extra)
 		return;
 	define_loop(k, CAPTURE_VECTOR, "vector", CAPTURE_IOVEC, IOVEC);
-	define_iovec(k);
-	define_header(k);
-	define_headers(k);
-	define_headers_turn(k);
+	bpf_capture_messages(k);
 	if (!is_entry)
 		return;
 	define_count(k);

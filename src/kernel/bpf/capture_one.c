@@ -163,13 +163,7 @@ static void read_part(struct bpf_code *c, int stage, int done)
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_AND, R1, BPF_CAPTURE_PART);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
-	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
-	bpf_alu(c, BPF_MOV, R1, R3);
-	bpf_alu_imm(c, BPF_AND, R1, BPF_USER_PAGE - 1);
-	bpf_alu_imm(c, BPF_MOV, R2, BPF_USER_PAGE);
-	bpf_alu(c, BPF_SUB, R2, R1);
-	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
-	bpf_jump_if(c, BPF_JGE, R2, R1, done);
+	limit_to_page(c, done);
 	bpf_store(c, BPF_DW, FP, STACK_COUNT, R2);
 	read_here(c, stage);
 	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
@@ -292,8 +286,10 @@ static void define_one(const struct bpf_captures *k)
 	bpf_capture_list(k, done);
 	if (k->p->has_files && k->stage == BPF_EXIT_STAGE)
 		bpf_capture_file(k, done);
-	if (k->p->has_extra)
+	if (k->p->has_extra) {
+		bpf_capture_set(k, done);
 		capture_string(c, k->p, k->stage, done);
+	}
 	capture_bytes(c, k->p, k->stage, done);
 	bpf_put_label(c, done);
 	store_field(c, k->stage);

@@ -118,6 +118,19 @@ static inline void limit_r2(struct bpf_code *c, int most)
 	bpf_put_label(c, fits);
 }
 
+/* R3 becomes the pointer of STACK_POINTER, R2 the bytes from there to the end of its page.  Jumps to @fits if the
+ * STACK_COUNT bytes that could not be read lie in that page. */
+static inline void limit_to_page(struct bpf_code *c, int fits)
+{
+	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
+	bpf_alu(c, BPF_MOV, R1, R3);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_USER_PAGE - 1);
+	bpf_alu_imm(c, BPF_MOV, R2, BPF_USER_PAGE);
+	bpf_alu(c, BPF_SUB, R2, R1);
+	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
+	bpf_jump_if(c, BPF_JGE, R2, R1, fits);
+}
+
 static inline void sign_extend(struct bpf_code *c, int reg)
 {
 	bpf_alu_imm(c, BPF_LSH, reg, 32);

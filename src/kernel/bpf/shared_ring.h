@@ -66,6 +66,9 @@ struct bpf_stage {
 	uint64_t args[8];  /* at an exit: the call's, counted from 1, then the result */
 	/* Of a list of messages: messages and iovecs to come, and their addresses. */
 	uint64_t messages, message, iovecs, iovec;
+	uint64_t
+		left; /* bytes that the call moved and that no iovec so far has; all bits: any number */
+	uint64_t names; /* the most of a name */
 	uint8_t record[BPF_RECORD_MAX];
 };
 
@@ -113,6 +116,7 @@ enum {
 	BPF_CAPTURE_SIZE = 7,
 	BPF_CAPTURE_MOST = 16,
 	BPF_CAPTURE_UNIT = 32,
+	BPF_CAPTURE_MOVED = 40, /* two bits */
 	BPF_CAPTURE_IS_INT = 1 << 10,
 	BPF_CAPTURE_OF_FAILURES = 1 << 11,
 	BPF_CAPTURE_PART = 1 << 12, /* if the next page cannot be read: the bytes before it */

@@ -62,7 +62,7 @@ def signals_have_all_that_the_kernel_says_of_them():
 
 
 def one_argument_decides_how_the_others_are_read():
-    calls = "trace=bpf,mount,fsconfig,ptrace,perf_event_open,clone3,sched_setattr,keyctl"
+    calls = "trace=bpf,mount,fsconfig,ptrace,perf_event_open,clone3,sched_setattr,keyctl,seccomp"
     for options in ([], ["-v"], ["-Xverbose"], ["-Xraw"]):
         n = len(same(["-qq", *options, "-e", calls], programs["requests"]))
         ok(n >= 40, "%d calls" % n)
@@ -248,6 +248,38 @@ def rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone():
         is_(len(ours), 1, "calls: %s" % ours)
 
 
+def of_one_run(line):
+    """The line without the number of the child, which is in a register too, and without its processor's flags."""
+    return re.sub(r"\b(rdi|r11|eflags)=\w+", r"\1", re.sub(r"^(ptrace\([^,]*, |process_vm_readv\()\d+", r"\1PID", line))
+
+
+def counts_and_lengths_are_those_that_the_kernel_looks_at():
+    """And no byte that the kernel did not write or read is shown, or recorded."""
+    file, kept = work + "/limits", work + "/limits-kept"
+    open(file, "w").close()
+    calls = ("trace=recvfrom,getxattr,listxattr,getgroups,writev,sendmmsg,recvmmsg,io_submit,sched_setaffinity,poll,epoll_wait,"
+             "execve,ptrace,perf_event_open,sendmsg,mq_open,mq_getsetattr,select,"
+             "readv,recvmsg,process_vm_readv")
+    for options in ([], ["-s", "3"]):
+        theirs, ours = ([of_one_run(line) for line in lines[1:]] for lines in both([*options, "-qq", "-a1", "-e", calls, "-e", "signal=none"], programs["limits"], file))
+        ok(any("/* more than 512 vars */" in line for line in ours), "999 variables: %s" % ours)
+        ours = [line.replace("more than 512 vars", "999 vars") for line in ours]
+        # strace shows what getxattr leaves alone if the size is 0.
+        theirs = [re.sub(r'^(getxattr.*), "SEC.*, 0\)', r"\1, ADDRESS, 0)", line) for line in theirs]
+        first_difference(theirs, ours, "duet strace %s" % options)
+        is_(len(ours), 55, "calls")
+    err = cmd("strace", "-v", "-e", "read=all", "--keep", kept, "--", programs["limits"], file)[2]
+    sets = re.findall(r"pselect6\((\d+), (\[.*?\]), NULL, NULL, .*\) = 1 \((in \[.*?\])", err)
+    first = re.fullmatch(r"\[(\d+)\]", sets[0][1])[1]
+    is_(sets[1], ("4096", "[%s]" % first, "in [%s]" % first), "of a set: the descriptors that the process has places for")
+    if sets[2:]:
+        is_(sets[2:], [("17001", "[%s ...]" % first, "in [%s ...]" % first)], "a set that is cut")
+    ok("0123" in err and "SECRET" not in err, "lines of bytes: " + err)
+    parts = [p for p in glob.glob(kept + "/**", recursive=True) if os.path.isfile(p)]
+    ok(any(b"0123456" in open(p, "rb").read() for p in parts), "data is in the recording")
+    is_([p for p in parts if b"SECRET" in open(p, "rb").read()], [], "files with bytes that no call moved")
+
+
 def numbers_of_another_pid_namespace_have_no_names():
     """There the shell's child has the number of the outer shell."""
     inner = "echo $(($$ - 1)) > /proc/sys/kernel/ns_last_pid; sleep 0 & kill -0 $$; wait"
@@ -305,5 +337,5 @@ run_cases(names_up_to_the_longest_path_are_shown, one_argument_decides_how_the_o
           without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number,
           a_thread_that_executes_a_program_takes_the_place_of_the_first, a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, calls_that_wait_for_a_file_are_about_it,
           paths_of_descriptors_have_devices_and_processes, descriptors_have_the_addresses_of_their_sockets, the_environment_of_a_program_is_shown_with_v,
-          numbers_of_another_pid_namespace_have_no_names, sockets_that_were_open_have_addresses_too, rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone,
-          call_stacks_are_those_of_strace)
+          counts_and_lengths_are_those_that_the_kernel_looks_at, numbers_of_another_pid_namespace_have_no_names,
+          sockets_that_were_open_have_addresses_too, rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone, call_stacks_are_those_of_strace)

@@ -139,6 +139,32 @@ static void exec_arguments_are_quoted_and_cut_ones_end_in_dots(void)
 	   ABI_CAPTURE_MAX + strlen("[\"\"...]"));
 }
 
+static void lists_have_addresses_of_what_could_not_be_read(void)
+{
+	static char longest[] = "\004oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo"
+				"...\0\1";
+
+	is(sizeof longest, 1 + ABI_CAPTURE_ARG_MAX + 2);
+	args[1] = 0x5000;
+	is_text(ARGV("\1"), "[]");
+	is_text(ARGV("\2"), "too short");
+	is_text(ARGV("\3"), "too short");
+	is_text(ARGV("\4ls\0\4\0\1"), "[\"ls\", \"\"]");
+	is_text(ARGV("\4\1\0\4...\0\2"), "[\"\\1\", \"...\", ...]");
+	is_text(ARGV("\5\377\377\377\377\0\0\0\0\4a\0\3"), "[0xffffffff, \"a\", ... /* 0x5010 */]");
+	is_text(said("execve", false, longest, sizeof longest - 1),
+		"[\"oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo\"...]");
+	moment.string_bytes = 2;
+	is_text(ARGV("\4abc\0\4de\0\1"), "[\"ab\"..., \"de\"]");
+	is_text(ARGV("\4a\0\4b\0\4c\0\1"), "[\"a\", \"b\", ...]");
+	is_text(ARGV("\4a\0\4b\0\4c\0\3"), "[\"a\", \"b\", ...]");
+	moment.string_bytes = 0;
+	is_text(ARGV("\4a\0\5\1\2\3\4\5\1"), "[\"a\", ...]"); /* damaged */
+	is_text(ARGV("\4a\1"), "[...]");
+	is_text(ARGV("\7\4\1"), "[...]");
+	args[1] = 1;
+}
+
 /* Of a call that has returned @result. */
 static const char *written(const char *call, int64_t result, const void *bytes, size_t size)
 {
@@ -402,6 +428,11 @@ static void memory_of_random_calls_is_shown_as_strace_shows_it(void)
 		"{si_signo=SIGIO, si_code=POLL_HUP, si_band=5, si_fd=7}");
 	is_text(said("rt_sigqueueinfo", false, other, sizeof other),
 		"{si_signo=SIGIO, si_code=0x7}");
+	args[0] = 0;
+	is_text(said("select", false, few, sizeof few), "too short"); /* of no descriptors */
+	args[0] = 2000;
+	args[1] = 1;
+	is_text(said("select", false, (char[128]){ 2 }, 128), "[1 ...]");
 	args[1] = 0; /* accept(3, NULL, &length): the length is not read */
 	is_text(said("accept", false, few, 4), "too short");
 	args[1] = 1;
@@ -412,6 +443,42 @@ static void memory_of_random_calls_is_shown_as_strace_shows_it(void)
 	is_text(said("recvfrom", true, "abcdefgh", 8), "\"abc\"");
 	moment = (struct call_moment){ .args = args };
 	which = 0;
+}
+
+/* Sets as recorded now: whole longs, then whether there is more. */
+static const char *set_of(int descriptors, bool is_at_exit, uint64_t first, size_t size, int more)
+{
+	static uint8_t bytes[ABI_CAPTURE_MAX];
+
+	memset(bytes, 0, sizeof bytes);
+	memcpy(bytes, &first, sizeof first);
+	bytes[size] = (uint8_t)more;
+	args[0] = descriptors;
+	return said("pselect6", is_at_exit, bytes, size + 1);
+}
+
+static void sets_have_the_descriptors_that_the_kernel_looks_at(void)
+{
+	struct call_length lengths[6] = { [1] = { 64, true } };
+
+	moment = (struct call_moment){ .args = args };
+	which = 1; /* a time is first */
+	is_text(set_of(5, false, 0xff, 8, ABI_CAPTURE_SET_WHOLE), "[0 1 2 3 4]");
+	is_text(set_of(64, false, 1ull << 63 | 1, 8, ABI_CAPTURE_SET_WHOLE), "[0 63]");
+	is_text(set_of(2000, false, 6, 8, ABI_CAPTURE_SET_WHOLE), "[1 2]");
+	is_text(set_of(INT32_MAX, false, 0, 128, ABI_CAPTURE_SET_WHOLE), "[]");
+	is_text(set_of(INT32_MAX, false, 6, 2048, ABI_CAPTURE_SET_MORE), "[1 2 ...]");
+	is_text(set_of(INT32_MAX, false, 0, 8, 255), "[...]");
+	is_text(set_of(INT32_MAX, false, 0, 0, ABI_CAPTURE_SET_WHOLE), "too short");
+	is_text(set_of(-1, false, 6, 8, ABI_CAPTURE_SET_WHOLE), "too short");
+	is_text(set_of(INT32_MIN, false, 6, 8, ABI_CAPTURE_SET_MORE), "too short");
+	which = 0;
+	moment.is_end = true;
+	moment.lengths = lengths;
+	is_text(set_of(65, true, 6, 8, ABI_CAPTURE_SET_WHOLE), "[1 2]");
+	lengths[1].bytes = 2; /* of a table that has grown meanwhile */
+	is_text(set_of(65, true, 6, 16, ABI_CAPTURE_SET_WHOLE), "[1]");
+	moment = (struct call_moment){ .args = args };
 }
 
 int main(void)
@@ -431,6 +498,8 @@ int main(void)
 	run(an_address_too_short_for_its_family_is_shown_as_bytes);
 	run(times_are_seconds_and_nanoseconds);
 	run(exec_arguments_are_quoted_and_cut_ones_end_in_dots);
+	run(lists_have_addresses_of_what_could_not_be_read);
+	run(sets_have_the_descriptors_that_the_kernel_looks_at);
 	run(memory_of_random_calls_is_shown_as_strace_shows_it);
 	return test_status();
 }

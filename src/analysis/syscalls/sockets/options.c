@@ -199,7 +199,15 @@ static void add_operand(struct text *t, uint16_t code, uint32_t k)
 		add_base(t, k - base, 10, "");
 }
 
-static void add_instruction(struct text *t, const uint8_t *bytes)
+/* The result of a seccomp filter: an action, and a number that some actions use. */
+static void add_action(struct text *t, uint32_t k)
+{
+	call_one(t, call_names_seccomp_ret, k & ~0xffffu, 32);
+	if (k & 0xffff)
+		text_addf(t, "|%#x", k & 0xffff);
+}
+
+static void add_instruction(struct text *t, const uint8_t *bytes, bool is_of_calls)
 {
 	struct sock_filter f;
 
@@ -207,7 +215,10 @@ static void add_instruction(struct text *t, const uint8_t *bytes)
 	add(t, f.jt || f.jf ? "BPF_JUMP(" : "BPF_STMT(");
 	add_code(t, f.code);
 	add(t, ", ");
-	add_operand(t, f.code, f.k);
+	if (is_of_calls && (f.code & CLASS) == BPF_RET)
+		add_action(t, f.k);
+	else
+		add_operand(t, f.code, f.k);
 	if (f.jt || f.jf) {
 		add(t, ", ");
 		add_hex(t, f.jt);
@@ -225,7 +236,7 @@ static void add_program(struct text *t, const uint8_t *bytes, uint32_t size, uin
 	add(t, "[");
 	for (; i < n && i < count; i++) {
 		add(t, i ? ", " : "");
-		add_instruction(t, bytes + i * INSTRUCTION);
+		add_instruction(t, bytes + i * INSTRUCTION, false);
 	}
 	add(t, i < count ? ", ...]" : "]");
 }
@@ -259,5 +270,34 @@ bool call_filter_got(struct text *t, const struct call_memory *m, const struct c
 	    !x->args[3] || !count || !call_style()->is_whole)
 		return false;
 	add_program(t, m->bytes, m->size, (uint64_t)count);
+	return true;
+}
+
+/* The filter of seccomp(), which cannot be longer than 4096 instructions. */
+bool call_filter_of_calls(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	const struct call_memory *program = call_memory_behind(m, x, FILTER_AT);
+	uint64_t from, i = 0, n = program ? program->size / INSTRUCTION : 0;
+	uint16_t count;
+
+	if (m->size < 16)
+		return false;
+	count = u16(m, 0);
+	from = u64(m, FILTER_AT);
+	text_addf(t, "{len=%u, filter=", count);
+	if (!call_style()->is_whole || !from || (!n && count)) {
+		add_address(t, from);
+		return add(t, "}"), true;
+	}
+	add(t, "[");
+	for (; i < n && i < count; i++) {
+		add(t, i ? ", " : "");
+		add_instruction(t, program->bytes + i * INSTRUCTION, true);
+	}
+	if (i < count && program->size < program->what->size) /* the next one could not be read */
+		text_addf(t, ", ... /* %#" PRIx64 " */", from + i * INSTRUCTION);
+	else if (i < count)
+		add(t, ", ...");
+	add(t, "]}");
 	return true;
 }

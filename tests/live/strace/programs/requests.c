@@ -2,14 +2,17 @@
 /* requests.c - makes multiplexed calls: one argument decides how the others are read. All of them fail, or
  * do nothing. */
 #include <linux/bpf.h>
+#include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,8 +88,36 @@ static void others(void)
 	syscall(SYS_keyctl, KEYCTL_SETPERM, 1, 0x3f3f0000);
 }
 
+/* Filters that the kernel refuses: the last instruction does not return. */
+static void filters_of_calls(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 39, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 13),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, 0x60001),
+		BPF_STMT(BPF_ALU | BPF_NEG, 0),
+	};
+	struct sock_fprog program = { sizeof code / sizeof *code, code };
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0L, &program);
+	program.filter = (struct sock_filter *)(pages + 4096) - 2;
+	memcpy(program.filter, code, 2 * sizeof *code);
+	munmap(pages + 4096, 4096);
+	syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0L, &program);
+	program.len = 0;
+	syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0L, &program);
+	program = (struct sock_fprog){ 2, NULL };
+	syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0L, &program);
+	syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0L, 8L);
+	munmap(pages, 4096);
+}
+
 int main(void)
 {
+	filters_of_calls();
 	bpf();
 	mounts();
 	traced();
