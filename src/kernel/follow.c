@@ -224,6 +224,8 @@ void kernel_each_recorded(const struct kernel *k, void (*each)(void *arg, pid_t 
 		each(arg, k->pids[i]);
 	if (!k->is_own && (k->n_events || k->profile))
 		read_followed(k, &followed);
+	else if (k->bpf)
+		kernel_bpf_each_thread(k->bpf, each, arg);
 	for (size_t i = 0; i < followed.n; i++)
 		each(arg, followed.sorted[i]);
 	pids_fini(&followed);

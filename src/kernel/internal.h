@@ -19,13 +19,14 @@
 #include "kernel/tracefs/tracefs.h"
 
 struct kernel {
-	int root;      /* of tracefs; -1: the instance is borrowed */
-	int available; /* then: the list of events; -1 once it is read */
-	struct kernel_instance instance;
-	struct kernel_selection selection; /* without its filters */
-	bool is_own;			   /* there is no instance: setup_own.c */
-	bool attaches;			   /* perf samples own threads alone: setup_perf.c */
-	int refused;			   /* by tracefs, and by a lender: is_own may do */
+	int root;			 /* of tracefs; -1: the instance is borrowed */
+	int available;			 /* then: the list of events; -1 once it is read */
+	struct kernel_instance instance; /* none where BPF programs record all: setup_recorders.c */
+	struct kernel_instance_setup *setup; /* while it is prepared */
+	struct kernel_selection selection;   /* without its filters */
+	bool is_own;			     /* there is no instance: setup_own.c */
+	bool attaches;			     /* perf samples own threads alone: setup_perf.c */
+	int refused;			     /* by tracefs, and by a lender: is_own may do */
 	struct diag refused_why;
 	bool is_triggers_only; /* only watched events are enabled */
 	bool is_paused;
@@ -92,7 +93,7 @@ bool kernel_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 enum { KERNEL_SUBBUFFER_KIB = 64 };
 
 /*
- * An instance while it is set up: kernel/setup_instance.c. It begins when the instance exists; the
+ * An instance while it is set up: kernel/setup_instance.c. It begins when the instance is made; the
  * events are announced when they are chosen; when it has ended, events may be enabled; and when all
  * programs are made, the buffers get another size if they need it. Each end returns 0 or -errno;
  * @err: an earlier error, which is reported first.
@@ -102,17 +103,29 @@ struct kernel_instance_setup {
 	const struct kernel_options *o;
 	struct diag d;
 	int err;
-	bool has_thread;
+	bool has_begun, has_thread;
 	pthread_t thread;
 	int subbuffers; /* the file that takes their size; -1: none */
 	sem_t events;	/* posted when they are read, or failed */
 	bool has_events, is_quiet;
 	uint64_t kib; /* of each CPU; 0: not sized yet */
 };
-void kernel_instance_begin(struct kernel_instance_setup *p);
+int kernel_instance_begin(struct kernel_instance_setup *p, struct diag *d);
 void kernel_instance_announce(struct kernel_instance_setup *p);
 int kernel_instance_end(struct kernel_instance_setup *p, int err, struct diag *d);
 int kernel_instance_resize(struct kernel_instance_setup *p, struct diag *d);
+/* kernel_instance_require - make and set up the instance of a @k that is being prepared, unless it has
+ * one: an event is left to it. 0 or -errno. */
+int kernel_instance_require(struct kernel *k, struct diag *d);
+/* kernel_formats - a directory with the formats of events. Those of a new instance, all 360 of system
+ * calls, would be looked up for the first time, which takes twice as long. */
+int kernel_formats(const struct kernel *k);
+
+/* kernel_setup_selection - resolve the patterns of @o. 0 or -errno. */
+int kernel_setup_selection(struct kernel *k, const struct kernel_options *o, struct diag *d);
+/* kernel_setup_recorders - do so, make the instance if there is any need of it, and open BPF. 0 or
+ * -errno. */
+int kernel_setup_recorders(struct kernel *k, const struct kernel_options *o, struct diag *d);
 
 /* kernel_setup_idle - let a BPF program record the switches from idle if perf records the others. @f: room. */
 int kernel_setup_idle(struct kernel *k, struct kernel_format *f, struct diag *d);
@@ -139,9 +152,9 @@ bool kernel_format_of_missing_call(const char *call, struct kernel_format *f);
 int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
 			      struct kernel_format *f);
 
-/* kernel_setup_syscalls - set up the chosen entries, or exits; @f is scratch space. */
-int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
-			  struct kernel_format *f, struct diag *d);
+/* kernel_setup_syscalls - set up the chosen entries and exits; @f is scratch space. */
+int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, struct kernel_format *f,
+			  struct diag *d);
 
 /* kernel_set_filter - set the filter of an event in the instance. The kernel appends its error to
  * the filter's file; @d gets it together with @expression, unless that is NULL. */

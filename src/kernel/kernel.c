@@ -137,7 +137,7 @@ static int switch_tracing(struct kernel *k, bool on, struct diag *d)
 {
 	int err;
 
-	if (k->is_own)
+	if (k->instance.dir < 0)
 		return 0;
 	err = on && k->functions.is_on && is_tracing(k) ? 0
 							: kernel_instance_switch(&k->instance, on);
@@ -196,7 +196,8 @@ int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request
 	k->drain.watch_page = kernel_watch_page;
 	if (!k->drain.watch)
 		return diag_fail(d, -ENOMEM, "no memory for a trigger");
-	return kernel_wait(k->drain.watch, &k->selection, k->instance.dir, request, d);
+	return kernel_wait(k->drain.watch, &k->selection,
+			   k->instance.dir < 0 ? k->root : k->instance.dir, request, d);
 }
 
 /* Samples begin behind the state dump: it names their threads, and births are recorded as events

@@ -38,8 +38,8 @@ struct kernel;
  *
  * With BPF programs, system calls and the scheduler's switches and wake-ups cost less. System calls
  * then also have the texts (file names) and other memory that arguments point to, instead of
- * pointers. The instance always records all other events, and those with a filter that programs
- * cannot evaluate (kernel/bpf/filter.h).
+ * pointers. The instance records all other events, and those with a filter that programs cannot
+ * evaluate (kernel/bpf/filter.h). If nothing is left to it, there is none (setup_recorders.c).
  */
 enum kernel_backend {
 	KERNEL_BACKEND_FTRACE,

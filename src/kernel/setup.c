@@ -3,8 +3,8 @@
  * kernel/setup.c - prepares an instance: its events and filters, and the BPF programs.
  *
  * The instance records nothing before tracing is switched on, which is the last step: events are enabled and
- * buffers get their sizes before it. Clock, modes and buffers: setup_instance.c. System calls:
- * setup_syscalls.c. perf: setup_perf.c. See kernel.h.
+ * buffers get their sizes before it. Whether there is an instance, and BPF: setup_recorders.c. Clock,
+ * modes and buffers: setup_instance.c. System calls: setup_syscalls.c. perf: setup_perf.c. See kernel.h.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -24,7 +24,6 @@
 #include "kernel/internal.h"
 #include "kernel/probe/kprobe.h"
 #include "kernel/tracefs/broker.h"
-#include "kernel/tracefs/rights.h"
 #include "kernel/probe/uprobe.h"
 
 enum { BUFFER_KIB = 16384 };
@@ -36,6 +35,11 @@ static const char stream_block[] =
 	"\tevent.context := struct {\n\t\tuint8_t _flags;\n\t\tuint8_t _preempt;\n"
 	"\t\tint32_t _tid;\n";
 static const char stream_end[] = "\t};\n};\n\n";
+
+int kernel_formats(const struct kernel *k)
+{
+	return k->root >= 0 ? k->root : k->instance.dir;
+}
 
 int kernel_set(const struct kernel *k, const char *file, const char *value, struct diag *d)
 {
@@ -106,15 +110,24 @@ static int filter_event(const struct kernel *k, const struct kernel_pattern *e,
 	return err;
 }
 
+static int leave_to_instance(struct kernel *k, const struct kernel_pattern *e, struct diag *d)
+{
+	int err = kernel_instance_require(k, d);
+
+	k->n_events++;
+	return err ? err : kernel_event_enable(k->instance.dir, e->system, e->event, true, d);
+}
+
 static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_arguments,
 			 struct kernel_format *f, struct diag *d)
 {
-	int err = 0;
+	int formats = k->setup->has_begun ? k->instance.dir : k->root, err = 0;
+	struct diag of_life, *why;
 
 	for (int i = 0; !err && i < s->n_events; i++) {
 		struct kernel_pattern *e = &s->events[i];
 
-		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
+		err = kernel_event_format(formats, e->system, e->event, f, d);
 		if (!err && has_arguments && kernel_event_is_tracer(e->system) &&
 		    strcmp(e->event, "funcgraph_exit") != 0 && kernel_functions_complete(f))
 			err = diag_fail(d, -EOPNOTSUPP, "this kernel records no arguments in %s",
@@ -132,23 +145,15 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 		if (e->bpf)
 			continue;
 		err = e->filter ? filter_event(k, e, f, d) : 0; /* so the kernel accepts it */
+		/* With --kernel-backend=bpf births, names and ends by ftrace are no reason to fail. */
+		why = kernel_bpf_is_life(e->system, e->event) ? &of_life : &k->bpf_refused;
 		if (!err && k->bpf &&
-		    !kernel_bpf_event(k->bpf, e->system, f, e->filter, &e->bpf, &k->bpf_refused))
+		    !kernel_bpf_event(k->bpf, e->system, f, e->filter, &e->bpf, why))
 			continue;
-		k->n_events++;
 		if (!err)
-			err = kernel_event_enable(k->instance.dir, e->system, e->event, true, d);
+			err = leave_to_instance(k, e, d);
 	}
 	return err;
-}
-
-/* By BPF programs first: they need nothing of the instance, which may still be set up. */
-static int set_up_syscalls(struct kernel *k, struct kernel_selection *s, struct kernel_format *f,
-			   struct diag *d)
-{
-	int err = s->n_entry ? kernel_setup_syscalls(k, s, true, f, d) : 0;
-
-	return err || !s->n_exit ? err : kernel_setup_syscalls(k, s, false, f, d);
 }
 
 /*
@@ -183,7 +188,7 @@ static int select_with_names(struct kernel *k, const struct kernel_options *o,
 	return err;
 }
 
-static int select_of_kernel(struct kernel *k, const struct kernel_options *o, struct diag *d)
+int kernel_setup_selection(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	char *available;
 	ssize_t n = k->available < 0 ? kernel_tracefs_read(k->root, "available_events", &available)
@@ -235,18 +240,14 @@ static int select_probes(struct kernel *k, const struct kernel_options *o, struc
 	return err ? err : select_functions(k, &o->graph, d);
 }
 
-static int select_events(struct kernel *k, const struct kernel_options *o,
-			 struct kernel_instance_setup *p, struct diag *d)
+/* System calls first: BPF programs need nothing of the instance, which may still be set up. */
+static int set_up_selection(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	struct kernel_format *f = malloc(sizeof *f);
-	int err = f ? select_of_kernel(k, o, d)
+	int err = f ? kernel_setup_syscalls(k, &k->selection, f, d)
 		    : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
 
-	if (!err)
-		kernel_instance_announce(p);
-	if (!err)
-		err = set_up_syscalls(k, &k->selection, f, d);
-	err = kernel_instance_end(p, err, d);
+	err = kernel_instance_end(k->setup, err, d);
 	if (!err)
 		err = select_probes(k, o, d);
 	if (!err)
@@ -296,7 +297,7 @@ static int open_cpus(struct kernel *k, struct diag *d)
 		if (!strncmp(e->d_name, "cpu", 3) && isdigit((unsigned char)e->d_name[3]))
 			err = add_cpu(k, atoi(e->d_name + 3), d);
 	closedir(dir);
-	return err ? err : share_losses(k, d);
+	return err;
 }
 
 int kernel_open_trace(struct kernel *k, const char *path, uint64_t begin_ns, struct diag *d)
@@ -320,36 +321,6 @@ int kernel_open_trace(struct kernel *k, const char *path, uint64_t begin_ns, str
 			   : ctf_writer_describe(&k->drain.sink, block.bytes, block.size, d);
 	text_fini(&block);
 	return err;
-}
-
-/*
- * Opens BPF recording. With `overwrite`, tracefs needs no reader until its data is wanted, and
- * always holds the newest. A BPF ring has no such mode (kernel/bpf/overwrite.c). So with
- * `overwrite` BPF is used only on request.
- */
-static int open_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
-{
-	const struct kernel_bpf_options bo = { .ring_bytes = kernel_buffer_kib(o) * 1024ull,
-					       .follows = !o->whole_machine,
-					       .captures_extra = k->captures & CAPTURE_EXTRA,
-					       .captures_files = k->captures & CAPTURE_FILES,
-					       .captures_environment =
-						       k->captures & CAPTURE_ENVIRONMENT,
-					       .keeps_newest = o->overwrite };
-	bool is_must = o->backend == KERNEL_BACKEND_BPF;
-	struct diag *why = is_must ? d : &k->bpf_refused;
-	int err;
-
-	if (o->backend == KERNEL_BACKEND_FTRACE)
-		return 0;
-	if (o->overwrite && !is_must) {
-		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "a flight recorder uses ftrace");
-		return 0;
-	}
-	err = kernel_bpf_open(&k->bpf, &bo, why);
-	if (err == -EPERM && geteuid())
-		kernel_rights_bpf(err, why);
-	return is_must ? err : 0;
 }
 
 static int recover_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
@@ -378,9 +349,9 @@ int kernel_reap(int root, struct diag *d)
 	return n;
 }
 
-/* Makes an instance or, without the right to, borrows one. *@is_alone: there is no lender
+/* Opens tracefs or, without the right to, borrows an instance. *@is_alone: there is no lender
  * either. */
-static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
+static int open_tracefs(struct kernel *k, bool *is_alone, struct diag *d)
 {
 	int err;
 
@@ -394,7 +365,19 @@ static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
 		return *is_alone ? k->root : err;
 	}
 	kernel_reap(k->root, NULL);
-	return kernel_instance_create(&k->instance, k->root, d);
+	return 0;
+}
+
+/* The rest of an instance, if there is one. */
+static int complete_instance(struct kernel *k, struct diag *d)
+{
+	int err = k->setup->has_begun ? set_up_page(k, d) : 0;
+
+	if (!err)
+		err = kernel_instance_resize(k->setup, d);
+	if (!err && k->setup->has_begun)
+		err = open_cpus(k, d);
+	return err ? err : share_losses(k, d);
 }
 
 static int open_contexts(struct kernel *k, const struct kernel_options *o, struct diag *d)
@@ -434,7 +417,7 @@ int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag
 {
 	struct kernel_instance_setup setup = { .kernel = k, .o = o };
 	bool is_alone;
-	int err = open_instance(k, &is_alone, d);
+	int err = open_tracefs(k, &is_alone, d);
 
 	if (is_alone) {
 		k->refused = err;
@@ -445,21 +428,19 @@ int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag
 		err = check_own_only(k, o, d);
 	if (err)
 		return err;
-	k->drain.instance = k->instance.dir;
-	kernel_instance_begin(&setup);
+	k->setup = &setup;
 	err = set_up_classes(k, d);
 	if (!err)
-		err = open_bpf(k, o, d);
+		err = kernel_setup_recorders(k, o, d);
 	if (!err)
-		err = select_events(k, o, &setup, d);
+		err = set_up_selection(k, o, d);
 	err = kernel_instance_end(&setup, err, d);
-	if (!err)
-		err = set_up_page(k, d);
 	if (!err)
 		err = recover_bpf(k, o, d);
 	if (!err)
-		err = kernel_instance_resize(&setup, d);
-	return err ? err : open_cpus(k, d);
+		err = complete_instance(k, d);
+	k->setup = NULL;
+	return err;
 }
 
 int kernel_complete(struct kernel *k, const struct kernel_options *o, struct diag *d)

@@ -209,16 +209,26 @@ static void *set_up_instance(void *arg)
 	return NULL;
 }
 
-void kernel_instance_begin(struct kernel_instance_setup *p)
+int kernel_instance_begin(struct kernel_instance_setup *p, struct diag *d)
 {
+	struct kernel *k = p->kernel;
+	int err = k->root < 0 ? 0 : kernel_instance_create(&k->instance, k->root, d);
+
+	if (err)
+		return err;
+	k->drain.instance = k->instance.dir;
+	p->has_begun = true;
 	sem_init(&p->events, 0, 0);
 	p->has_thread = kernel_thread_start(&p->thread, set_up_instance, p);
 	if (!p->has_thread)
 		set_up_modes(p);
+	return 0;
 }
 
 void kernel_instance_announce(struct kernel_instance_setup *p)
 {
+	if (!p->has_begun)
+		return;
 	p->has_events = true;
 	p->is_quiet = p->kernel->bpf && will_be_quiet(p->kernel, p->o);
 	if (p->has_thread)
@@ -241,7 +251,18 @@ int kernel_instance_end(struct kernel_instance_setup *p, int err, struct diag *d
 int kernel_instance_resize(struct kernel_instance_setup *p, struct diag *d)
 {
 	struct kernel *k = p->kernel;
-	uint64_t kib = wanted_kib(k, p->o, k->bpf && is_quiet(k));
+	uint64_t kib = p->has_begun ? wanted_kib(k, p->o, k->bpf && is_quiet(k)) : p->kib;
 
 	return kib == p->kib ? 0 : size_buffers(k, kib, d);
+}
+
+int kernel_instance_require(struct kernel *k, struct diag *d)
+{
+	int err = k->setup->has_begun ? 0 : kernel_instance_begin(k->setup, d);
+
+	if (err)
+		return err;
+	if (!k->setup->has_events)
+		kernel_instance_announce(k->setup);
+	return kernel_instance_end(k->setup, 0, d);
 }

@@ -6,6 +6,7 @@
  * internal.h. */
 #include <asm/unistd.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,6 @@
 #include "kernel/tracefs/events.h"
 #include "kernel/filter.h"
 #include "kernel/internal.h"
-
-/* Where formats of system calls are read: those of a new instance, all 360, would be looked up for the first
- * time, which takes twice as long. */
-static int formats_of(const struct kernel *k)
-{
-	return k->root >= 0 ? k->root : k->instance.dir;
-}
 
 /* Some system calls have no tracepoint: then their arguments have no names. */
 int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
@@ -38,7 +32,7 @@ int kernel_describe_arguments(struct kernel *k, const struct kernel_selection *s
 		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
 		texts = 0;
 		also.n = 0;
-		if (!kernel_event_format(formats_of(k), "syscalls", event, f, NULL) ||
+		if (!kernel_event_format(kernel_formats(k), "syscalls", event, f, NULL) ||
 		    kernel_format_of_missing_call(kernel_syscall_name(nr), f)) {
 			texts = by_bpf ? kernel_layout_texts(f) : 0;
 			if (by_bpf)
@@ -86,6 +80,17 @@ static int enable_syscalls(struct kernel *k, bool is_entry, struct diag *d)
 	k->n_events++;
 	return kernel_event_enable(k->instance.dir, "raw_syscalls",
 				   is_entry ? "sys_enter" : "sys_exit", true, d);
+}
+
+static int leave_to_instance(struct kernel *k, const struct kernel_selection *s, bool is_entry,
+			     const struct kernel_format *f, struct diag *d)
+{
+	bool has_filter = k->setup->has_begun;
+	int err = has_filter ? 0 : kernel_instance_require(k, d);
+
+	if (!err && !has_filter)
+		err = filter_syscalls(k, s, is_entry, f, d);
+	return err ? err : enable_syscalls(k, is_entry, d);
 }
 
 /* The filters of the BPF programs, numbered from 1: each distinct one for results, and one per call
@@ -158,7 +163,7 @@ static int collect_argument_filter(struct kernel *k, struct bpf_filters *filters
 	filters->nr[filters->n] = nr;
 	filters->at[filters->n++] = (struct kernel_bpf_filter){ expression, call };
 	snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
-	return kernel_event_format(k->instance.dir, "syscalls", event, call, d);
+	return kernel_event_format(kernel_formats(k), "syscalls", event, call, d);
 }
 
 static int collect_argument_filters(struct kernel *k, struct bpf_filters *filters,
@@ -198,69 +203,150 @@ static int describe_results(struct kernel *k, const struct kernel_selection *s,
 	return err;
 }
 
-/* Lets BPF programs record the entries or exits. False: they cannot. */
-static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
-			  const struct kernel_format *f, const struct bpf_filters *filters)
+/* ---------------------------------------------------------------- entries, or exits */
+
+struct half {
+	struct kernel *kernel;
+	struct kernel_selection *selection;
+	bool is_entry;
+	struct kernel_format raw;
+	struct bpf_filters filters;
+	int refused; /* by BPF, and why; else the program's bit */
+	struct diag why;
+	uint32_t bit;
+	bool has_thread;
+	pthread_t thread;
+};
+
+static void half_end(struct half *h)
 {
-	if (!k->bpf || filters->n > KERNEL_BPF_FILTERS_MAX ||
-	    kernel_bpf_calls(k->bpf, is_entry, f, filters->at, filters->n,
-			     is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
-		return false;
-	for (int i = 0; i < filters->n && is_entry; i++)
-		kernel_bpf_filter(k->bpf, true, filters->nr[i], i + 1);
+	if (h && h->has_thread)
+		pthread_join(h->thread, NULL);
+	if (h)
+		forget_filters(&h->filters);
+	free(h);
+}
+
+static int half_begin(struct half **out, struct kernel *k, struct kernel_selection *s,
+		      bool is_entry, struct diag *d)
+{
+	struct half *h = *out = calloc(1, sizeof *h);
+	int err = 0;
+
+	if (!h)
+		return diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
+	h->kernel = k;
+	h->selection = s;
+	h->is_entry = is_entry;
+	if (!is_entry)
+		collect_result_filters(&h->filters, s);
+	else
+		err = collect_argument_filters(k, &h->filters, s, d);
+	return err ? err
+		   : kernel_event_format(kernel_formats(k), "raw_syscalls",
+					 is_entry ? "sys_enter" : "sys_exit", &h->raw, d);
+}
+
+static void *half_load(void *arg)
+{
+	struct half *h = arg;
+
+	h->refused = !h->kernel->bpf || h->filters.n > KERNEL_BPF_FILTERS_MAX
+			     ? -EOPNOTSUPP
+			     : kernel_bpf_calls(h->kernel->bpf, h->is_entry, &h->raw, h->filters.at,
+						h->filters.n, &h->bit, &h->why);
+	return NULL;
+}
+
+/* The rest of what the programs need. */
+static void choose_calls(const struct half *h)
+{
+	struct kernel *k = h->kernel;
+	const struct kernel_selection *s = h->selection;
+	bool is_entry = h->is_entry;
+
+	for (int i = 0; i < h->filters.n && is_entry; i++)
+		kernel_bpf_filter(k->bpf, true, h->filters.nr[i], i + 1);
 	if (!kernel_selection_is_all(s, is_entry)) {
 		/* its exit has no number, like those of unnamed calls */
 		if (!is_entry && s->exit[__NR_rt_sigreturn]) {
-			kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX,
-					  number_of(filters, s->exit_filter[__NR_rt_sigreturn]));
+			kernel_bpf_filter(
+				k->bpf, false, KERNEL_SYSCALLS_MAX,
+				number_of(&h->filters, s->exit_filter[__NR_rt_sigreturn]));
 			kernel_bpf_call(k->bpf, false, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
 		}
-		return true;
+		return;
 	}
 	if (!is_entry)
 		kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX,
-				  filters->n); /* then one filter, or none, serves all calls */
+				  h->filters.n); /* then one filter, or none, serves all calls */
 	kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
-	return true;
 }
 
-int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
-			  struct kernel_format *f, struct diag *d)
+/* Whether BPF programs record it. */
+static bool half_is_taken(struct half *h)
 {
-	struct kernel_format *raw = malloc(sizeof *raw);
-	int err = raw ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
-	struct bpf_filters filters = { .n = 0 };
-	bool by_bpf;
+	if (h->has_thread)
+		pthread_join(h->thread, NULL);
+	else
+		half_load(h);
+	h->has_thread = false;
+	*(h->is_entry ? &h->selection->entry_bpf : &h->selection->exit_bpf) = h->bit;
+	if (*h->why.text)
+		h->kernel->bpf_refused = h->why;
+	if (!h->refused)
+		choose_calls(h);
+	return !h->refused;
+}
 
-	if (!is_entry)
-		collect_result_filters(&filters, s);
-	else if (!err)
-		err = collect_argument_filters(k, &filters, s, d);
-	if (!err)
-		err = kernel_event_format(k->instance.dir, "raw_syscalls",
-					  is_entry ? "sys_enter" : "sys_exit", raw, d);
-	if (!err)
-		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
-	if (!err)
+static int half_complete(struct half *h, struct kernel_format *f, struct diag *d)
+{
+	struct kernel *k = h->kernel;
+	struct kernel_selection *s = h->selection;
+	bool by_bpf, is_entry = h->is_entry;
+	int err = kernel_classes_add_syscalls(&k->drain.classes, &h->raw, is_entry, d);
+
+	if (!err && k->setup->has_begun)
 		err = filter_syscalls(
-			k, s, is_entry, raw,
+			k, s, is_entry, &h->raw,
 			d); /* also for BPF's filters: so the kernel has accepted it */
-	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &filters);
-	if (!err && is_entry && filters.n && !by_bpf)
-		err = diag_fail(d, -EOPNOTSUPP,
-				"%s: only BPF programs can filter arguments of system calls: %s",
-				filters.at[0].expression,
-				k->bpf_refused.text[0]
-					? k->bpf_refused.text
-					: "numbers with constants, joined by &&, ||, !, by "
-					  "the names that the call has");
-	if (!err && ((is_entry && kernel_describe_arguments(k, s, by_bpf, f)) ||
-		     (!is_entry && by_bpf && describe_results(k, s, &filters))))
-		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
-	if (!err && !by_bpf)
-		err = enable_syscalls(k, is_entry, d);
+	if (err)
+		return err;
+	by_bpf = half_is_taken(h);
+	if (is_entry && h->filters.n && !by_bpf)
+		return diag_fail(d, -EOPNOTSUPP,
+				 "%s: only BPF programs can filter arguments of system calls: %s",
+				 h->filters.at[0].expression,
+				 k->bpf_refused.text[0]
+					 ? k->bpf_refused.text
+					 : "numbers with constants, joined by &&, ||, !, by "
+					   "the names that the call has");
+	if ((is_entry && kernel_describe_arguments(k, s, by_bpf, f)) ||
+	    (!is_entry && by_bpf && describe_results(k, s, &h->filters)))
+		return diag_fail(d, -ENOMEM, "no memory for the system calls");
+	if (!by_bpf)
+		err = leave_to_instance(k, s, is_entry, &h->raw, d);
 	k->records_calls |= !err && is_entry;
-	forget_filters(&filters);
-	free(raw);
+	return err;
+}
+
+/* The verifier follows a program for some milliseconds, so a thread loads the one for exits while
+ * the entries are set up. */
+int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, struct kernel_format *f,
+			  struct diag *d)
+{
+	struct half *entries = NULL, *exits = NULL;
+	int err = s->n_exit ? half_begin(&exits, k, s, false, d) : 0;
+
+	if (!err && exits)
+		exits->has_thread = kernel_thread_start(&exits->thread, half_load, exits);
+	if (!err && s->n_entry)
+		err = half_begin(&entries, k, s, true, d);
+	if (!err && entries)
+		err = half_complete(entries, f, d);
+	if (!err && exits)
+		err = half_complete(exits, f, d);
+	half_end(entries);
+	half_end(exits);
 	return err;
 }

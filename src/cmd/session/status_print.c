@@ -62,7 +62,8 @@ static void print_kernel_recorder(const struct session_info *l)
 	if (!json_line_text(&l->session.line, "kernel_no_bpf", why, sizeof why))
 		*why = 0;
 	print_out("                by %s%s",
-		  !strcmp(by, "bpf") ? "BPF programs, and ftrace for the rest" : "ftrace",
+		  !strcmp(by, "bpf") ? "BPF programs, and ftrace for what they cannot record"
+				     : "ftrace",
 		  *why ? ": " : "");
 	print_reason(why);
 	print_out("\n");

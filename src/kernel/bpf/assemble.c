@@ -118,6 +118,14 @@ static const struct recipe *recipe_of(const char *event, const struct kernel_fie
 	return NULL;
 }
 
+bool bpf_has_event(const char *system, const char *event)
+{
+	for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+		if (!strcmp(recipes[i].event, event))
+			return !strcmp(system, "sched");
+	return false;
+}
+
 /* R2 becomes the kernel's name for the state of the previous task, which is in R8: the highest of
  * the reported bits, as in __trace_sched_switch_state in its include/trace/events/sched.h. */
 static void load_state(struct bpf_code *c, const struct bpf_plan *p)

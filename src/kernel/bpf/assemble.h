@@ -31,6 +31,7 @@ struct bpf_file_layout {
 struct bpf_plan {
 	int rings, control;   /* descriptors of the maps */
 	uint32_t ring_size;   /* bytes, a power of two */
+	uint32_t ring_kept;   /* of them only births, names and ends use these: lives.c */
 	uint32_t bit;	      /* of control->is_on, for the next program */
 	bool follows;	      /* only threads in control->pids */
 	bool has_extra;	      /* also captures that are made on request only: capture/table.h */
@@ -42,6 +43,9 @@ struct bpf_plan {
 	int task_pid, task_comm, task_prio, task_exit_state;
 	int task_cpu, task_status; /* of thread_info, in the task */
 	bool has_sigaction;	   /* k_sigaction begins with handler and flags */
+	bool has_lives;		   /* births, names and ends too: for them are .. */
+	int task_signal, score,
+		path; /* .. oom_score_adj of signal_struct, filename of linux_binprm */
 };
 
 /* bpf_plan_layout - find the offsets. */
@@ -64,9 +68,19 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f,
 		      const char *filter);
 
+/* bpf_has_event - true if a program records the event; bpf_program_event() may refuse its format. */
+bool bpf_has_event(const char *system, const char *event);
+
 /* bpf_program_signal - a signal that is sent or delivered, with its siginfo behind the fields of
  * @f: kernel_bpf_siginfo_at(). -EOPNOTSUPP for other events and formats. */
 int bpf_program_signal(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f);
+bool bpf_has_signal(const char *system, const char *event);
+
+/* bpf_program_life - a birth, a name or an end of a thread; bpf_has_life - whether it is one;
+ * bpf_plan_lives - find the offsets for them. -EOPNOTSUPP for other events and formats. */
+void bpf_plan_lives(struct bpf_plan *p, const struct btf *b);
+int bpf_program_life(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f);
+bool bpf_has_life(const char *system, const char *event);
 
 /* Children of followed threads become followed; ended threads are removed. */
 void bpf_program_fork(struct bpf_code *c, const struct bpf_plan *p);

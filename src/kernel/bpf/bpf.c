@@ -19,7 +19,7 @@
 
 /* The verifier does not accept larger offsets. */
 #define RING_BYTES_MAX (256ull << 20)
-enum { RING_BYTES_MIN = 65536 };
+enum { RING_BYTES_MIN = 65536, KEPT_PART = 16, KEPT_LEAST = RING_BYTES_MIN / 4 };
 
 /* The CPUs that exist now, by number; events on a CPU that is switched on later count as lost. */
 static int count_cpus(void)
@@ -93,20 +93,29 @@ static int make_control(struct kernel_bpf *b, struct diag *d)
 	return err;
 }
 
+static void add_link(struct kernel_bpf *b, const struct bpf_link *link)
+{
+	pthread_mutex_lock(&b->lock);
+	assert(b->n_links < BPF_LINKS_MAX); /* as many as kinds of programs */
+	b->links[b->n_links++] = *link;
+	pthread_mutex_unlock(&b->lock);
+}
+
 /* @c: complete, or too long. */
 static int attach(struct kernel_bpf *b, const char *tracepoint, struct bpf_code *c, struct diag *d)
 {
 	char name[BPF_OBJ_NAME_LEN];
+	struct bpf_link link;
 	int id = btf_tracepoint(&b->btf, tracepoint), err = bpf_code_end(c);
 
 	if (id < 0)
 		return diag_fail(d, id, "the kernel's BTF has no tracepoint %s", tracepoint);
-	if (b->n_links == BPF_LINKS_MAX || err)
+	if (err)
 		return diag_fail(d, -E2BIG, "the BPF program for %s is too long", tracepoint);
 	snprintf(name, sizeof name, "duet_%.10s", tracepoint);
-	err = bpf_attach(&b->links[b->n_links], name, c, id, d);
+	err = bpf_attach(&link, name, c, id, d);
 	if (!err)
-		b->n_links++;
+		add_link(b, &link);
 	return err;
 }
 
@@ -143,6 +152,7 @@ static int setup(struct kernel_bpf *b, const struct kernel_bpf_options *o, struc
 		err = make_rings(b, o->ring_bytes, d);
 	if (!err && o->follows)
 		err = follow_children(b, d);
+	b->n_following = b->n_links;
 	return err;
 }
 
@@ -161,6 +171,7 @@ int kernel_bpf_open(struct kernel_bpf **out, const struct kernel_bpf_options *o,
 				     .has_extra = o->captures_extra,
 				     .has_environment = o->captures_environment };
 	b->keeps_newest = o->keeps_newest;
+	pthread_mutex_init(&b->lock, NULL);
 	err = setup(b, o, d);
 	if (err) {
 		kernel_bpf_close(b);
@@ -168,6 +179,16 @@ int kernel_bpf_open(struct kernel_bpf **out, const struct kernel_bpf_options *o,
 	}
 	*out = b;
 	return 0;
+}
+
+void kernel_bpf_keep_for_lives(struct kernel_bpf *b)
+{
+	if (!b)
+		return;
+	bpf_plan_lives(&b->plan, &b->btf);
+	b->plan.ring_kept = b->plan.ring_size / KEPT_PART;
+	if (b->plan.ring_kept < KEPT_LEAST)
+		b->plan.ring_kept = KEPT_LEAST;
 }
 
 void kernel_bpf_clock(struct kernel_bpf *b, const struct abi_clock *clock)
@@ -211,18 +232,16 @@ int kernel_bpf_hide(struct kernel_bpf *b, bool hides, struct diag *d)
 
 /* ---------------------------------------------------------------- recording */
 
-/* Each program gets the next bit. */
-static int attach_recorder(struct kernel_bpf *b, const char *tracepoint, struct bpf_code *c,
-			   uint32_t *bit, struct diag *d)
+/* Each program that records gets the next bit. */
+static struct bpf_plan next_plan(struct kernel_bpf *b)
 {
-	int err = attach(b, tracepoint, c, d);
+	struct bpf_plan p;
 
-	if (err)
-		return err;
-	*bit = b->plan.bit;
+	pthread_mutex_lock(&b->lock);
+	p = b->plan;
 	b->plan.bit <<= 1;
-	b->has_events = true;
-	return 0;
+	pthread_mutex_unlock(&b->lock);
+	return p;
 }
 
 int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f,
@@ -230,15 +249,17 @@ int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_fo
 		     struct diag *d)
 {
 	struct bpf_code *c = malloc(sizeof *c);
+	struct bpf_plan p = next_plan(b);
 	int err;
 
 	*bit = 0;
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for a BPF program");
-	err = is_entry ? bpf_program_sys_enter(c, &b->plan, f->id, filters, n_filters)
-		       : bpf_program_sys_exit(c, &b->plan, f->id, filters, n_filters);
+	err = is_entry ? bpf_program_sys_enter(c, &p, f->id, filters, n_filters)
+		       : bpf_program_sys_exit(c, &p, f->id, filters, n_filters);
 	if (!err)
-		err = attach_recorder(b, is_entry ? "sys_enter" : "sys_exit", c, bit, d);
+		err = attach(b, is_entry ? "sys_enter" : "sys_exit", c, d);
+	*bit = err ? 0 : p.bit;
 	free(c);
 	return err;
 }
@@ -321,36 +342,64 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 	b->control->calls[nr] |= call;
 }
 
+bool kernel_bpf_is_life(const char *system, const char *event)
+{
+	return bpf_has_life(system, event);
+}
+
+bool kernel_bpf_can(const char *system, const char *event, bool captures_extra)
+{
+	return bpf_has_event(system, event) || bpf_has_life(system, event) ||
+	       (captures_extra && bpf_has_signal(system, event));
+}
+
+static int program_event(const struct bpf_plan *p, struct bpf_code *c, const char *system,
+			 const struct kernel_format *f, const char *filter)
+{
+	if (bpf_has_event(system, f->name))
+		return bpf_program_event(c, p, f, filter);
+	if (!filter && p->has_extra && bpf_has_signal(system, f->name))
+		return bpf_program_signal(c, p, f);
+	if (!filter && p->has_lives && bpf_has_life(system, f->name))
+		return bpf_program_life(c, p, f);
+	return -EOPNOTSUPP;
+}
+
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f,
 		     const char *filter, uint32_t *bit, struct diag *d)
 {
-	struct bpf_code *c;
+	struct bpf_code *c = malloc(sizeof *c);
 	int err;
 
 	*bit = 0;
-	if (strcmp(system, "sched") != 0 &&
-	    (strcmp(system, "signal") != 0 || filter || !b->plan.has_extra))
-		return -EOPNOTSUPP;
-	c = malloc(sizeof *c);
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for a BPF program");
-	err = !strcmp(system, "signal") ? bpf_program_signal(c, &b->plan, f)
-					: bpf_program_event(c, &b->plan, f, filter);
+	err = program_event(&b->plan, c, system, f, filter);
 	if (!err)
-		err = attach_recorder(b, f->name, c, bit, d);
+		err = attach(b, f->name, c, d);
+	if (!err)
+		*bit = next_plan(b).bit;
 	free(c);
 	return err;
 }
 
 bool kernel_bpf_has_events(const struct kernel_bpf *b)
 {
-	return b->has_events;
+	return b->n_links > b->n_following;
 }
 
 void kernel_bpf_add_thread(struct kernel_bpf *b, pid_t tid)
 {
 	if (b && tid > 0 && tid < BPF_PIDS_MAX)
 		__atomic_fetch_or(&b->control->pids[tid / 64], 1ull << tid % 64, __ATOMIC_SEQ_CST);
+}
+
+void kernel_bpf_each_thread(const struct kernel_bpf *b, void (*each)(void *arg, pid_t tid),
+			    void *arg)
+{
+	for (int i = 0; b && i < BPF_PIDS_MAX / 64; i++)
+		for (uint64_t bits = load(&b->control->pids[i]); bits; bits &= bits - 1)
+			each(arg, i * 64 + __builtin_ctzll(bits));
 }
 
 void kernel_bpf_switch(struct kernel_bpf *b, uint32_t bits)

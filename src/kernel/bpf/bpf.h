@@ -3,7 +3,8 @@
  * kernel/bpf/bpf.h - events recorded by BPF programs instead of the tracefs instance.
  *
  * It serves the most frequent events: system calls, and the scheduler's switches and wake-ups. It
- * is cheaper, and records the texts that system calls point to. Records have the event's tracefs
+ * is cheaper, and records the texts that system calls point to. Where it makes the instance
+ * unnecessary, it serves births, names and ends of threads too (lives.c). Records have the event's tracefs
  * format, so that all later steps are the same. Each event comes from exactly one of the two.
  *
  *   (1) nothing outlives the processes that have its descriptors
@@ -41,6 +42,10 @@ int kernel_bpf_open(struct kernel_bpf **b, const struct kernel_bpf_options *o, s
 void kernel_bpf_close(
 	struct kernel_bpf *b); /* accepts NULL, as do all functions from kernel_bpf_add_thread on */
 
+/* kernel_bpf_keep_for_lives - births, names and ends of threads are recorded too, and a part of each
+ * ring is kept for them. Before the first program that records. */
+void kernel_bpf_keep_for_lives(struct kernel_bpf *b);
+
 /* kernel_bpf_clock - the session's, before the first event. */
 void kernel_bpf_clock(struct kernel_bpf *b, const struct abi_clock *clock);
 
@@ -57,7 +62,8 @@ enum { KERNEL_BPF_FILTERS_MAX = 15 };
  * @f: the format of raw_syscalls:sys_enter or sys_exit.
  * @filters: @n_filters of them, numbered from 1 for kernel_bpf_filter.
  * *@bit: for kernel_bpf_switch; 0 on error.
- * -EOPNOTSUPP, with @d unchanged, if a filter cannot be compiled. */
+ * -EOPNOTSUPP, with @d unchanged, if a filter cannot be compiled. One thread may do so for entries and
+ * another one for exits at the same time. */
 int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f,
 		     const struct kernel_bpf_filter *filters, int n_filters, uint32_t *bit,
 		     struct diag *d);
@@ -74,6 +80,11 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
  * of the maps: to copy and remove 32 MiB of them takes some milliseconds. */
 int kernel_bpf_hide(struct kernel_bpf *b, bool hides, struct diag *d);
 
+/* kernel_bpf_can - whether kernel_bpf_event() knows the event, with all options and without a
+ * filter; it may refuse a format all the same. */
+bool kernel_bpf_can(const char *system, const char *event, bool captures_extra);
+/* kernel_bpf_is_life - whether it is a birth, a name or an end of a thread. */
+bool kernel_bpf_is_life(const char *system, const char *event);
 /* kernel_bpf_event - record the event of @system with format @f, if it passes @filter (NULL:
  * always). -EOPNOTSUPP if there is no program for it, or if its filter cannot be compiled. */
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f,
@@ -92,6 +103,9 @@ uint16_t kernel_bpf_siginfo_at(const struct kernel_format *f);
 bool kernel_bpf_has_events(const struct kernel_bpf *b);
 
 void kernel_bpf_add_thread(struct kernel_bpf *b, pid_t tid);
+/* kernel_bpf_each_thread - report the threads that are followed now. */
+void kernel_bpf_each_thread(const struct kernel_bpf *b, void (*each)(void *arg, pid_t tid),
+			    void *arg);
 /* kernel_bpf_switch - programs with these bits record, the others do not. */
 void kernel_bpf_switch(struct kernel_bpf *b, uint32_t bits);
 /* kernel_bpf_stop - stop all programs for good. */

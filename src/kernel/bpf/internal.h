@@ -4,6 +4,7 @@
 #ifndef KERNEL_BPF_INTERNAL_H
 #define KERNEL_BPF_INTERNAL_H
 
+#include <pthread.h>
 #include <stddef.h>
 
 #include "base/atomic.h"
@@ -13,8 +14,8 @@
 #include "kernel/bpf/shared_ring.h"
 #include "kernel/convert/page.h"
 
-/* sys_enter, sys_exit, fork, free, two of signals, and the scheduler's. */
-enum { BPF_LINKS_MAX = 10, BPF_PACKET_SIZE = 65536 };
+/* sys_enter, sys_exit, fork, free, two of signals, the scheduler's four, and five of lives. */
+enum { BPF_LINKS_MAX = 16, BPF_PACKET_SIZE = 65536 };
 
 struct bpf_cpu {
 	struct bpf_ring *ring;
@@ -32,9 +33,10 @@ struct kernel_bpf {
 	size_t ring_stride, rings_size;
 	struct bpf_cpu *cpus;
 	int n_cpus;
+	pthread_mutex_t lock; /* two threads may attach programs: of n_links, links and plan.bit */
 	struct bpf_link links[BPF_LINKS_MAX];
 	int n_links;
-	bool has_events;
+	int n_following;   /* of them, the first, record nothing */
 	bool keeps_newest; /* for a flight recorder */
 	uint32_t n_drains;
 	uint64_t misses; /* of all programs, at the last count */

@@ -117,7 +117,7 @@ void bpf_reserve(struct bpf_code *c, const struct bpf_plan *p, int size, int lea
 		bpf_load(c, BPF_DW, R2, R7, offsetof(struct bpf_ring, consumed));
 		bpf_alu(c, BPF_MOV, R3, R1);
 		bpf_alu(c, BPF_SUB, R3, R2);
-		bpf_jump_if_imm(c, BPF_JGT, R3, (int32_t)p->ring_size, is_full);
+		bpf_jump_if_imm(c, BPF_JGT, R3, (int32_t)(p->ring_size - p->ring_kept), is_full);
 		bpf_alu(c, BPF_MOV, R0, R9);
 		bpf_compare_exchange(c, R7, offsetof(struct bpf_ring, reserved), R1);
 		bpf_jump_if(c, BPF_JEQ, R0, R9, is_ours);

@@ -51,6 +51,7 @@ enum {
 	BPF_BYTES_MAX =
 		BPF_CAPTURE_BEGIN_MAX + ABI_CAPTURE_BUFFER_MAX + 256, /* counted in the same way */
 	BPF_RECORD_MAX = 8 + BPF_BYTES_MAX,
+	BPF_PATH_MAX = 4096,
 };
 _Static_assert(BPF_TEXTS_AT % 8 == 0 && BPF_EXIT_BYTES_AT % 8 == 0, "arguments stay aligned");
 _Static_assert(BPF_TEXTS_AT + KERNEL_SYSCALL_TEXTS * BPF_TEXT_MAX < BPF_BYTES_MAX,
@@ -83,7 +84,8 @@ struct bpf_ring {
 	uint64_t unwritten_at; /* .. if `taken` has this value */
 	struct kernel_losses losses;
 	struct bpf_stage entry, exit;
-	uint8_t data[]; /* a power of two, then BPF_RING_SLACK */
+	char path[BPF_PATH_MAX]; /* of an exec, read before its record has a size */
+	uint8_t data[];		 /* a power of two, then BPF_RING_SLACK */
 };
 _Static_assert(sizeof(struct bpf_ring) % 8 == 0, "records are aligned");
 

@@ -142,13 +142,18 @@ static bool is_laid_out(const struct bpf_plan *p, const struct kernel_format *f)
 	       (handler < 0 || flags == handler + 8);
 }
 
+bool bpf_has_signal(const char *system, const char *event)
+{
+	return !strcmp(system, "signal") &&
+	       (!strcmp(event, "signal_generate") || !strcmp(event, "signal_deliver"));
+}
+
 int bpf_program_signal(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f)
 {
 	bool is_sent = !strcmp(f->name, "signal_generate");
 	int info = RECORD + kernel_bpf_siginfo_at(f), size = info + KERNEL_BPF_SIGINFO, leave;
 
-	if ((!is_sent && strcmp(f->name, "signal_deliver") != 0) || !is_laid_out(p, f) ||
-	    size > 256)
+	if (!bpf_has_signal("signal", f->name) || !is_laid_out(p, f) || size > 256)
 		return -EOPNOTSUPP;
 	bpf_code_begin(c);
 	leave = bpf_label(c);

@@ -132,9 +132,35 @@ def filters_let_the_same_pass():
     ok(sum(passed) > len(FILTERS) / 2, "some pass", passed)
 
 
+# Births, names and ends: BPF programs record them where they record all events.
+LIVES = "sched_process_fork", "sched_process_exec", "sched_process_exit", "task_newtask", "task_rename"
+
+
+def lives(found, first):
+    """Those of process @first and of its descendants, of each thread in order."""
+    family = {first}
+    of = collections.defaultdict(list)
+    for e in found:
+        if e["event"] == "sched_process_fork" and e["tid"] in family:
+            family.add(e["fields"]["child_tid"])
+        if e["event"] in LIVES:
+            of[e["tid"]].append((e["event"], e["fields"]))
+    return {tid: events for tid, events in of.items() if tid in family}
+
+
+def births_names_and_ends_are_the_same():
+    for i in range(rounds):
+        inside, found = twice(BACKENDS[i % 2], "-k", ",".join(LIVES), "-k", "syscall_*_getppid")
+        first = next(e["tid"] for e in found[inside] if e["event"] == "syscall_entry_getppid")
+        found = {b: lives(found[b], first) for b in BACKENDS}
+        is_(found["bpf"], found["ftrace"], "of each thread the same")
+        seen = collections.Counter(event for events in found["bpf"].values() for event, _ in events)
+        ok(all(seen[event] for event in LIVES), "there is something to compare", seen)
+
+
 if os.geteuid():
     skip("needs root: the kernel is recorded")
 status, _, why = cmd("record", "-q", "--kernel-backend=bpf", "-k", "syscalls", "-o", work + "/probe", "--", "true")
 if status:
     skip(why)
-run_cases(filters_let_the_same_pass, both_record_the_same_events_in_the_same_order, so_they_do_beside_busy_loops)
+run_cases(births_names_and_ends_are_the_same, filters_let_the_same_pass, both_record_the_same_events_in_the_same_order, so_they_do_beside_busy_loops)
