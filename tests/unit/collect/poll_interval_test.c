@@ -24,17 +24,30 @@ static void little_room_or_many_processors_are_short(void)
 	is(poll_interval_ms(&p, 0, 1), POLL_LEAST_MS);
 }
 
-/* At 20 MB a second a batch of a MiB takes about 50 ms. */
+/* At 20 MB a second a batch of 2 MiB takes about 100 ms. */
 static void a_high_rate_shortens_the_interval(void)
 {
 	struct poll_interval p = { 0 };
 
 	poll_interval_observe(&p, 0, 1000 * MS);
 	poll_interval_observe(&p, 4 * MIB, 1200 * MS);
-	ok(poll_interval_ms(&p, 64 * MIB, 2) >= 45);
-	ok(poll_interval_ms(&p, 64 * MIB, 2) <= 55);
+	ok(poll_interval_ms(&p, 64 * MIB, 2) >= 90);
+	ok(poll_interval_ms(&p, 64 * MIB, 2) <= 110);
 	poll_interval_observe(&p, 4096 * MIB, 1250 * MS);
 	is(poll_interval_ms(&p, 64 * MIB, 2), POLL_LEAST_MS);
+}
+
+/* A batch is a quarter of the free room at most: 1 MiB of 4. */
+static void little_room_makes_batches_small(void)
+{
+	struct poll_interval p = { 0 };
+
+	poll_interval_observe(&p, 0, 1000 * MS);
+	poll_interval_observe(&p, 20 * MIB, 1200 * MS);
+	ok(poll_interval_ms(&p, 4 * MIB, 1) >= 8);
+	ok(poll_interval_ms(&p, 4 * MIB, 1) <= 12);
+	ok(poll_interval_ms(&p, 64 * MIB, 1) >= 18);
+	ok(poll_interval_ms(&p, 64 * MIB, 1) <= 22);
 }
 
 static void a_burst_is_forgotten_within_seconds(void)
@@ -83,6 +96,7 @@ int main(void)
 	run(nothing_to_do_and_much_room_is_long);
 	run(little_room_or_many_processors_are_short);
 	run(a_high_rate_shortens_the_interval);
+	run(little_room_makes_batches_small);
 	run(a_burst_is_forgotten_within_seconds);
 	run(a_program_that_joins_may_begin);
 	run(strange_numbers_stay_within_the_limits);

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A command that writes as fast as two CPUs can, from its first moment, into the smallest pool loses nothing.
+
+Its pool begins with 8 MiB and has 64 soon after; 140 MB are written in some tenths of a second, so the collector has to
+come in time again and again.  On a busy machine it may get no CPU for longer than that.  So in the short form WHOLE
+recordings have to be whole before as many lose something; in all of them recorded and lost events are those made.  With
+a pass each second five of six recordings lose events.  The model `bursts_wait_for_the_collector_without_loss` has the
+same burst without other load.
+
+arguments: DUET PROGRAM LIBDUET [RECORDINGS]      long form: 20, on an idle machine: all have to be whole
+"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from trial import duet, is_, paths, run, run_cases, work  # noqa: E402
+
+program, library = paths(2)
+all_of = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+EVENTS_EACH, WHOLE = 2000000, 3
+
+
+def one():
+    """-> events lost, made a second"""
+    out = work + "/burst"
+    status, said, err = run(duet, "record", "--no-kernel", "-o", out, "-e", "burst:*", "--", program, str(EVENTS_EACH))
+    is_(status, 0, "duet record: " + err)
+    made, rate = (int(n) for n in said.split()[-2:])
+    lost = sum(int(n) for n in re.findall(r"(\d+) LOST", err))
+    status, stats, more = run(duet, "stats", "--json", out)
+    found = re.search(r'"event": *"burst:event"[^}]*"n": *(\d+)', stats) or re.search(r'"n": *(\d+)[^}]*"burst:event"', stats)
+    is_(int(found[1]) + lost, made, "recorded and lost are those made (%d lost; %s)" % (lost, err + more))
+    run("rm", "-rf", out)
+    return lost, rate
+
+
+def the_first_burst_is_whole():
+    whole, lossy, need = [], [], all_of or WHOLE
+    while len(whole) < need and len(lossy) < (1 if all_of else need):
+        lost, rate = one()
+        (lossy if lost else whole).append((lost, rate))
+    print("# %d whole, %d not; %.1f M events a second" % (len(whole), len(lossy), rate / 1e6))
+    is_(len(whole), need, "recordings are whole; lost, events a second: " + str(lossy))
+
+
+run_cases(the_first_burst_is_whole)
