@@ -94,12 +94,7 @@ static void plan_all(struct threads *t, struct trace *trace)
 	for (uint32_t i = 0; i < trace_n_sources(trace); i++) {
 		const struct trace_source *s = trace_source(trace, i);
 
-		t->hosts[i] = i;
-		for (uint32_t k = 0; k < i; k++)
-			if (!strcmp(trace_source(trace, k)->hostname, s->hostname)) {
-				t->hosts[i] = t->hosts[k];
-				break;
-			}
+		t->hosts[i] = names_host(t->names, i);
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
 			plan_class(&t->plans[c->number], c);
 	}
@@ -135,6 +130,16 @@ int threads_update(struct threads *t, struct trace *trace, struct diag *d)
 {
 	int err = names_update(t->names, trace, d);
 
+	return err			 ? err
+	       : learn_classes(t, trace) ? diag_fail(d, -ENOMEM, "no memory for threads")
+					 : 0;
+}
+
+int threads_renumber(struct threads *t, struct trace *trace, const uint32_t *was, struct diag *d)
+{
+	int err = names_renumber(t->names, trace, was, d);
+
+	t->n_classes = t->n_hosts = 0;
 	return err			 ? err
 	       : learn_classes(t, trace) ? diag_fail(d, -ENOMEM, "no memory for threads")
 					 : 0;

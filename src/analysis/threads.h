@@ -44,6 +44,8 @@ int threads_open(struct threads **t, struct trace *trace, struct diag *d);
 void threads_close(struct threads *t); /* accepts NULL */
 /* threads_update - after trace_refresh(): learn new classes and sources. */
 int threads_update(struct threads *t, struct trace *trace, struct diag *d);
+/* threads_renumber - the same after trace_forget(), which returned @was. */
+int threads_renumber(struct threads *t, struct trace *trace, const uint32_t *was, struct diag *d);
 
 /* threads_on_event - learn from @e, an event.  Returns the number of its thread, or -ENOMEM. */
 int64_t threads_on_event(struct threads *t, const struct trace_event *e);

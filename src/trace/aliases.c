@@ -134,6 +134,30 @@ int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vt
 	return one->tid;
 }
 
+int aliases_renumber(struct aliases *a, const uint32_t *was, uint32_t n)
+{
+	struct aliases left = { .capacity = a->capacity, .next_unknown = a->next_unknown };
+
+	left.at = calloc(left.capacity, sizeof *left.at);
+	if (!left.at)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a->capacity; i++) {
+		struct alias one = a->at[i];
+		uint32_t source = 0;
+
+		while (source < n && was[source] != one.source)
+			source++;
+		if (!one.vpid || source == n)
+			continue;
+		one.source = source;
+		*find(&left, source, one.vpid, one.vtid) = one;
+		left.n++;
+	}
+	free(a->at);
+	*a = left;
+	return 0;
+}
+
 uint32_t aliases_save(const struct aliases *a, struct text *bytes, int32_t *next_unknown)
 {
 	*next_unknown = a->next_unknown;

@@ -54,6 +54,9 @@ int64_t aliases_pid(const struct aliases *a, uint32_t source, int64_t vpid, int6
 int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid, int64_t pid,
 		    int64_t running);
 
+/* aliases_renumber - trace i of @n was trace @was[i]; the aliases of all others are removed.  0 or -ENOMEM. */
+int aliases_renumber(struct aliases *a, const uint32_t *was, uint32_t n);
+
 /* aliases_save - add all of them to @bytes.  Returns their number, and the number that the next unknown
  * thread gets. */
 uint32_t aliases_save(const struct aliases *a, struct text *bytes, int32_t *next_unknown);

@@ -352,7 +352,7 @@ static int open_entry(struct trace *t, struct source *src, const char *path, con
 		err = refuse_link(t, entry, d);
 	} else if (type == S_IFDIR) {
 		if (strcmp(name, "index") && !is_other_recording(path, name) &&
-		    depth < DIRECTORIES_DEEP)
+		    !refresh_is_forgotten(t, path, name) && depth < DIRECTORIES_DEEP)
 			err = open_directory(t, entry, depth + 1, d);
 	} else if (src && strcmp(name, "metadata") && strcmp(name, "metadata" COMPRESSED_SUFFIX)) {
 		err = add_file(t, src, entry, d);

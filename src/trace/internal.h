@@ -82,6 +82,8 @@ int refresh_expect(struct trace *t, const char *path);
 bool refresh_grows(const struct trace *t, const struct source *s);
 /* Whether heap[0] may be returned now.  Skips and counts events that come too late. */
 bool refresh_admits(struct trace *t);
+/* forget.c: whether directory @name in @path is a trace chunk that was read and forgotten. */
+bool refresh_is_forgotten(const struct trace *t, const char *path, const char *name);
 
 /* Moves heap[@i], whose time may have increased, down to its place. */
 void trace_sink(struct trace *t, uint32_t i);

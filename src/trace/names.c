@@ -62,19 +62,6 @@ static void plan_class(struct class_plan *p, const struct ctf_event_class *c, bo
 	}
 }
 
-/* Numbers the hosts of sources from @first on. */
-static void number_hosts(struct names *n, const struct trace *t, uint32_t first)
-{
-	for (uint32_t i = first; i < trace_n_sources(t); i++) {
-		uint32_t same = 0;
-
-		while (same < i &&
-		       strcmp(trace_source(t, same)->hostname, trace_source(t, i)->hostname))
-			same++;
-		n->hosts[i] = same < i ? n->hosts[same] : n->n_hosts++;
-	}
-}
-
 /* Resizes @array from @old to @n + 1 elements of @size bytes; new elements are zero.  Returns NULL
  * if there is no memory. */
 static void *extend(void *array, size_t old, size_t n, size_t size)
@@ -111,9 +98,8 @@ static bool extend_all(struct names *n, const struct trace *t)
 	hosts = extend(n->hosts, n->n_sources, trace_n_sources(t), sizeof *hosts);
 	if (hosts)
 		n->hosts = hosts;
-	if (!plans || !hosts)
+	if (!plans || !hosts || !names_number_hosts(n, t, n->n_sources))
 		return false;
-	number_hosts(n, t, n->n_sources);
 	return (n->running && n_hosts == n->n_hosts) || extend_running(n, n->running ? n_hosts : 0);
 }
 
@@ -132,6 +118,16 @@ int names_update(struct names *n, const struct trace *t, struct diag *d)
 	n->n_classes = trace_n_classes(t);
 	n->n_sources = trace_n_sources(t);
 	return 0;
+}
+
+int names_renumber(struct names *n, const struct trace *t, const uint32_t *was, struct diag *d)
+{
+	/* Those that remain have their hosts already: names_update() finds the same. */
+	if (aliases_renumber(n->aliases, was, trace_n_sources(t)))
+		return diag_fail(d, -ENOMEM, "no memory for names of threads");
+	n->n_classes = n->n_sources = 0;
+	n->n_changes++;
+	return names_update(n, t, d);
 }
 
 int names_open(struct names **result, const struct trace *t, struct diag *d)
@@ -160,6 +156,7 @@ void names_close(struct names *n)
 		return;
 	free(n->plans);
 	free(n->hosts);
+	names_free_hosts(n);
 	free(n->threads);
 	free(n->running);
 	aliases_close(n->aliases);

@@ -29,6 +29,12 @@ void names_close(struct names *n);
  * kept. */
 int names_update(struct names *n, const struct trace *t, struct diag *d);
 
+/* names_renumber - after trace_forget(), which returned @was: the same. */
+int names_renumber(struct names *n, const struct trace *t, const uint32_t *was, struct diag *d);
+
+/* names_host - the number of the host of a source: it stays the same. */
+uint32_t names_host(const struct names *n, uint32_t source);
+
 /* names_learns_from - whether names_on_event() learns from events of class @number of @s; without
  * that, it only identifies their thread. */
 bool names_learns_from(const struct names *n, const struct trace_source *s, uint32_t number);

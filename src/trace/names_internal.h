@@ -62,6 +62,7 @@ struct names_skipped {
 struct names {
 	struct class_plan *plans; /* by class number */
 	uint32_t *hosts;	  /* by source number */
+	char **host_names;	  /* by host: its last source may be forgotten */
 	uint32_t n_classes, n_sources, n_hosts;
 	int32_t *running;	/* tid by host and CPU, for kernels traced without a tid context */
 	struct thread *threads; /* open addressing, at most half full */
@@ -77,6 +78,10 @@ struct thread *names_find_or_add(struct names *n, uint32_t host, int64_t tid);
 
 /* names_set_pid - @is_kernels: an event of the kernel has it. */
 void names_set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid, bool is_kernels);
+
+/* names_hosts.c: n->hosts of sources from @first on.  False: no memory. */
+bool names_number_hosts(struct names *n, const struct trace *t, uint32_t first);
+void names_free_hosts(struct names *n);
 
 /* Tid 0 is the idle task of every CPU: its names ("swapper/3") would overwrite each other. */
 void names_set_name(struct names *n, uint32_t host, int64_t tid, const char *name, size_t size);

@@ -23,44 +23,17 @@
 
 #include "base/atomic.h"
 #include "base/monotonic.h"
-#include "base/progress.h"
-#include "trace/internal.h"
+#include "trace/refresh.h"
 
 #define MARGIN_NS 20000000
 #define SILENT_NS 5000000000ull
 enum { RECORDINGS_MAX = 65536 };
-#define NONE UINT32_MAX
-
-struct recording {
-	char *path;
-	/* the recording it is a trace chunk of, or NONE; the parent reports the progress */
-	uint32_t parent;
-	struct progress progress;
-	bool is_new;	/* its progress has changed since the last round */
-	bool is_unread; /* it was added since the last round */
-	bool grew;	/* at the last round */
-	bool is_silent;
-	bool has_base;
-	/* zero of its clock, from the Epoch, with the shift of its sources */
-	int64_t base_ns;
-	uint64_t last_read_ns; /* CLOCK_MONOTONIC: when its progress changed last */
-};
-
-struct refresh {
-	char **paths;
-	int n_paths;
-	struct recording *recordings;
-	uint32_t n_recordings;
-	int64_t given_ns; /* time of the last item */
-	struct trace_following public;
-};
-
 /* ---------------------------------------------------------------- recordings */
 
-static bool grows(const struct refresh *f, const struct recording *r)
+bool refresh_recording_grows(const struct refresh *f, const struct recording *r)
 {
 	const struct progress *parent =
-		r->parent == NONE ? NULL : &f->recordings[r->parent].progress;
+		r->parent == REFRESH_NONE ? NULL : &f->recordings[r->parent].progress;
 
 	/* The next collector repairs a trace chunk whose collector was killed; until then its end
 	 * is not final.  A relayed report that it is final may arrive before its data. */
@@ -78,17 +51,17 @@ static uint32_t parent_of(const struct refresh *f, const char *path)
 	for (uint32_t i = 0; slash && !strncmp(slash, "/piece-", 7) && i < f->n_recordings; i++)
 		if (strlen(f->recordings[i].path) == n && !memcmp(f->recordings[i].path, path, n))
 			return i;
-	return NONE;
+	return REFRESH_NONE;
 }
 
-/* Finds or adds the recording of the trace at @path, or NONE; -ENOMEM. */
+/* Finds or adds the recording of the trace at @path, or REFRESH_NONE; -ENOMEM. */
 static int find_recording(struct refresh *f, const char *path, uint32_t *number)
 {
 	int length = progress_find(path);
 	struct recording *bigger;
 	uint32_t i = 0;
 
-	*number = NONE;
+	*number = REFRESH_NONE;
 	if (length < 0)
 		return 0;
 	while (i < f->n_recordings && (strlen(f->recordings[i].path) != (size_t)length ||
@@ -109,7 +82,7 @@ static int find_recording(struct refresh *f, const char *path, uint32_t *number)
 		if (!bigger[i].path)
 			return -ENOMEM;
 		bigger[i].parent = parent_of(f, bigger[i].path);
-		assert(bigger[i].parent == NONE || bigger[i].parent < i);
+		assert(bigger[i].parent == REFRESH_NONE || bigger[i].parent < i);
 		f->n_recordings++;
 		progress_read(bigger[i].path, &bigger[i].progress);
 	}
@@ -148,6 +121,7 @@ void refresh_close(struct refresh *f)
 		free(f->paths[i]);
 	for (uint32_t i = 0; i < f->n_recordings; i++)
 		free(f->recordings[i].path);
+	free(f->was);
 	free(f->paths);
 	free(f->recordings);
 	free(f);
@@ -167,8 +141,8 @@ int refresh_expect(struct trace *t, const char *path)
 
 bool refresh_grows(const struct trace *t, const struct source *s)
 {
-	return t->follow && s->recording != NONE &&
-	       grows(t->follow, &t->follow->recordings[s->recording]);
+	return t->follow && s->recording != REFRESH_NONE &&
+	       refresh_recording_grows(t->follow, &t->follow->recordings[s->recording]);
 }
 
 bool trace_may_grow(const struct trace *t)
@@ -176,7 +150,7 @@ bool trace_may_grow(const struct trace *t)
 	bool any = false;
 
 	for (uint32_t i = 0; t->follow && i < t->follow->n_recordings; i++)
-		any |= grows(t->follow, &t->follow->recordings[i]);
+		any |= refresh_recording_grows(t->follow, &t->follow->recordings[i]);
 	return any;
 }
 
@@ -208,13 +182,13 @@ static void read_progress(struct refresh *f)
 		if (r->progress.written_ns < before_ns)
 			r->progress.written_ns = before_ns;
 		/* The parent is earlier in the list.  A trace chunk that was cut ends with it. */
-		r->grew = grows(f, r);
+		r->grew = refresh_recording_grows(f, r);
 		r->is_new |= !r->grew || r->progress.written_ns > before_ns;
-		r->is_new |= r->parent != NONE && f->recordings[r->parent].is_new;
+		r->is_new |= r->parent != REFRESH_NONE && f->recordings[r->parent].is_new;
 		if (r->is_new)
 			r->last_read_ns = now_ns;
-		r->is_silent =
-			r->parent == NONE && grows(f, r) && now_ns - r->last_read_ns > SILENT_NS;
+		r->is_silent = r->parent == REFRESH_NONE && refresh_recording_grows(f, r) &&
+			       now_ns - r->last_read_ns > SILENT_NS;
 	}
 }
 
@@ -234,18 +208,19 @@ static void set_bases(struct trace *t)
 {
 	for (uint32_t i = 0; i < t->n_sources; i++) {
 		uint32_t number = t->sources[i]->recording;
-		struct recording *r = number == NONE ? NULL : &t->follow->recordings[number];
+		struct recording *r =
+			number == REFRESH_NONE ? NULL : &t->follow->recordings[number];
 
 		if (r)
 			set_base(r, &t->sources[i]->public);
-		if (r && r->parent != NONE)
+		if (r && r->parent != REFRESH_NONE)
 			set_base(&t->follow->recordings[r->parent], &t->sources[i]->public);
 	}
 }
 
 static int64_t known_of(const struct refresh *f, const struct recording *r)
 {
-	if (r->parent != NONE || !grows(f, r))
+	if (r->parent != REFRESH_NONE || !refresh_recording_grows(f, r))
 		return INT64_MAX;
 	if (!r->has_base || r->progress.written_ns <= MARGIN_NS)
 		return INT64_MIN;
@@ -263,7 +238,7 @@ static void set_known(struct refresh *f)
 	for (uint32_t i = 0; i < f->n_recordings; i++) {
 		const struct recording *r = &f->recordings[i];
 
-		f->public.n_cut += r->parent == NONE && r->progress.state == PROGRESS_CUT;
+		f->public.n_cut += r->parent == REFRESH_NONE && r->progress.state == PROGRESS_CUT;
 		f->public.n_sent += r->progress.is_sent;
 		if (r->is_silent)
 			f->public.silent = r->path;
@@ -320,7 +295,7 @@ static int warn_or_fail(struct trace *t, const struct diag *d, int err)
 
 static bool is_new(const struct trace *t, const struct source *s)
 {
-	return s->recording != NONE && t->follow->recordings[s->recording].is_new;
+	return s->recording != REFRESH_NONE && t->follow->recordings[s->recording].is_new;
 }
 
 static struct source *source_of(const struct trace *t, const struct stream *s)

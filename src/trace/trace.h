@@ -90,13 +90,22 @@ bool trace_stream_has_index(const struct trace *t, uint32_t stream);
  * trace_refresh - with `follows`: look for new packets, streams, classes and traces.
  *
  * Call it after trace_next() returned TRACE_END.  It invalidates the last item.  Sources, streams
- * and classes stay valid; new ones get new numbers.  It costs one stat() for each file: a few calls
+ * and classes stay valid, until trace_forget(); new ones get new numbers.  It costs one stat() for each file: a few calls
  * per second are enough.
  *
  * Returns 1: there may be more to come; 0: all recordings have ended, or never grew, and
  * trace_next() now returns all that is left; or -ENOMEM, -EINVAL (strict).
  */
 int trace_refresh(struct trace *t, struct diag *d);
+/*
+ * trace_forget - right after trace_refresh(): free the trace chunks that were read to their ends, if they are
+ * many.  Without it a reader of a session that rotates grows with each chunk.
+ *
+ * NULL: nothing has changed.  Else sources, streams and classes have new numbers, in the same order, and
+ * pointers to those that are gone are invalid: also to the names, programs and operations of classes.  The
+ * result has the number that each source had before, and is valid until the next call.
+ */
+const uint32_t *trace_forget(struct trace *t);
 /* trace_read_bytes - byte of stream @i's file before which trace_next() will not read again. */
 uint64_t trace_read_bytes(const struct trace *t, uint32_t i);
 /* trace_chunks_read - the number up to which the trace chunks of recording @path were read to their

@@ -264,6 +264,36 @@ static int update(struct view *v, struct diag *d)
 	return err;
 }
 
+/* Classes have new numbers: everything that is indexed by them is made anew. */
+static int renumber(struct view *v, const uint32_t *was, struct diag *d)
+{
+	const struct view_style *style = &v->texts.style;
+	int err = names_renumber(v->names, v->trace, was, d);
+
+	free(v->is_wanted);
+	v->is_wanted = NULL;
+	v->n_classes = 0;
+	match_close(v->match);
+	v->match = NULL;
+	view_templates_close(&v->texts.templates);
+	if (!err)
+		err = select_by_events(v, d);
+	if (!err && v->filter)
+		err = match_open(&v->match, v->trace, v->filter, v->is_wanted, d);
+	if (!err && view_templates_open(&v->texts.templates, trace_n_classes(v->trace), style->name,
+					style->plain))
+		err = diag_fail(d, -ENOMEM, "no memory");
+	return err;
+}
+
+/* A session that rotates goes on for weeks. */
+static int forget_read_chunks(struct view *v, struct diag *d)
+{
+	const uint32_t *was = trace_forget(v->trace);
+
+	return was ? renumber(v, was, d) : 0;
+}
+
 static void report_silent(struct view *v)
 {
 	const char *silent = trace_following(v->trace)->silent;
@@ -316,7 +346,9 @@ static int follow(struct view *v, struct diag *d)
 		uint64_t before = v->n_seen;
 
 		grows = trace_refresh(v->trace, d);
-		err = grows < 0 ? grows : update(v, d);
+		err = grows > 0 ? forget_read_chunks(v, d) : grows;
+		if (!err)
+			err = update(v, d);
 		if (is_first) { /* the recording's day is not known before */
 			moments_resolve(&v->from, &v->to, v->trace);
 		}

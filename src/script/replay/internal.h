@@ -163,6 +163,8 @@ int replay_symbols_open(struct replay *r);
 
 /* replay_learn - add the classes that appeared since the last call.  0 or -ENOMEM. */
 int replay_learn(struct replay *r);
+/* replay_renumber - the same after trace_forget().  Events whose classes are all gone have none. */
+int replay_renumber(struct replay *r);
 /* replay_add_event - one more event of @domain.  NULL: no memory. */
 struct replay_event *replay_add_event(struct replay *r, enum trace_domain domain,
 				      const struct ctf_meta *m, const struct ctf_event_class *c);

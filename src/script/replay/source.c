@@ -208,6 +208,28 @@ static int on_lost(struct replay_source *s)
 	return s->has_words ? pairing_handle_lost(&s->pairing, &s->event) : 0;
 }
 
+/* Classes have new numbers after trace_forget(): everything that is found by them is found anew. */
+static int renumber(struct replay_source *s, const uint32_t *was, struct diag *d)
+{
+	int err = threads_renumber(s->run->threads, s->r->trace, was, d);
+
+	s->fill.class = &no_class;
+	for (uint32_t i = 0; i < s->n_class_rooms; i++)
+		bind_fini(&s->classes[i]);
+	s->n_classes = 0;
+	return err		       ? err
+	       : replay_renumber(s->r) ? diag_fail(d, -ENOMEM, "no memory for events")
+				       : 0;
+}
+
+/* The pairing of calls, and calls of programs, need all classes. */
+static int forget_read_chunks(struct replay_source *s, struct diag *d)
+{
+	const uint32_t *was = s->run == &s->own ? trace_forget(s->r->trace) : NULL;
+
+	return was ? renumber(s, was, d) : 0;
+}
+
 /* At the end of what is there: 1: more came; 0: nothing now; -ENODATA: nothing more. */
 static int refresh(struct replay_source *s, struct diag *d)
 {
@@ -218,8 +240,10 @@ static int refresh(struct replay_source *s, struct diag *d)
 	grows = trace_refresh(s->r->trace, d);
 	if (grows < 0)
 		return grows;
-	err = s->has_words ? pairing_update(&s->pairing, d)
-			   : threads_update(s->run->threads, s->r->trace, d);
+	err = grows ? forget_read_chunks(s, d) : 0;
+	if (!err)
+		err = s->has_words ? pairing_update(&s->pairing, d)
+				   : threads_update(s->run->threads, s->r->trace, d);
 	if (!err && learn(s))
 		err = diag_fail(d, -ENOMEM, "no memory for the events of the recording");
 	s->is_over = !grows;

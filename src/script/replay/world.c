@@ -91,6 +91,10 @@ static int learn_class(struct replay *r, const struct trace_source *s,
 
 	if (!e)
 		e = replay_add_event(r, s->domain, s->meta, c);
+	if (e && !e->class) { /* its last one was forgotten */
+		e->class = c;
+		e->context = context_of(s->meta, c);
+	}
 	r->by_class[c->number] = e;
 	return e ? 0 : -ENOMEM;
 }
@@ -113,6 +117,28 @@ int replay_learn(struct replay *r)
 	}
 	r->n_classes = n;
 	return err;
+}
+
+/* Whether the class is of metadata that the world keeps. */
+static bool is_kept(const struct replay *r, const struct ctf_event_class *of)
+{
+	for (const struct replay_metadata *m = r->metadata; m; m = m->next)
+		for (const struct ctf_event_class *c = m->meta.events; c; c = c->next)
+			if (c == of)
+				return true;
+	return false;
+}
+
+int replay_renumber(struct replay *r)
+{
+	for (struct replay_event *e = r->events; e; e = e->next)
+		if (!is_kept(r, e->class)) {
+			e->class = NULL;
+			e->context = NULL;
+		}
+	memset(r->by_class, 0, r->n_by_class * sizeof(struct replay_event *));
+	r->n_classes = 0;
+	return replay_learn(r);
 }
 
 static const struct script_world_ops ops = {
