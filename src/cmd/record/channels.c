@@ -149,6 +149,14 @@ static bool take_key(const char *verb, struct cmd_channels *c, int i, const char
 	if (!strcmp(key, "clock"))
 		return take_clock(verb, s, value);
 	if (!strcmp(key, "events") && *value) {
+		if (strchr(value, '=')) {
+			cmd_error(
+				verb,
+				"--channel %s: events=%s: no event has \"=\" in its name; keys are "
+				"separated by commas",
+				s->name, value);
+			return false;
+		}
 		cmd_add_string(&c->patterns[i], value);
 		return true;
 	}

@@ -188,7 +188,7 @@ static bool has_lender(int dir)
 
 	if (fd < 0)
 		return errno != ENOENT;
-	has = !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type != F_UNLCK;
+	has = fcntl(fd, F_OFD_GETLK, &whole) || whole.l_type != F_UNLCK;
 	close(fd);
 	return has;
 }
