@@ -6,6 +6,7 @@ SECONDS (25) are shared by the doors: metadata and whole traces, data from the k
 data from recordings, programs and peers.  The corpus is made: random_ctf.py's traces, the formats, pages, types and
 programs below, seeds.py, and the files of an earlier run in DIRECTORY.  Exit: 0 nothing found, 1 found (its input is in DIRECTORY), 77 no clang.
 """
+import base64
 import os
 import pathlib
 import random
@@ -210,6 +211,8 @@ def calls_corpus(where):
     two = make_calls.Batch(6000).call(7000, 200, 3, 1).note(1, 4).call(9000, 8100, 1, 0)
     (where / "calls_batch/made").write_bytes(struct.pack("<Q", 1 << 32) + b"".join(
         struct.pack("<HB", len(b.bytes), gap) + b.bytes for b, gap in ((one, 0), (two, 0), (one, 1))))
+    (where / "calls_batch/lanes-without-edges").write_bytes(base64.b64decode(
+        "AAAAAAEAAAAiAAIDAAEAAAAiAAIDArgXCwEAAQ8BAQIAAAQAANAAIgACAwKQA6wAAAABAAAAIgIPAgAAAgL+AQEAiABAEQAA6Ae/ATsBAPACAQQX0ACIQA=="))
     with tempfile.TemporaryDirectory() as d:
         make_calls.calls_file(d + "/file", 3, [one.area()])
         (where / "calls_file/made").write_bytes(pathlib.Path(d, "file").read_bytes()[:4096 + 512])

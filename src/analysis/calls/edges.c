@@ -192,7 +192,8 @@ int edges_make(struct edges *to, const struct block *b, const struct batch_threa
 		return err;
 	for (uint32_t i = 0; i < to->n; i++)
 		to->at[i].place = i;
-	qsort(to->at, to->n, sizeof *to->at, by_time);
+	if (to->n)
+		qsort(to->at, to->n, sizeof *to->at, by_time);
 	return 0;
 }
 

@@ -161,14 +161,12 @@ static int note_nearest(void *arg, const struct kernel_candidate *c)
 {
 	struct search_nearest *s = arg;
 	size_t n = strlen(c->system);
+	char both[128];
 
 	nearest_try(&s->near, c->name);
-	if (strchr(s->near.wanted, ':') && strlen(c->system) + strlen(c->event) < 120) {
-		char both[128];
-
-		snprintf(both, sizeof both, "%s:%s", c->system, c->event);
+	if (strchr(s->near.wanted, ':') &&
+	    snprintf(both, sizeof both, "%s:%s", c->system, c->event) < (int)sizeof both)
 		nearest_try(&s->near, both);
-	}
 	if (c->nr >= 0 && c->is_entry)
 		nearest_try(&s->near, c->name + strlen("syscall_entry_"));
 	s->is_system |= !strncmp(c->system, s->near.wanted, n) && s->near.wanted[n] == ':';

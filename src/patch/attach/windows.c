@@ -167,7 +167,8 @@ int windows_read(struct windows *w, const struct target *t)
 	}
 	if (d)
 		closedir(d);
-	qsort(w->at, w->n, sizeof *w->at, compare);
+	if (w->n)
+		qsort(w->at, w->n, sizeof *w->at, compare);
 	return err ? diag_fail(t->d, err, "no memory for the plans of process %d", (int)t->pid) : 0;
 }
 
