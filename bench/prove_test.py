@@ -10,9 +10,10 @@ import unittest
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, HERE + "/write"]
+sys.path[:0] = [HERE, HERE + "/write", HERE + "/strace"]
 import compare
 import proof
+from seen import calls_seen
 from table import Table
 
 
@@ -66,6 +67,17 @@ class Proofs(unittest.TestCase):
         self.assertIsNone(t.median("int", "duet"))
         self.assertTrue(t.refuted)
         self.assertIn("3 of 4 found", t.as_json())
+
+
+class Calls(unittest.TestCase):
+    def test_calls_are_counted_in_each_output(self):
+        self.assertEqual(calls_seen(["getppid() = 7", "17 getppid() = 7", "xgetppid() = 1", "[pid 1] getppid( <unfinished ...>",
+                                     "<... getppid resumed>) = 7"], "getppid", False), 3)
+        perf = ["     0.010 ( 0.001 ms): loop/77 getppid(                                   ) = 76", "LOST 3 events!"]
+        self.assertEqual(calls_seen(perf, "getppid", False), 1)
+        summary = ["% time seconds usecs/call calls errors syscall", " 98.0 1.0 1 1000 getppid", " 1.0 0.0 1 7 3 openat"]
+        self.assertEqual(calls_seen(summary, "getppid", True), 1000)
+        self.assertEqual(calls_seen(summary, "openat", True), 7)
 
 
 def table(**rows):

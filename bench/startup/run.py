@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Measure what a tracer adds to the wall time of `true`: duet's commands beside perf, bpftrace, strace and LTTng.
 
-usage: run.py DUET      ninja bench-startup      root      ROUNDS=21 ONLY=strace
+usage: run.py DUET      ninja bench-startup      root      ROUNDS=21 ONLY=strace BEFORE=OTHER-DUET REALTIME=1
 
 All are run in turns, each round in another order, so that load of others meets all of them.  After each run, outside
 the time, its output must prove that it has recorded `true`.  The kernel's part of duet goes on for a while in a child
 process that removes the tracefs instance; that time has a column of its own, and the next command begins after it.
 CPU: user and system time of the command and the processes that it waited for, less sensitive to load.
+BEFORE: another build of duet, whose rows stand beside, to compare with.  REALTIME=1: commands precede other processes
+(SCHED_FIFO), which shows on a busy machine what an idle one would do.
 """
 import glob
 import os
@@ -33,6 +35,8 @@ TRUE, BASE = shutil.which("true"), "perf trace"
 work = tempfile.mkdtemp(prefix="duet-bench-startup-")
 os.environ["DUET_RUNTIME_DIR"] = work + "/run"
 out = work + "/out"
+BEFORE = os.environ.get("BEFORE")
+FIRST = ["chrt", "-f", "5"] if os.environ.get("REALTIME") else []
 daemon = None
 
 
@@ -78,6 +82,11 @@ ROWS = {
 }
 
 
+if BEFORE:
+    ROWS.update({title + ", before": ([BEFORE] + command[1:], proves)
+                 for title, (command, proves) in ROWS.items() if title.startswith("duet ")})
+
+
 def is_possible(title):
     name = title.split()[0].rstrip(",")
     if name == "duet" or ONLY not in title:
@@ -103,7 +112,7 @@ def is_ours(process):
     """Whether it is a duet that was started here: others may use duet meanwhile."""
     try:
         with open(process + "/comm") as comm, open(process + "/environ", "rb") as environment:
-            return comm.read() == "duet\n" and work.encode() in environment.read()
+            return comm.read().startswith("duet") and work.encode() in environment.read()
     except OSError:
         return False
 
@@ -126,7 +135,7 @@ def once(title):
     """-> the seconds of the command, its seconds of CPU, and those until nothing is left"""
     command, proves = ROWS[title]
     begin, used = time.monotonic(), cpu_seconds()
-    printed = command() if callable(command) else run(*command)
+    printed = command() if callable(command) else run(*FIRST, *command)
     seconds, used = time.monotonic() - begin, cpu_seconds() - used
     rest = wait_until_removed() if title.startswith("duet") else 0
     if not proves(printed):
