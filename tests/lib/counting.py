@@ -6,7 +6,7 @@ import re
 import signal
 
 from proc import kill
-from trial import fail, is_, start, until, worker_of
+from trial import command_of, duet, fail, go_on, is_, start, until, worker_of
 
 
 def start_counting(program, first=0):
@@ -21,6 +21,18 @@ def stop_counting(p):
     status, out, err = p.end(signal.SIGTERM)
     is_(status, 0, "the program ends as ever")
     return [int(n) for n in out.split()]
+
+
+def record_counting(program, *options):
+    """A `duet record` of such a program, which counts for a while.  -> its messages"""
+    p = start(duet, "record", *options, "--", program)
+    is_(p.stdout.readline(), "ready\n", "the program runs")
+    command = command_of(p, program)
+    go_on(command, times=50)
+    kill(command, signal.SIGTERM)
+    status, _, err = p.end()
+    is_(status, 0, "it is recorded: " + err)
+    return err
 
 
 def numbers_of(text):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A relay on loopback, and a link to it that is cut or slow."""
 import os
-import random
 import re
 import select
 import socket
 import threading
 import time
 
+from ports import free_port
 from trial import duet, is_, ok, start
 
 KEY = ["--psk", "key"]
@@ -21,17 +21,6 @@ def make_key(name):
 def start_sending(port, *args, keys=KEY, to="127.0.0.1", **more):
     """-> a `duet record` that sends its recording to a relay"""
     return start(duet, "record", "--no-kernel", "--to", "%s:%d" % (to, port), *keys, *args, **more)
-
-
-def free_port():
-    """A port that the kernel gives to no process unless it requests this number: a killed relay can use it again."""
-    while True:
-        port = random.randrange(10000, 30000)
-        try:
-            socket.create_server(("127.0.0.1", port)).close()
-            return port
-        except OSError:
-            pass
 
 
 class Relay:

@@ -147,6 +147,10 @@ class Output:
     def so_far(self):
         return self._read(0).decode(errors="replace")
 
+    def end_so_far(self, n=1 << 16):
+        """The last n bytes of it."""
+        return self._read(max(os.fstat(self.file.fileno()).st_size - n, 0)).decode(errors="replace")
+
 
 class Program(subprocess.Popen):
     """subprocess.Popen; unless the caller redirects its output, it is read from .stdout and .stderr."""

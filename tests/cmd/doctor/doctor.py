@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from recorder import collect, stop, view  # noqa: E402
-from trial import cmd, duet, is_, ok, paths, run, run_cases, runtime, start, until, work  # noqa: E402
+from trial import cmd, duet, go_on, is_, ok, paths, run, run_cases, runtime, start, until, work  # noqa: E402
 
 sites, mark, lttng, plain, static, alone, library = paths(7)
 os.environ.pop("LD_LIBRARY_PATH", None)  # of the build: there programs find libduet
@@ -267,6 +267,7 @@ def root_records_them_by_their_numbers():
     record = start(duet, "record", "--no-kernel", "-o", trace, "-p", p.pid, "-p", contained.pid, env=env)
     for pid in p.pid, contained.pid:
         until(lambda: is_enabled(pid, env), lambda: "%d is recorded: %s" % (pid, record.stderr.so_far()))
+    go_on(p, contained, times=2)
     for one in p, contained:
         one.end(signal.SIGKILL)
     is_(record.wait(), 0, "it ends with them: " + record.stderr.so_far())

@@ -12,9 +12,10 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from proc import fds, kill  # noqa: E402
+from proc import fds, kill, read  # noqa: E402
 import recorder  # noqa: E402
 from recorder import stop  # noqa: E402
 from trial import cmd, duet, go_on, is_, ok, paths, run_cases, runtime, start, until, work, worker_of  # noqa: E402
@@ -22,6 +23,7 @@ from trial import cmd, duet, go_on, is_, ok, paths, run_cases, runtime, start, u
 program, many, library = paths(3)
 os.mkdir(runtime, 0o700)
 NO_LIMIT = resource.RLIM_INFINITY
+ATTACH_S = 0.95  # a program waits 1 s, on a clock of ticks: FIRST_US of src/inproc/attach.c
 
 
 def start_program(*args, **more):
@@ -39,7 +41,7 @@ def page_of(pid):
 
 
 def numbers(trace, event):
-    return [e["fields"]["n"] for e in recorder.view(work + "/" + trace, may_be_empty=False) if e["event"] == event]
+    return [e["fields"]["n"] for e in recorder.view(work + "/" + trace, may_be_empty=False) if e.get("event") == event]
 
 
 def limit_files(p, size):
@@ -78,7 +80,8 @@ def a_limit_on_file_sizes_does_not_kill_the_traced():
 
 def a_full_disk_loses_only_events_that_did_not_fit():
     c = start_collector("full")
-    p = start_program("first")
+    # In one file: several have room for all.
+    p = start_program("first", preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
     go_on(p, times=300)
     limit_files(c, 20000)
     go_on(p, times=3000)
@@ -161,33 +164,43 @@ def the_command_has_the_limits_duet_had():
 
 
 def is_recorded(trace, output):
-    """Checks that each number is recorded once, in order, from the first on; except those reported as not attached
-    within half a second.  Returns whether there are such."""
+    """Checks that each number is recorded once, in order, from the first on; except those reported as not attached in
+    time.  Returns whether there are such."""
     got = numbers(trace, "trouble:first")
     ok(len(got) > 100 and got == list(range(got[0], got[0] + len(got))), "a program is recorded", str(got[:3]))
     ok(got and (got[0] == 0 or "LOST" in output), "from the first event on, or reported as lost", output)
     return bool(got and got[0])
 
 
+def has_attached(p):
+    return "/memfd:duet-pool" in read(p.pid, "maps")
+
+
 def signals_do_not_keep_a_program_from_its_collector():
-    """A busy machine may exceed the time: then the test runs once more."""
-    for attempt in range(10):
+    """A program waits a second for its collector, and no signal shortens that.  An attempt during which the machine
+    itself took so long proves nothing."""
+    for attempt in range(30):
         c = start_collector("signals-%d" % attempt)
         worker = worker_of(c)
         kill(worker, signal.SIGSTOP)
+        begin = time.monotonic()
         p = start_program("first", "timer")
         go_on(p, times=5)
         kill(worker, signal.SIGCONT)
+        until(lambda: has_attached(p), "it attaches")
+        took = time.monotonic() - begin
         go_on(p, times=150)
         p.end(signal.SIGTERM)
-        if not is_recorded("signals-%d" % attempt, stop(c, status=None)):
-            return
-    ok(False, "from the first event on")
+        lacks_some = is_recorded("signals-%d" % attempt, stop(c, status=None))
+        if took < ATTACH_S:
+            return ok(not lacks_some, "from the first event on: it took %.3f s" % took)
+    ok(False, "a program attaches in time: signals end its wait, or the machine is too slow for this test")
 
 
 def silent_visitors_do_not_block_programs():
     c = start_collector("crowd")
     mine = os.readlink("/proc/self/fd/0")
+    is_(cmd("status")[0], 0, "it has begun, and answers")
     before = fds(worker_of(c)).count(mine)
     crowd = []
     for _ in range(300):

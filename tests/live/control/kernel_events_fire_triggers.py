@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from recorder import collect_session, stop, view  # noqa: E402
-from trial import cmd, duet, ok, paths, run_cases, skip, start, until, work  # noqa: E402
+from trial import cmd, duet, is_, ok, paths, run_cases, skip, start, until, work  # noqa: E402
 from proc import kill  # noqa: E402
 from trial import worker_of  # noqa: E402
 
@@ -98,9 +98,14 @@ def events_of_both_halves_are_a_pair():
     p.stdin.write("order 7\n")
     p.stdin.flush()
     until(lambda: fired("both", 1) == 2, "and has the triggers of the killed one")
-    ok(fired("both", 3) == 0, "a pair in time does not fire: the kernel's events were read")
+    late = fired("both", 3)
     p.end()
     stop(c)
+    # Whether the program was in time is in its recording: a busy machine may take the CPU from it.
+    times = [(e["event"], e["time"]) for e in view(work + "/both") if e.get("tid") == p.pid]
+    noise, = [t for name, t in times if name == "shop:noise"]
+    write = min(t for name, t in times if name == "syscall_entry_write" and t > noise)
+    is_(late, int(write - noise > 1000000), "a pair in time does not fire: the kernel's events were read (%d ns)" % (write - noise))
 
 
 def a_paused_recording_starts_with_a_kernel_event():

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from counting import record_counting  # noqa: E402
 from trial import (begins, cmd, duet, go_on, is_, ok, paths, run, run_cases, runtime, start, until, work,  # noqa: E402
                    worker_of)
 import proc  # noqa: E402
@@ -69,6 +70,7 @@ def clear(attacker):
 def a_collector_serves_honest_clients():
     trace = work + "/collected"
     c = begins(limited(64, duet, "collect", "-o", trace, "--no-kernel"))
+    is_(cmd("status", "default")[0], 0, "it has begun, and answers")
     before = len(proc.fds(worker_of(c)))
     attacker = attack("unix", runtime + "/sock-default")
     go_on(worker_of(c), times=3)
@@ -85,8 +87,7 @@ def a_collector_serves_honest_clients():
 
 def a_relay_receives_from_honest_senders():
     trace, output = work + "/sent", work + "/received"
-    status, _, err = cmd("record", "-q", "--no-kernel", "-o", trace, "--", "sh", "-c", "\"$0\" & sleep 0.3; kill $!; wait $!", program)
-    ok(os.path.isdir(trace), "a recording is there", err)
+    record_counting(program, "-q", "--no-kernel", "-o", trace)
     r = limited(24, duet, "relay", "--plain", "-l", "127.0.0.1:0", "-o", output)
     port = r.stdout.readline().split("port ")[1].split(",")[0]
     attacker = attack("tcp", port)

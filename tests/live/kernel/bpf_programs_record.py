@@ -298,7 +298,10 @@ def verified_instructions_of(pid):
     """Of each BPF program that it holds (Linux 5.16)."""
     found = {}
     for path in glob.glob("/proc/%d/fdinfo/*" % pid):
-        text = open(path).read()
+        try:
+            text = open(path).read()
+        except FileNotFoundError:
+            continue  # it was closed meanwhile
         program_id, n = (re.search(r"^%s:\s*(\d+)" % name, text, re.M) for name in ("prog_id", "verified_insns"))
         if program_id and n:
             found[int(program_id[1])] = int(n[1])
@@ -323,8 +326,14 @@ def nothing_is_left_of_a_killed_recorder():
     until(lambda: not any(map(lives, programs)), "they are gone")
 
 
+def skipped_runs(said):
+    """The kernel skips a program on a CPU where a thread was preempted inside of it; the collector says how often."""
+    found = re.search(r"the kernel skipped (\d+) runs", said)
+    return int(found[1]) if found else 0
+
+
 def a_successor_goes_on():
-    """The keeper holds the programs and their buffers: only data being written are lost."""
+    """The keeper holds the programs and their buffers: only data being written are lost, and runs that the kernel skips."""
     path = work + "/kept"
     keeper = begins(start(duet, "collect", "-q", "-k", "syscall_*_getppid", BPF, "-o", path))
     callers = []
@@ -338,10 +347,11 @@ def a_successor_goes_on():
             kill(worker)
             until(lambda: worker_of(keeper) != worker, "another worker comes")
             is_(bpf_programs_of(keeper.pid), programs, "by the same programs")
-    is_(keeper.end(signal.SIGTERM)[0], 0, "it ends well")
+    status, _, said = keeper.end(signal.SIGTERM)
+    is_(status, 0, "it ends well")
     found = collections.Counter(e["tid"] for e in events(path, "syscall_entry_getppid", may_lose=True))
-    n = [found[c] for c in callers]
-    ok(n[2] == 1000 and max(n) == 1000, "all other events are there, and none twice", n)
+    n, skipped = [found[c] for c in callers], skipped_runs(said)
+    ok(1000 - skipped <= n[2] <= 1000 and max(n) <= 1000, "all other events are there, and none twice", (n, skipped, said))
     ok(glob.glob(path + "/kernel-*/bpf_*"), "another life has recorded them")
 
 

@@ -195,7 +195,7 @@ SIBLINGS = """
 import glob, os
 def parent(path):
     try:
-        return int(open(path).read().rpartition(")")[2].split()[1])
+        return int(open(path, errors="replace").read().rpartition(")")[2].split()[1])
     except OSError:
         return 0
 print(sum(parent(p) == os.getppid() for p in glob.glob("/proc/[0-9]*/stat")))"""

@@ -5,6 +5,7 @@
 arguments: DUET PROGRAM
 """
 import collections
+import grp
 import json
 import os
 import re
@@ -97,7 +98,8 @@ def a_lent_instance_and_perf_go_together():
     """The instance shows the scheduler; perf samples the own threads.  Nothing says that it was refused."""
     group = "nogroup"
     lender = start(*where_mounted(duet, "lend", "--socket", work + "/lend.sock", "--group", group))
-    until(lambda: os.path.exists(work + "/lend.sock"), "the lender listens")
+    until(lambda: os.path.exists(work + "/lend.sock") and os.stat(work + "/lend.sock").st_gid == grp.getgrnam(group).gr_gid,
+          "the lender listens, for its group")
     env = ["env", "DUET_RUNTIME_DIR=" + work + "/rt", "DUET_LENDER=" + work + "/lend.sock"]
     status, out, err = run("setpriv", "--reuid", UID, "--regid", group, "--clear-groups", *env, duet, "record", "-k",
                            "sched,profile:997", "-o", work + "/user/lent", "--", program, WAITS)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 from following import *
+from ports import free_port  # noqa: E402
 
 many = os.path.abspath(sys.argv[4])
 KEY = ["--psk", work + "/key"]
@@ -26,12 +27,12 @@ class Relay:
     """On a port of its own, which it keeps when it is started again."""
 
     def __init__(self, output, *more):
-        self.output, self.more, self.port = output, more, 0
+        self.output, self.more, self.port = output, more, free_port()
         self.begin()
 
     def begin(self):
         self.p = start(duet, "relay", "-o", self.output, "-l", "127.0.0.1:%d" % self.port, *KEY, *self.more)
-        self.port = int(re.search(r"port (\d+)", self.p.stdout.readline())[1])
+        is_(self.p.stdout.readline().split(",")[0], "listens on port %d" % self.port, "the relay")
         self.at = "127.0.0.1:%d" % self.port
 
     def kill(self):
@@ -155,6 +156,18 @@ def most_between_lines(trace):
     return max(held), sum(held)
 
 
+def bytes_of_copies():
+    """On the disk; files go meanwhile."""
+    n = 0
+    for d, _, names in os.walk(COPIES):
+        for name in names:
+            try:
+                n += os.stat(os.path.join(d, name)).st_blocks * 512
+            except FileNotFoundError:
+                pass
+    return n
+
+
 def a_slow_reader_does_not_make_bytes_pile_up():
     """The copy may occupy 1 MB, and the data that cannot be shown without the rest."""
     r = Relay(work + "/slow", "--watch")
@@ -168,8 +181,7 @@ def a_slow_reader_does_not_make_bytes_pile_up():
         if e.get("event") == "relay:number" or e.get("name") == "relay:number":
             got.append(int(e["fields"]["n"]))
         if len(got) % 5000 == 0:
-            files = (os.path.join(d, name) for d, _, names in os.walk(COPIES) for name in names)
-            most = max(most, sum(os.stat(name).st_blocks * 512 for name in files if os.path.exists(name)))
+            most = max(most, bytes_of_copies())
     is_((f.wait(PATIENCE), got == list(range(n))), (0, True), "each number once, in order: %d" % len(got))
     between, whole = most_between_lines(r.has()[0])
     ok(0 < most < 3 * between + (8 << 20), "at most %d bytes of %d lay here, where %d are needed at once" % (most, whole, between))

@@ -66,7 +66,7 @@ def filters_wait_for_their_events():
     """Nothing has the field, nor the name, when it begins."""
     trace = work + "/filtered"
     c = collect(trace, "-e", "follow:*")
-    f = to_file(work + "/f", duet, "live", "-e", "follow:*", "-f", "n % 1000 == 0 && thread == 1", trace)
+    f = to_file(work + "/f", duet, "live", "--begin", "-e", "follow:*", "-f", "n % 1000 == 0 && thread == 1", trace)
     recorder_says_how_far(trace)
     p = run_program()
     until(lambda: len(lines(work + "/f")) > 0, "matching events are shown")

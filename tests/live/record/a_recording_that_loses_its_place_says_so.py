@@ -19,8 +19,9 @@ if not os.geteuid() and INSIDE not in os.environ and not subprocess.run(["unshar
     os.environ[INSIDE] = "1"
     os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable] + sys.argv)
 from counting import all_are_there, numbers_of, start_counting, stop_counting  # noqa: E402
+from proc import kill  # noqa: E402
 from recorder import collect  # noqa: E402
-from trial import cmd, duet, is_, ok, paths, remarks, run_cases, start, until, work  # noqa: E402
+from trial import cmd, command_of, duet, is_, ok, paths, remarks, run_cases, start, until, work  # noqa: E402
 
 program, library = paths(2)
 may_mount = INSIDE in os.environ
@@ -96,15 +97,9 @@ def a_removed_directory_ends_record_with_1():
     is_(p.stdout.readline(), "ready\n", "the program records")
     shutil.rmtree(trace)
     told = until(lambda: re.search(r"NOT WRITTEN.*was removed", cmd("status")[1]), "status shows it")
-    for child in children_of(p.pid):
-        os.kill(child, signal.SIGTERM)
+    kill(command_of(p, program), signal.SIGTERM)
     status, _, err = p.end()
     ok(told and status == 1 and "was removed while it was written" in err, "duet record ends with 1", "%s: %s" % (status, err))
-
-
-def children_of(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-        return [int(child) for child in f.read().split()]
 
 
 def an_unmounted_directory_is_reported():

@@ -54,6 +54,8 @@ class Collector:
         self.p, self.verb = start(duet, verb, "-o", self.trace, *args), verb
         until(lambda: any(n.startswith(session) for n in os.listdir(runtime)) or self.p.poll() is not None,
               "the collector begins")
+        # Its file comes before it has switched events on in the programs that run.
+        until(lambda: self.p.poll() is not None or cmd("status")[0] == 0, "it answers")
         if self.p.poll() is not None:
             fail("the collector starts: " + self.p.stderr.read())
 

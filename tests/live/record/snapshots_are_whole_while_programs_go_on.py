@@ -98,11 +98,17 @@ def snapshot(**members):
     return answer
 
 
-def events(trace):
+def events(trace, may_refuse=False):
+    """@may_refuse: of a small pool, writers that lose their CPU may hold all chunks; what others try then is refused, and
+    counted."""
     status, out, err = cmd("view", "--json", trace)
     is_(status, 0, "view " + err)
+    listed = [json.loads(line) for line in out.splitlines()]
+    if may_refuse and any("lost_events" in e for e in listed):
+        err = re.sub(r"^duet view: \d+ events? lost while recording; .*\n", "", err)
+        listed = [e for e in listed if "lost_events" not in e]
     is_(err.replace("\n", ""), "", "view reports nothing")
-    return [json.loads(line) for line in out.splitlines()]
+    return listed
 
 
 def stream_bytes(trace, *names):
@@ -142,7 +148,7 @@ def check_whole(trace, cut, before, gaps_allowed=True):
 
     @before: (program, its progress) before the snapshot was requested.  The last writer before that is there with
     all its events until then; those of others may have been overwritten."""
-    listed = events(trace)
+    listed = events(trace, may_refuse=gaps_allowed)
     by_writer = numbers(listed)
     everything = [x for w in by_writer.values() for x in w]
     if not everything:
@@ -179,7 +185,7 @@ def a_recording_at_full_speed_is_whole():
             records(p)  # nothing hangs; how long an event takes is for bench/snapshot
         p.end(signal.SIGTERM)
         stop(r)
-        ok(sum(len(w) for w in numbers(events(trace)).values()) > 1000, "and writes the newest as ever")
+        ok(sum(len(w) for w in numbers(events(trace, may_refuse=True)).values()) > 1000, "and writes the newest as ever")
 
 
 def snapshots_overlap_and_are_complete():

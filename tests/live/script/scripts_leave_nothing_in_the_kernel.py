@@ -54,9 +54,10 @@ def held(pid):
     return programs, maps
 
 
-def instances():
-    return {os.path.basename(p) for d in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
-            for p in glob.glob(d + "/instances/duet*")}
+def instances_of(pids):
+    """Others record at the same time."""
+    return {os.path.basename(path) for d in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
+            for pid in pids for path in glob.glob("%s/instances/duet-%d-*" % (d, pid))}
 
 
 def are_gone(programs, maps):
@@ -74,8 +75,13 @@ def a_script_that_ends_leaves_nothing():
         are_gone(programs, maps)
 
 
+def recordings():
+    """In memory, also those of other tests and of users."""
+    return set(glob.glob("/dev/shm/duet-script-*"))
+
+
 def a_script_that_is_killed_leaves_nothing():
-    chance = dice()
+    chance, before = dice(), recordings()
     for i in range(kills):
         text = (STREAM, FOLDED, FOLLOWED)[i % 3]
         more = ["-c", "%s files-%d" % (program, i)] if text == FOLLOWED else []
@@ -89,16 +95,16 @@ def a_script_that_is_killed_leaves_nothing():
         are_gone(programs, maps)
         for child in children:
             until(lambda child=child: proc.is_dead(child), "process %d ends" % child)
-    until(lambda: not glob.glob("/dev/shm/duet-script-*"), "recordings in memory are removed")
+    until(lambda: not recordings() - before, lambda: "recordings in memory are removed: %s" % (recordings() - before))
 
 
 def instances_of_killed_scripts_are_removed_by_the_next():
-    before = instances()
     p = start(duet, "script", "--save", "kept", "-e", FOLDED)
     is_(p.stdout.readline(), "ready\n", "it runs")
+    pids = [p.pid, *proc.descendants(p.pid)]
     p.end(signal.SIGKILL)
     cmd("script", "--save", "again", "-e", "probe syscall.getppid { exit() } probe timer.s(1) { exit() }")
-    until(lambda: instances() <= before, lambda: "no instance more: %s" % (instances() - before))
+    until(lambda: not instances_of(pids), lambda: "no instance of it: %s" % instances_of(pids))
 
 
 def nothing_is_left_in_the_runtime_directory():
