@@ -251,6 +251,7 @@ void kernel_probes_remove(int root, const char *instance)
 	remove_each(root, is_this, group);
 }
 
+/* Probes are made after their instance and removed behind it. */
 static bool is_stale(void *arg, const char *group)
 {
 	char path[96] = "instances/";
@@ -259,7 +260,7 @@ static bool is_stale(void *arg, const char *group)
 	snprintf(path + n, sizeof path - n, "%s", group);
 	for (char *p = path + n; *p; p++)
 		*p = *p == '_' ? '-' : *p;
-	return kernel_instance_is_stale(path + n) && faccessat(*(int *)arg, path, F_OK, 0);
+	return kernel_instance_parse(path + n) && faccessat(*(int *)arg, path, F_OK, 0);
 }
 
 void kernel_probes_reap(int root)

@@ -118,7 +118,7 @@ static _Noreturn void run_guard(int socket, int root, pid_t lender, unsigned lon
 /* Returns the descriptor to close at the end, or a negative errno. */
 static int start_guard(int root, struct diag *d)
 {
-	unsigned long long start = kernel_process_start(getpid());
+	unsigned long long start = kernel_own_start();
 	pid_t lender = getpid(), child;
 	int pair[2], err = 0;
 	char byte;

@@ -193,10 +193,20 @@ static bool has_lender(int dir)
 	return has;
 }
 
+/* Whether the lender that made an instance of this name is gone from this pid namespace, or never was
+ * in it. A lender without /proc has the start 0. */
+static bool is_not_here(const char *name)
+{
+	unsigned long long start;
+	int pid;
+
+	return sscanf(name, "duet-%d-%llu-", &pid, &start) == 2 &&
+	       (!start || kernel_process_start(pid) != start);
+}
+
 bool kernel_lent_is_over(const char *name, int dir)
 {
-	return mode_of(dir, "") != MODE_LENT ||
-	       (kernel_instance_is_stale(name) && !has_lender(dir));
+	return mode_of(dir, "") != MODE_LENT || (is_not_here(name) && !has_lender(dir));
 }
 
 void kernel_lent_end_loans_of(int root, pid_t lender, unsigned long long start)

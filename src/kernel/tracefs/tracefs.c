@@ -163,14 +163,13 @@ ssize_t kernel_tracefs_read_all(int fd, char **text)
 	return n < 0 ? n : -ENOMEM;
 }
 
-/* Field 22 of /proc/<pid>/stat. */
-unsigned long long kernel_process_start(pid_t pid)
+/* Field 22. */
+static unsigned long long read_start(const char *path)
 {
 	unsigned long long start;
-	char path[64], text[1024];
+	char text[1024];
 	const char *p;
 
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	if (io_read_file(path, text, sizeof text) <= 0)
 		return 0;
 	p = strrchr(text, ')'); /* the name before it may contain anything */
@@ -182,40 +181,77 @@ unsigned long long kernel_process_start(pid_t pid)
 	return start;
 }
 
-static int make_directory(struct kernel_instance *in, const char *suffix, struct diag *d)
+unsigned long long kernel_process_start(pid_t pid)
 {
-	unsigned long long start = kernel_process_start(getpid());
+	char path[64];
 
-	for (int i = 0; i < NAMES_MAX; i++) {
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	return read_start(path);
+}
+
+unsigned long long kernel_own_start(void)
+{
+	return read_start("/proc/self/stat");
+}
+
+/* Makes the first free directory from number *@n on; *@n is the number after it. */
+static int make_directory(struct kernel_instance *in, const char *suffix, int *n)
+{
+	while (*n < NAMES_MAX) {
 		snprintf(in->path, sizeof in->path, "instances/duet-%d-%llu-%d%s", (int)getpid(),
-			 start, i, suffix);
+			 kernel_own_start(), (*n)++, suffix);
 		if (!mkdirat(in->root, in->path, 0700))
 			return 0;
 		if (errno != EEXIST)
-			break;
+			return -errno;
 	}
-	return diag_errno(d, "cannot make tracefs/%s", in->path);
+	return -EEXIST;
+}
+
+/* Whether @path still is the directory @dir. */
+static bool is_at(int root, const char *path, int dir)
+{
+	struct stat there, here;
+
+	return !fstatat(root, path, &there, AT_SYMLINK_NOFOLLOW) && !fstat(dir, &here) &&
+	       there.st_ino == here.st_ino && there.st_dev == here.st_dev;
+}
+
+/* Opens and locks the new directory. -EAGAIN: another process removes it, as it was without a lock. */
+static int lock_directory(struct kernel_instance *in)
+{
+	int err;
+
+	in->dir = openat(in->root, in->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (in->dir < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	if (flock(in->dir, LOCK_EX | LOCK_NB))
+		err = errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	else
+		err = is_at(in->root, in->path, in->dir) ? 0 : -EAGAIN;
+	if (err) {
+		close(in->dir);
+		in->dir = -1;
+	}
+	return err;
 }
 
 int kernel_instance_make(struct kernel_instance *in, int root, const char *suffix, struct diag *d)
 {
-	int err;
+	int n = 0, err;
 
 	assert(root >= 0);
 	*in = KERNEL_NO_INSTANCE;
 	in->root = root;
-	err = make_directory(in, suffix, d);
-	if (err) {
-		in->root = -1;
-		return err;
-	}
-	in->dir = openat(root, in->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (in->dir < 0 || flock(in->dir, LOCK_EX | LOCK_NB)) {
-		err = diag_errno(d, "cannot open tracefs/%s", in->path);
-		kernel_instance_remove(in);
-		return err;
-	}
-	return 0;
+	do {
+		err = make_directory(in, suffix, &n);
+		if (!err)
+			err = lock_directory(in);
+	} while (err == -EAGAIN);
+	if (!err)
+		return 0;
+	in->root = -1; /* a directory that has no lock is removed by the next recorder */
+	return diag_fail(d, err, "cannot make tracefs/%s: %s", in->path, strerror(-err));
 }
 
 int kernel_instance_quiet(struct kernel_instance *in, struct diag *d)
@@ -258,23 +294,20 @@ int kernel_instance_follow_none(int dir)
 	return err;
 }
 
-bool kernel_instance_is_stale(const char *name)
+bool kernel_instance_parse(const char *name)
 {
 	unsigned long long start;
 	int pid, n, end = 0;
 
-	if (sscanf(name, "duet-%d-%llu-%d%n", &pid, &start, &n, &end) != 3 || pid <= 0)
-		return false;
-	if (name[end] && !kernel_lent_parse(name, NULL))
-		return false;
-	return kernel_process_start(pid) != start;
+	return sscanf(name, "duet-%d-%llu-%d%n", &pid, &start, &n, &end) == 3 && pid > 0 &&
+	       !name[end];
 }
 
-/* Returns whether the lock is free. If so, the owner is dead, and its kprobes and function filters
- * are removed too. */
-static bool is_unlocked(int root, int dir)
+/* Takes the lock of the instance @name, which is open as @dir. Returns whether it has no owner; then
+ * nobody else removes it, and the owner's kprobes and function filters are removed too. */
+static bool take_over(int root, int instances, const char *name, int dir)
 {
-	if (flock(dir, LOCK_EX | LOCK_NB))
+	if (flock(dir, LOCK_EX | LOCK_NB) || !is_at(instances, name, dir))
 		return false;
 	kernel_graph_limits_reap(root, dir);
 	return true;
@@ -291,7 +324,7 @@ static bool reap_one(int root, int instances, const char *name)
 	if (kernel_lent_parse(name, NULL))
 		is_gone =
 			kernel_lent_is_over(name, dir) && !kernel_lent_remove(instances, name, dir);
-	else if (kernel_instance_is_stale(name) && is_unlocked(root, dir))
+	else if (kernel_instance_parse(name) && take_over(root, instances, name, dir))
 		is_gone = !kernel_instance_rmdir(instances, name);
 	close(dir);
 	return is_gone;

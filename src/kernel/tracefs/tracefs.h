@@ -6,9 +6,14 @@
  * is mounted nowhere is mounted detached (fsmount) and vanishes with its descriptor.
  *
  * An instance is named duet-<pid>-<start time>-<n>; a lender appends the user (lent.h). Its owner
- * holds a lock (flock) on its directory. A stale instance has a dead owner and no lock. Both tests
- * are needed: a pid is no proof if the owner is in another pid namespace, and a missing lock is no
- * proof if the owner has yet to take it.
+ * holds a lock (flock) on its directory:
+ *
+ *   (1) an instance without a lock has no owner; any recorder removes it, which takes the lock first
+ *   (2) an owner that has made a directory owns it once it has the lock and the directory is still
+ *       there; otherwise another process took it for one without an owner, and it makes the next
+ *
+ * The pid in the name only makes it unique and readable. It decides nothing: the owner may be in
+ * another pid namespace, or have no /proc of its own namespace.
  */
 #ifndef KERNEL_TRACEFS_TRACEFS_H
 #define KERNEL_TRACEFS_TRACEFS_H
@@ -82,14 +87,16 @@ void kernel_instance_remove_later(struct kernel_instance *in);
  * 0 or -errno. */
 int kernel_instance_rmdir(int root, const char *path);
 
-/* kernel_instance_is_stale - whether the process that made an instance of this name is dead, judged
- * by pid and start time. */
-bool kernel_instance_is_stale(const char *name);
-/* kernel_instance_reap - remove stale instances, and those that came back from a loan.  Returns how
- * many, or a negative errno. */
+/* kernel_instance_parse - whether @name is that of an instance, and not of one on loan. */
+bool kernel_instance_parse(const char *name);
+/* kernel_instance_reap - remove instances without an owner, and those that came back from a loan.
+ * Returns how many, or a negative errno. */
 int kernel_instance_reap(int root, struct diag *d);
 /* kernel_process_start - clock ticks after boot when @pid, a process or thread, began; 0: there is
  * none. (pid, start) names one process. */
 unsigned long long kernel_process_start(pid_t pid);
+/* kernel_own_start - the same for this process, also if /proc is that of another pid namespace; 0:
+ * there is no /proc. */
+unsigned long long kernel_own_start(void);
 
 #endif

@@ -191,6 +191,40 @@ def an_instance_is_removed_after_the_command_even_if_its_remover_is_killed():
     until(lambda: not instances_of(pids), lambda: "and has removed all instances: %s" % instances_of(pids))
 
 
+# ---------------------------------------------------------------- pid namespaces
+
+def instances():
+    return set(os.listdir(TRACEFS + "/instances"))
+
+
+def kill_one_in_a_namespace(name, options):
+    """As the first process there. Without a /proc of its own it reads that of the host, where pid 1 never ends."""
+    before = instances()
+    p = start("unshare", "--pid", "--fork", "--kill-child", *options, duet, "record", "-q", "--kernel-backend=ftrace", "-k",
+              "sched_switch", "--all-kernel", "-o", work + "/" + name, "--", program, "calls", "1", "100000000")
+
+    def made():
+        return [n for n in instances() - before if n.startswith("duet-1-") and read(TRACEFS + "/instances/%s/tracing_on" % n) == "1\n"]
+
+    until(lambda: made() or p.poll() is not None, "it records")
+    found = made()
+    ok(found, "its instance is there", "" if found else p.communicate()[1])
+    is_(cmd("record", "-q", "-k", "sched_switch", "-o", work + "/beside-" + name, "--", "true")[0], 0, "another one records")
+    ok(set(found) <= instances(), "and leaves the instance of the living one alone")
+    kill_tree(p.pid)
+    p.wait()
+    is_(cmd("record", "-q", "-k", "sched_switch", "-o", work + "/after-" + name, "--", "true")[0], 0, "the next one records")
+    until(lambda: not set(found) & instances(), lambda: "and has removed the instance: %s" % (set(found) & instances()))
+
+
+def an_instance_of_another_pid_namespace_is_removed_once_its_recorder_is_dead():
+    if run("unshare", "--pid", "--fork", "true")[0]:
+        remarks.append("no right to make pid namespaces")
+        return
+    kill_one_in_a_namespace("own-proc", ["--mount-proc"])
+    kill_one_in_a_namespace("proc-of-the-host", [])
+
+
 SIBLINGS = """
 import glob, os
 def parent(path):
@@ -221,4 +255,5 @@ if os.geteuid():
 if not os.path.isdir(TRACEFS + "/instances"):
     skip("tracefs cannot be mounted: remains could not be seen")
 run_cases(nothing_is_left_of_killed_recorders, an_instance_is_removed_after_the_command_even_if_its_remover_is_killed,
+          an_instance_of_another_pid_namespace_is_removed_once_its_recorder_is_dead,
           a_recording_without_its_kernel_half_has_no_child_left)
