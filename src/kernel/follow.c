@@ -14,10 +14,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/threads/host_pids.h"
 #include "kernel/internal.h"
 #include "kernel/kernel.h"
 
 enum { THREAD_ROUNDS_MAX = 10 };
+
+int kernel_check_pids(const struct kernel_options *o, struct diag *d)
+{
+	if (o->whole_machine || host_pids_are_ours())
+		return 0;
+	return diag_fail(d, -EOPNOTSUPP,
+			 "kernel events cannot be recorded by process in a pid namespace: the "
+			 "kernel follows pids of the host\n  record the whole machine "
+			 "(--all-kernel), or run duet on the host, with -p PID");
+}
+
+void kernel_note_pids(const struct kernel_options *o, struct diag *d)
+{
+	if (o->whole_machine && !host_pids_are_ours() && d && !*d->text)
+		diag_fail(d, 0,
+			  "in a pid namespace: kernel events have the pids of the host, and no "
+			  "process is followed");
+}
 
 /* The threads that the kernel follows for the instance, including children made since. 0 or
  * -errno. */

@@ -136,6 +136,11 @@ int kernel_setup_perf(struct kernel *k, const struct kernel_options *o, struct d
  * @refused, with @d unchanged, if perf is not enough for @o; or another -errno. */
 int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d);
 
+/* kernel_check_pids - refuse to follow processes in a pid namespace: there the kernel would take their
+ * pids for those of others. -EOPNOTSUPP. */
+int kernel_check_pids(const struct kernel_options *o, struct diag *d);
+/* kernel_note_pids - put into an empty @d what a recording of the whole machine lacks there. */
+void kernel_note_pids(const struct kernel_options *o, struct diag *d);
 /* kernel_follow_again - in a successor: give perf the threads that the kernel follows. */
 void kernel_follow_again(struct kernel *k);
 /* kernel_begin_cgroups - add the members of the cgroups, and watch for later ones. 0 or -errno. */

@@ -425,6 +425,8 @@ int kernel_prepare(struct kernel *k, const struct kernel_options *o, struct diag
 		return 0;
 	}
 	if (!err)
+		err = kernel_check_pids(o, d);
+	if (!err)
 		err = check_own_only(k, o, d);
 	if (err)
 		return err;
@@ -462,5 +464,9 @@ int kernel_complete(struct kernel *k, const struct kernel_options *o, struct dia
 					  &k->drain.clock, d);
 	k->entered = o->entered;
 	k->entered_arg = o->callback_arg;
-	return err ? err : kernel_open_trace(k, o->path, clock_now_ns(&k->drain.clock), d);
+	if (!err)
+		err = kernel_open_trace(k, o->path, clock_now_ns(&k->drain.clock), d);
+	if (!err)
+		kernel_note_pids(o, d);
+	return err;
 }

@@ -22,6 +22,7 @@
 #include "base/io.h"
 #include "clock/clock.h"
 #include "kernel/statedump/internal.h"
+#include "kernel/threads/host_pids.h"
 
 enum {
 	EVENT_MAX = KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + 32 + PATH_MAX,
@@ -287,9 +288,8 @@ static void dump_files(struct kernel_dump *p, int ignored, int pid)
 	dump_maps(p, pid);
 }
 
-static void dump_all(struct kernel_dump *p, const pid_t *pids, int n_pids, bool only_followed)
+static void dump_processes(struct kernel_dump *p, const pid_t *pids, int n_pids, bool only_followed)
 {
-	kernel_dump_put(p, p->start, NULL, 0, NULL, 0);
 	if (n_pids < 0 || !only_followed)
 		each_number(p, 0, NULL, dump_threads);
 	for (int i = 0; only_followed && i < n_pids; i++)
@@ -298,6 +298,14 @@ static void dump_all(struct kernel_dump *p, const pid_t *pids, int n_pids, bool 
 		each_number(p, 0, NULL, dump_files);
 	for (int i = 0; i < n_pids; i++)
 		dump_files(p, 0, pids[i]);
+}
+
+/* The processes that /proc shows in a pid namespace would give their names to others of the machine. */
+static void dump_all(struct kernel_dump *p, const pid_t *pids, int n_pids, bool only_followed)
+{
+	kernel_dump_put(p, p->start, NULL, 0, NULL, 0);
+	if (n_pids >= 0 || host_pids_are_in_proc())
+		dump_processes(p, pids, n_pids, only_followed);
 	if (n_pids < 0 || !only_followed)
 		kernel_dump_machine(p);
 	kernel_dump_put(p, p->end, NULL, 0, NULL, 0);
