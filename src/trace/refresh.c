@@ -387,10 +387,40 @@ static void wake_streams(struct trace *t)
 	}
 }
 
-static int find_new(struct trace *t, struct diag *d)
+/* Whether @path is in a trace chunk's directory of the recording @r. */
+static bool is_in_chunk_of(const struct recording *r, const char *path)
 {
+	size_t n = strlen(r->path);
+
+	return !strncmp(path, r->path, n) && !strncmp(path + n, "/piece-", 7);
+}
+
+/* A trace chunk may be found before its own progress is there.  Until then its traces are its
+ * parent's, and it could not be forgotten. */
+static int give_to_chunks(struct trace *t)
+{
+	uint32_t number;
 	int err = 0;
 
+	for (uint32_t i = 0; i < t->n_sources && !err; i++) {
+		struct source *s = t->sources[i];
+
+		if (s->recording == REFRESH_NONE ||
+		    !is_in_chunk_of(&t->follow->recordings[s->recording], s->public.path))
+			continue;
+		err = find_recording(t->follow, s->public.path, &number);
+		if (!err && number != REFRESH_NONE)
+			s->recording = number;
+	}
+	return err;
+}
+
+static int find_new(struct trace *t, struct diag *d)
+{
+	int err = give_to_chunks(t);
+
+	if (err)
+		return diag_fail(d, err, "no memory to follow recordings");
 	for (int i = 0; i < t->follow->n_paths && !err; i++)
 		err = trace_find(t, t->follow->paths[i], d);
 	return err;

@@ -78,15 +78,23 @@ static void make_stream(const char *directory, unsigned number, unsigned stream)
 	write_file(directory, name, b.at, b.n);
 }
 
-static void make(unsigned number)
+static void make_clock(unsigned number)
+{
+	char directory[256];
+
+	name_of(directory, number, "/.duet");
+	mkdir(directory, 0700);
+	write_file(directory, "clock", "1 2 3 4 5 end\n", 14);
+}
+
+static void make(unsigned number, bool has_clock)
 {
 	char directory[256], *metadata = metadata_of(number);
 
 	name_of(directory, number, "");
 	mkdir(directory, 0700);
-	name_of(directory, number, "/.duet");
-	mkdir(directory, 0700);
-	write_file(directory, "clock", "1 2 3 4 5 end\n", 14);
+	if (has_clock)
+		make_clock(number);
 	name_of(directory, number, "/ust");
 	mkdir(directory, 0700);
 	for (unsigned i = 0; i < STREAMS; i++)
@@ -109,11 +117,11 @@ static void destroy(unsigned number)
 	ok(!rmdir(file));
 }
 
-static void write_progress(unsigned number)
+static void write_progress(unsigned number, uint64_t more_ns)
 {
 	char line[128];
 	int size = snprintf(line, sizeof line, "1 2 3 4 5 %llu\n",
-			    (unsigned long long)(time_of(number) + MS + 20 * MS));
+			    (unsigned long long)(time_of(number) + more_ns + 20 * MS));
 
 	is(write(clock_file, line, (size_t)size), size);
 }
@@ -129,7 +137,7 @@ static void begin(void)
 	snprintf(file, sizeof file, "%s/.duet/clock", path);
 	clock_file = open(file, O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
 	is(fcntl(clock_file, F_OFD_SETLK, &lock), 0);
-	write_progress(0);
+	write_progress(0, MS);
 }
 
 static void end(void)
@@ -215,8 +223,23 @@ static void most(struct use *a, struct use b)
 	a->descriptors = b.descriptors > a->descriptors ? b.descriptors : a->descriptors;
 }
 
-/* Follows all chunks; the first half may use as much as the second. */
-static void follow(bool keeps_all)
+/* A chunk that the reader finds before its clock file is there. */
+static void make_and_find(struct trace *t, struct names *names, unsigned number)
+{
+	struct trace_event e;
+	struct diag d = { "" };
+
+	make(number, false);
+	write_progress(number, MS / 2);
+	is(trace_refresh(t, &d), 1);
+	is(names_update(names, t, &d), 0);
+	is(trace_next(t, &e, &d), TRACE_END);
+	make_clock(number);
+}
+
+/* Follows all chunks; the first half may use as much as the second.  The clock file of each @late-th one comes
+ * after the reader has found it; 0: of none. */
+static void follow(bool keeps_all, unsigned late)
 {
 	const struct trace_options o = { .follows = true };
 	struct use half[2] = { { 0 } };
@@ -226,15 +249,17 @@ static void follow(bool keeps_all)
 	int n_forgotten = 0;
 
 	begin();
-	make(0);
+	make(0, true);
 	is(trace_open(&t, &path, 1, &o, &d), 0);
 	is(names_open(&names, t, &d), 0);
 	for (unsigned i = 0; i < CHUNKS; i++) {
 		const uint32_t *was;
 
-		if (i)
-			make(i);
-		write_progress(i);
+		if (i && late && i % late == 0)
+			make_and_find(t, names, i);
+		else if (i)
+			make(i, true);
+		write_progress(i, MS);
 		is(trace_refresh(t, &d), 1);
 		was = trace_forget(t);
 		n_forgotten += was != NULL;
@@ -262,17 +287,24 @@ static void follow(bool keeps_all)
 
 static void chunks_that_were_read_are_forgotten(void)
 {
-	follow(false);
+	follow(false, 0);
+}
+
+static void chunks_that_are_found_before_their_clocks_are_forgotten_too(void)
+{
+	follow(false, 3);
 }
 
 static void forgotten_chunks_are_not_read_again(void)
 {
-	follow(true);
+	follow(true, 0);
+	follow(true, 3);
 }
 
 int main(void)
 {
 	run(chunks_that_were_read_are_forgotten);
+	run(chunks_that_are_found_before_their_clocks_are_forgotten_too);
 	run(forgotten_chunks_are_not_read_again);
 	return test_status();
 }
