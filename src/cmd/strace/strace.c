@@ -32,14 +32,16 @@
 enum { REFRESH_MS = 50 };
 #define LASTING_NS 1000000000
 
-static volatile sig_atomic_t n_interrupts, is_stopped;
+static volatile sig_atomic_t n_interrupts, ended_by; /* ended_by: a signal; 0: none */
 
-static void interrupt(int signal)
+/* A terminal sends SIGINT to the command too; a process that sends it to us means us. */
+static void interrupt(int signal, siginfo_t *info, void *context)
 {
-	if (signal == SIGINT)
+	(void)context;
+	if (signal == SIGINT && info->si_code > 0)
 		n_interrupts++;
 	else
-		is_stopped = 1;
+		ended_by = signal;
 }
 
 static void warn(void *context, const char *text)
@@ -209,12 +211,24 @@ static void wait_for_more(struct strace *s, int *recorder)
 	}
 }
 
-static void pass_interrupts_on(struct strace *s)
+/* As strace, which sends the signal that ends it to the command that it started, and to no other. */
+static void end_by_signal(const struct strace *s, int command)
+{
+	static bool is_passed;
+
+	if (!is_passed && command >= 0)
+		syscall(SYS_pidfd_send_signal, command, (int)ended_by, NULL, 0);
+	is_passed = true;
+	recorder_child_interrupt(&s->record.child, 0);
+}
+
+/* @command: a pidfd; -1: there is none. */
+static void pass_interrupts_on(struct strace *s, int command)
 {
 	static int n_passed;
 
-	if (is_stopped)
-		recorder_child_interrupt(&s->record.child, 0);
+	if (ended_by)
+		end_by_signal(s, command);
 	for (; n_passed < n_interrupts; n_passed++)
 		recorder_child_interrupt(&s->record.child, n_passed + 1);
 }
@@ -222,6 +236,9 @@ static void pass_interrupts_on(struct strace *s)
 static int follow(struct strace *s, struct trace *t, struct pairing *j, struct diag *d)
 {
 	int recorder = (int)syscall(SYS_pidfd_open, s->record.child.recorder, 0), grows, err;
+	int command = s->record.child.has_command
+			      ? (int)syscall(SYS_pidfd_open, s->record.child.program, 0)
+			      : -1;
 
 	for (;;) {
 		const struct trace_following *f;
@@ -237,11 +254,13 @@ static int follow(struct strace *s, struct trace *t, struct pairing *j, struct d
 		strace_outputs_flush(&s->printer);
 		if (err || !grows || j->is_over || s->printer.out.is_over)
 			break;
-		pass_interrupts_on(s);
+		pass_interrupts_on(s, command);
 		wait_for_more(s, &recorder);
 	}
 	if (recorder >= 0)
 		close(recorder);
+	if (command >= 0)
+		close(command);
 	if (!err && trace_following(t)->n_late)
 		print_err("duet strace: %" PRIu64 " events came too late to be shown\n",
 			  trace_following(t)->n_late);
@@ -300,7 +319,7 @@ static uint32_t bytes_for(uint64_t shown)
 
 static int run_live(struct strace *s)
 {
-	const struct sigaction act = { .sa_handler = interrupt };
+	const struct sigaction act = { .sa_sigaction = interrupt, .sa_flags = SA_SIGINFO };
 	int status, ended;
 
 	strace_filter_patterns(&s->printer.filter, s->printer.style.names_fds || s->paths.n,
@@ -321,7 +340,9 @@ static int run_live(struct strace *s)
 	ended = recorder_child_end(&s->record.child,
 				   status || s->printer.out.is_over ||
 					   s->printer.n_lines >= s->printer.limit);
-	return status ? status : ended;
+	if (status)
+		return status;
+	return ended_by && s->record.child.has_command ? 128 + ended_by : ended;
 }
 
 /* ---------------------------------------------------------------- the command */

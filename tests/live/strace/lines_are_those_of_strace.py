@@ -13,6 +13,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+import proc  # noqa: E402
+from proc import Noted, descendants  # noqa: E402
 from trial import cmd, duet, fail, is_, ok, run, run_cases, skip, start, until, work
 
 programs = {os.path.basename(p).removeprefix("strace_"): os.path.abspath(p) for p in sys.argv[2:]}
@@ -147,6 +149,23 @@ def ctrl_c_at_once_gives_what_there_is():
         until(lambda: not glob.glob(work + "/duet-strace-*"), "its recording is removed")
         for line in s.stderr.read().splitlines():
             ok(re.search(r" = |<unfinished|^(---|\+\+\+) |^duet strace: a signal ended it before", line), "a whole line: " + line)
+
+
+def a_signal_sent_to_the_tracer_alone_ends_it_and_goes_to_the_command():
+    for name in "INT", "TERM", "HUP":
+        for argv in (["strace"], [duet, "strace"]):
+            got = "%s/%s-%d" % (work, name, len(argv))
+            s = start(*argv, "-f", "-e", "clock_nanosleep", "--", "sh", "-c",
+                      "trap 'echo >>%s' %s; while :; do sleep 0.02; done" % (got, name))
+            until(lambda: s.stderr.so_far().count("clock_nanosleep") > 3, "%s shows calls" % argv)
+            command = Noted(next(p for p in descendants(s.pid) if proc.read(p, "cmdline").startswith("sh\0-c\0")))
+            s.send_signal(getattr(signal, "SIG" + name))
+            until(lambda: s.poll() is not None, "%s ends by %s" % (argv, name))
+            is_(abs(s.returncode) % 128, getattr(signal, "SIG" + name), "the exit status of %s" % argv)
+            until(lambda: os.path.exists(got), "its command gets SIG%s of %s" % (name, argv))
+            ok(not command.is_dead(), "and decides what it does")
+            command.kill()
+    until(lambda: not glob.glob(work + "/duet-strace-*"), "its recordings are removed")
 
 
 def calls_that_wait_for_a_file_are_about_it():
@@ -335,7 +354,8 @@ if not shutil.which("strace"):
     skip("there is no strace")
 run_cases(names_up_to_the_longest_path_are_shown, one_argument_decides_how_the_others_are_read, signals_have_all_that_the_kernel_says_of_them,
           without_f_only_the_command_is_shown_and_with_ff_each_has_a_file, lines_of_children_begin_with_their_number,
-          a_thread_that_executes_a_program_takes_the_place_of_the_first, a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is, calls_that_wait_for_a_file_are_about_it,
+          a_thread_that_executes_a_program_takes_the_place_of_the_first, a_recording_gives_the_same_text, ctrl_c_at_once_gives_what_there_is,
+          a_signal_sent_to_the_tracer_alone_ends_it_and_goes_to_the_command, calls_that_wait_for_a_file_are_about_it,
           paths_of_descriptors_have_devices_and_processes, descriptors_have_the_addresses_of_their_sockets, the_environment_of_a_program_is_shown_with_v,
           counts_and_lengths_are_those_that_the_kernel_looks_at, numbers_of_another_pid_namespace_have_no_names,
           sockets_that_were_open_have_addresses_too, rt_sigreturn_has_its_mask_also_if_it_is_chosen_alone, call_stacks_are_those_of_strace)
