@@ -9,12 +9,23 @@
 #define BATCH_BYTES (2u << 20)
 #define FORGET_NS 500000000u
 #define FIRST_BYTES_S ((uint64_t)BATCH_BYTES * 1000 / POLL_MS)
+/* Programs that joined had this time; what they write seems to be whole chunks, however empty. */
+#define VAIN_NS 100000000u
+#define MUCH_BYTES (4 * BATCH_BYTES)
+#define VAIN_MOST 7
 
 void poll_interval_expect(struct poll_interval *p, uint64_t now_ns)
 {
-	if (p->bytes_s < FIRST_BYTES_S)
-		p->bytes_s = FIRST_BYTES_S;
+	uint64_t expected = FIRST_BYTES_S >> p->n_vain;
+
+	if (p->bytes_s < expected)
+		p->bytes_s = expected;
 	p->at_ns = now_ns;
+	if (now_ns - p->vain_ns < VAIN_NS)
+		return;
+	p->n_vain += p->n_vain < VAIN_MOST; /* until much is observed */
+	p->vain_ns = now_ns;
+	p->written = 0;
 }
 
 /* The earlier rate, decayed over the time passed; approximately exponential. */
@@ -32,6 +43,9 @@ void poll_interval_observe(struct poll_interval *p, uint64_t bytes, uint64_t now
 	if (passed_ns < 1000)
 		return;
 	rate = bytes / (passed_ns / 1000) * 1000000;
+	p->written += bytes < MUCH_BYTES ? bytes : MUCH_BYTES;
+	if (p->written >= MUCH_BYTES)
+		p->n_vain = 0;
 	p->bytes_s = decayed(p, passed_ns);
 	p->bytes_s = rate > p->bytes_s ? rate : p->bytes_s;
 	p->at_ns = now_ns;

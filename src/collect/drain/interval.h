@@ -10,7 +10,9 @@
  *       records every malloc and free; but for this reason alone never less than POLL_MS
  *   (2) no longer than one batch takes at the observed rate.  A batch is memory that stays in
  *       caches, and at most a quarter of the free space.  The observed rate halves in a second
- *   (3) as if much had been observed when a program joins, because it may be about to write
+ *   (3) as if much had been observed when a program joins, because it may be about to write; half as
+ *       much after each time that programs joined and little was observed.  A crowd of short programs
+ *       would else keep the rate high
  *
  * Design: docs/design/collector.md.
  */
@@ -29,6 +31,9 @@ enum {
 struct poll_interval {
 	uint64_t bytes_s; /* the rate in (2) */
 	uint64_t at_ns;	  /* time of that rate */
+	uint32_t n_vain;  /* the times in (3) */
+	uint64_t vain_ns; /* when the last one was counted */
+	uint64_t written; /* bytes since then */
 };
 
 /* poll_interval_expect - a program joined that may begin to write: (3). */

@@ -75,6 +75,42 @@ static void a_program_that_joins_may_begin(void)
 	ok(poll_interval_ms(&p, 64 * MIB, 2) <= POLL_MS);
 }
 
+/* Five short programs a second that write little; then one of them writes much. */
+static void programs_that_write_little_are_soon_expected_to_write_little(void)
+{
+	struct poll_interval p = { 0 };
+	uint64_t now_ns = 1000 * MS;
+	uint32_t n_polls = 0, ms = 0;
+
+	for (int i = 0; i < 100; i++) {
+		uint64_t next_ns = now_ns + 200 * MS;
+
+		poll_interval_expect(&p, now_ns);
+		for (; now_ns < next_ns; now_ns += ms * MS) {
+			ms = poll_interval_ms(&p, 64 * MIB, 2);
+			poll_interval_observe(&p, 4096, now_ns);
+			n_polls += i >= 50;
+		}
+	}
+	ok(n_polls <= 100); /* one or two for each program */
+	poll_interval_observe(&p, 64 * MIB, now_ns += 200 * MS);
+	for (int i = 0; i < 100; i++) /* much is forgotten */
+		poll_interval_observe(&p, 0, now_ns += 200 * MS);
+	is(poll_interval_ms(&p, 64 * MIB, 2), POLL_MOST_MS);
+	poll_interval_expect(&p, now_ns);
+	ok(poll_interval_ms(&p, 64 * MIB, 2) <= POLL_MS);
+}
+
+static void programs_that_join_at_once_count_once(void)
+{
+	struct poll_interval p = { 0 };
+
+	for (int i = 0; i < 100; i++)
+		poll_interval_expect(&p, 1000 * MS + i * MS / 2);
+	ok(poll_interval_ms(&p, 64 * MIB, 2) <= POLL_MS);
+	is(p.n_vain, 1);
+}
+
 /* A host that slept, a clock that stands still, a pool with overwritten counters. */
 static void strange_numbers_stay_within_the_limits(void)
 {
@@ -99,6 +135,8 @@ int main(void)
 	run(little_room_makes_batches_small);
 	run(a_burst_is_forgotten_within_seconds);
 	run(a_program_that_joins_may_begin);
+	run(programs_that_write_little_are_soon_expected_to_write_little);
+	run(programs_that_join_at_once_count_once);
 	run(strange_numbers_stay_within_the_limits);
 	return test_status();
 }
