@@ -16,14 +16,15 @@ import termios
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from trial import cmd, duet, go_on, is_, ok, paths, run_cases, skip, start, until, work  # noqa: E402
+from trial import PATIENCE, cmd, duet, go_on, is_, ok, paths, run_cases, skip, start, until, work  # noqa: E402
 
 program, library = paths(2)
-BUSY = """import threading, time
+# The busy thread computes without Python's lock: it would wait for that while the other one has no CPU.
+BUSY = """import hashlib, threading, time
 def sleep():
     while True: time.sleep(0.05)
 threading.Thread(target=sleep, daemon=True).start()
-while True: pass"""
+while True: hashlib.pbkdf2_hmac("sha256", b"", b"", (1 << 31) - 1)"""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -101,7 +102,7 @@ class Screen:
         self.text = ""
 
     def until(self, pattern, what):
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while not re.search(pattern, self.text):
             if time.monotonic() > end:
                 raise AssertionError("the screen does not show %s: %r" % (what, self.text[-2000:]))
