@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeps N times, has page faults, works a while: `own_program N`.  Prints its number, how often it
+ * Sleeps N times, has page faults, works for WORK_MS of CPU time: `own_program N`.  Prints its number, how often it
  * left its CPU, voluntarily and not, and its number of faults.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { BYTES = 4 << 20, PAGE = 4096, ROUNDS = 50000000 };
+enum { BYTES = 4 << 20, PAGE = 4096, WORK_MS = 200 };
+
+static long cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
 
 int main(int argc, char **argv)
 {
@@ -24,8 +33,9 @@ int main(int argc, char **argv)
 		usleep(1000);
 	for (int i = 0; i < BYTES; i += PAGE)
 		pages[i] = 1;
-	for (volatile int i = 0; i < ROUNDS; i++)
-		;
+	for (long end = cpu_ms() + WORK_MS; cpu_ms() < end;)
+		for (volatile int i = 0; i < 100000; i++)
+			;
 	getrusage(RUSAGE_SELF, &u);
 	printf("%d %ld %ld %ld\n", (int)getpid(), u.ru_nvcsw, u.ru_nivcsw, u.ru_minflt);
 	return 0;
