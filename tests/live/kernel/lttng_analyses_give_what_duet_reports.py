@@ -15,11 +15,12 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from trial import cmd, is_, ok, run, run_cases, skip, work  # noqa: E402
+from trial import cmd, duet, is_, ok, run, run_cases, skip, start, until, work  # noqa: E402
 
 ANALYSED = os.path.dirname(os.path.abspath(__file__)) + "/programs/analysed.py"
 EVENTS = "sched,syscalls,irq,block,net,signal,task,kmem:mm_page_alloc,kmem:mm_page_free"
 recording = work + "/r"
+THREADS = 4  # of ANALYSED, which live until their births are read
 CATEGORIES = {"Open": ["open", "openat", "socket", "dup", "dup2", "dup3", "fcntl"],
               "Read": ["read", "recvmsg", "recvfrom", "readv", "pread64", "preadv", "splice", "sendfile64"],
               "Write": ["write", "sendmsg", "sendto", "writev", "pwrite64", "pwritev", "splice", "sendfile64"],
@@ -132,6 +133,7 @@ def disks_have_the_same_latencies():
     """Of all requests of the machine: those of others complete on any thread. It leaves out flushes, which have no sectors."""
     disks = work + "/disks"
     os.mkdir(work + "/more")
+    open(work + "/more/read", "w").close()
     status, out, err = cmd("record", "-o", disks, "--all-kernel", "-k", "block_rq_issue,block_rq_complete,sched_process_exec", "--",
                            sys.executable, ANALYSED, work + "/more")
     is_(status, 0, err)
@@ -202,10 +204,19 @@ def common_time_is_the_whole_recording():
         is_(common, whole, program + " --stream-intersection")
 
 
+def births_are_read():
+    status, out, _ = cmd("view", "--json", "-e", "task_newtask", recording)
+    births = [json.loads(line)["fields"] for line in out.splitlines()] if not status else []
+    return sum(bool(f["clone_flags"] & 0x10000) for f in births) >= THREADS
+
+
 def make():
     os.mkdir(work + "/files")
-    status, out, err = cmd("record", "-o", recording, "-k", EVENTS, "--kernel-buffer", "16M", "--", sys.executable, ANALYSED,
-                           work + "/files")
+    p = start(duet, "record", "-o", recording, "-k", EVENTS, "--kernel-buffer", "16M", "--", sys.executable, ANALYSED,
+              work + "/files")
+    until(lambda: p.poll() is not None or births_are_read(), "the births of its threads are read")
+    open(work + "/files/read", "w").close()
+    status, out, err = p.end()
     if status and re.search("no right|tracefs|root", err):
         skip(err.strip().splitlines()[0])
     is_(status, 0, err)

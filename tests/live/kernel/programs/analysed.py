@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A little of all that analyses of others look at: processes and threads, files of a disk, sockets, pages, timers.
 
+Its threads end when there is a file DIRECTORY/read.
+
 arguments: DIRECTORY
 """
 import os
@@ -41,7 +43,8 @@ def main():
     for i in range(0, len(pages), 4096):
         pages[i] = 1
     os.remove(name)
-    time.sleep(1)
+    while not os.path.exists(sys.argv[1] + "/read"):
+        time.sleep(0.05)
     is_read.set()
     for t in threads:
         t.join()
