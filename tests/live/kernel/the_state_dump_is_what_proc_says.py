@@ -112,12 +112,21 @@ def kinds_of(path):
     return kinds
 
 
-def dumps_all(path, p, what):
-    """Names of the machine's parts, and of the process @p: its threads, files and mappings."""
-    kinds = kinds_of(path)
+def names_now():
+    """kind -> the names of the machine's parts"""
+    now = look()
+    return {"interrupt": {name for _, name in now["interrupts"]}, "block_device": {name for _, name in now["disks"]},
+            "network_interface": now["interfaces"], "cpu_topology": set()}
+
+
+def dumps_all(path, p, what, before):
+    """Names of the machine's parts, and of the process @p: its threads, files and mappings.
+    @before: names_now(), before the recording began."""
+    kinds, after = kinds_of(path), names_now()
     for kind in ("interrupt", "block_device", "network_interface", "cpu_topology"):
         name = {"interrupt": "action", "block_device": "diskname", "network_interface": "name", "cpu_topology": "cpu_id"}[kind]
-        is_({dict(f)[name] for f in map(dict, kinds[kind])} - {f[name] for f in found[kind]}, set(), what + ": " + kind)
+        known = {f[name] for f in found[kind]} | before[kind] | after[kind]  # another test may mount a disk
+        is_({dict(f)[name] for f in map(dict, kinds[kind])} - known, set(), what + ": " + kind)
         is_(bool(kinds[kind]), bool(found[kind]), what + " has each " + kind)
     of = lambda kind: [dict(f) for f in kinds[kind] if dict(f)["pid"] == p.pid]  # noqa: E731
     is_({f["tid"] for f in of("process_state")}, set(proc.threads(p.pid)), what + ": its threads")
@@ -128,7 +137,7 @@ def dumps_all(path, p, what):
 def each_chunk_and_each_snapshot_has_a_whole_dump():
     """Later dumps also have the processes that began after the first."""
     for what, args in (("pieces", ["--rotate", "200ms"]), ("snapshots", ["--overwrite"])):
-        path = work + "/" + what
+        path, before_it = work + "/" + what, names_now()
         is_(cmd("start", what, "-o", path, "-e", "!*", "-k", "sched_switch", *args)[0], 0, "duet start")
         p = start(sys.executable, "-c", PROGRAM, work + "/of-" + what)
         is_(p.stdout.readline(), "ready\n", "the program runs")
@@ -137,11 +146,11 @@ def each_chunk_and_each_snapshot_has_a_whole_dump():
 
             def finished():
                 return sorted(n for n in set(os.listdir(path)) - before if n.startswith("piece-"))[1:-1]
-            dumps_all(path + "/" + until(finished, "a later piece is finished")[0], p, what)
+            dumps_all(path + "/" + until(finished, "a later piece is finished")[0], p, what, before_it)
         else:
             for i in range(2):
                 is_(cmd("snapshot", "-s", what, "-o", work + "/snapshot-%d" % i)[0], 0, "duet snapshot")
-                dumps_all(work + "/snapshot-%d" % i, p, what)
+                dumps_all(work + "/snapshot-%d" % i, p, what, before_it)
         is_(cmd("stop", what)[0], 0, "duet stop")
         p.end(signal.SIGKILL)
 
