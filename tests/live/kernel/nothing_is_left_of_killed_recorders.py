@@ -225,14 +225,20 @@ def an_instance_of_another_pid_namespace_is_removed_once_its_recorder_is_dead():
     kill_one_in_a_namespace("proc-of-the-host", [])
 
 
+# The instance is removed beside the command: its remover may take until then, another child stays.
 SIBLINGS = """
-import glob, os
+import glob, os, time
 def parent(path):
     try:
         return int(open(path, errors="replace").read().rpartition(")")[2].split()[1])
     except OSError:
         return 0
-print(sum(parent(p) == os.getppid() for p in glob.glob("/proc/[0-9]*/stat")))"""
+def children():
+    return sum(parent(p) == os.getppid() for p in glob.glob("/proc/[0-9]*/stat"))
+end = time.monotonic() + 60
+while children() != 1 and time.monotonic() < end:
+    time.sleep(0.01)
+print(children())"""
 
 
 def a_recording_without_its_kernel_half_has_no_child_left():
