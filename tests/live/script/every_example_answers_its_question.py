@@ -73,7 +73,7 @@ ANSWERS = {
 RARE = {"network/retransmits", "interrupts/irq-time"}
 # They need other recordings: a sampled one, one with the calls of functions.
 OTHERS = {
-    "scheduling/samples": (["-k", "profile:999", "--all-kernel"], [], r"^ +\d+  \w+"),
+    "scheduling/samples": (["-k", "profile:999", "--all-kernel"], [], r"^ +\d+  questions$"),
     "programs/functions": (["--no-kernel", "--graph", "questions:ring_up", "--graph-mode", "exact"], [program],
                            r"us +%d calls  ring_up$" % ORDERS),
     "programs/call-tree": (["--no-kernel", "--graph", "questions:ring_up", "--graph-mode", "exact"], [program],
@@ -81,9 +81,9 @@ OTHERS = {
 }
 
 
-def record(path, *options):
+def record(path, *options, orders=ORDERS):
     os.mkdir(path + ".files")
-    status, _, err = cmd("record", "-q", "-o", path, *options, "--", program, path + ".files")
+    status, _, err = cmd("record", "-q", "-o", path, *options, "--", program, path + ".files", orders)
     is_(status, 0, "it is recorded: " + err)
 
 
@@ -108,7 +108,8 @@ def they_answer_on_a_recording():
         status, out, err = script(name, "-r", "all", "--", *args)
         check(name, out, err, status, pattern)
     for i, (name, (options, args, pattern)) in enumerate(OTHERS.items()):
-        record("other%d" % i, *options)
+        # A sample each millisecond of a CPU: there must be many.
+        record("other%d" % i, *options, orders=1000 if "samples" in name else ORDERS)
         status, out, err = script(name, "-r", "other%d" % i, "--", *args)
         check(name, out, err, status, pattern)
 

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,13 +43,21 @@ __attribute__((noinline)) static int ring_up(int id, int items)
 	return sum & 7;
 }
 
+static atomic_int n_wanting, n_served;
+
+/* Keeps the lock until the other one wants it, who then waits for it. */
 static void *customer(void *arg)
 {
 	for (int i = 0; i < 10; i++) {
+		n_wanting++;
 		pthread_mutex_lock(&lock);
+		while (n_wanting < 2 && !n_served)
+			sleep_us(100);
 		sleep_us(300);
+		n_wanting--;
 		pthread_mutex_unlock(&lock);
 	}
+	n_served++;
 	return arg;
 }
 
