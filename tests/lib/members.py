@@ -8,7 +8,6 @@
 """
 import os
 import shutil
-import subprocess
 
 import trial
 from trial import duet, is_, start, until, work
@@ -24,8 +23,16 @@ def can_be_made():
     return not os.geteuid() and shutil.which("setpriv") and not trial.cmd("list", "-k")[0]
 
 
+def run_unlocked(*args):
+    """The tools give up after some seconds if another test changes users or groups meanwhile.  -> as trial.run()"""
+    def result():
+        r = trial.run(*args)
+        return r if "cannot lock" not in r[2] else None
+    return until(result, " ".join(args) + " has its lock")
+
+
 def must(*args):
-    status, out, err = trial.run(*args)
+    status, out, err = run_unlocked(*args)
     is_(status, 0, "%s: %s" % (" ".join(args), err))
     return out
 
@@ -54,7 +61,7 @@ def runtime_of(uid):
 def remove():
     for tool, some in ("userdel", names), ("groupdel", [GROUP]):
         for name in some:
-            subprocess.run([tool, name], stderr=subprocess.DEVNULL)
+            run_unlocked(tool, name)
 
 
 def as_uid(uid, *args, member=True):
