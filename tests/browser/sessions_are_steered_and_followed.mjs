@@ -7,7 +7,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import { duet, fresh as directory, serve, settled } from "./lib/browser.mjs";
-import { atEnd, cases, is, ok, sleep, until, wait } from "./lib/test.mjs";
+import { atEnd, cases, is, ok, until, wait } from "./lib/test.mjs";
 import { press, state, still } from "./lib/steer.mjs";
 
 const where = directory("sessions");
@@ -25,6 +25,15 @@ function isRecording()
 	} catch {
 		return false;
 	}
+}
+
+/* newest - the events that a flight recorder has now. */
+let snapshots = 0;
+function newest(session)
+{
+	const to = `${where}/newest-${snapshots++}`;
+	duet("snapshot", "-s", session, "-o", to);
+	return duet("view", to);
 }
 
 /* begin - run the server that is recorded, until the end of the test. */
@@ -57,7 +66,7 @@ await cases(page, {
 		await fill({ name: "web", directory: `${where}/web`, "events of applications": "web:*", rotate: "request" });
 		await dialog.getByRole("button", { name: "Start" }).click();
 		await row("web").waitFor();
-		ok(await dialog.isHidden(), "the form closes");
+		await dialog.waitFor({ state: "hidden" });
 		begin();
 		await until(async () => /[1-9]/.test((await row("web").locator("td").nth(3).innerText())), "the program is counted");
 		await until(async () => /[1-9]/.test((await row("web").locator("td").nth(4).innerText())), "events have a rate");
@@ -80,7 +89,7 @@ await cases(page, {
 		await dialog.getByRole("button", { name: "Start" }).click();
 		await row("flight").waitFor();
 		await until(async () => /[1-9]/.test((await row("flight").locator("td").nth(3).innerText())), "it has the program");
-		await sleep(300);
+		await until(() => newest("flight").includes("web:request_begin"), "it has events");
 		await row("flight").getByRole("button", { name: "Snapshot…" }).click();
 		await fill({ directory: `${where}/snap` });
 		await dialog.getByRole("button", { name: "Take it" }).click();
@@ -94,9 +103,7 @@ await cases(page, {
 		await fill({ events: "web:cache_miss" });
 		await dialog.getByRole("button", { name: "Enable" }).click();
 		await dialog.waitFor({ state: "hidden" });
-		await sleep(500);
-		duet("snapshot", "-s", "flight", "-o", `${where}/snap2`);
-		ok(duet("view", `${where}/snap2`).includes("web:cache_miss"), "an enabled event is recorded");
+		await until(() => newest("flight").includes("web:cache_miss"), "an enabled event is recorded");
 		await row("flight").getByRole("button", { name: "Disable…" }).click();
 		await fill({ events: "web:cache_miss" });
 		await dialog.getByRole("button", { name: "Disable" }).click();
@@ -118,7 +125,7 @@ await cases(page, {
 		const end = () => page.evaluate(async () => (await import("/recording.js")).recording.end);
 		const live = () => page.evaluate(async () => (await import("/recording.js")).recording.live);
 		ok(await live(), "the recording is live");
-		ok(await page.locator("#top-live").isVisible(), "and the page says so");
+		await page.locator("#top-live").waitFor();
 		const first = await end();
 		await until(async () => await end() > first + 5e8, "its end moves on");
 		await page.locator("#canvas").focus();

@@ -19,7 +19,7 @@ async function theBrowser()
 {
 	if (!browser) {
 		browser = await chromium.launch({
-			executablePath: process.env.CHROMIUM || "/usr/bin/chromium", headless: true,
+			executablePath: process.env.CHROMIUM || "/usr/bin/chromium", headless: true, timeout: patience,
 			args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 				"--disable-background-networking", "--disable-component-update", "--disable-sync",
 				"--force-color-profile=srgb", "--font-render-hinting=none"],

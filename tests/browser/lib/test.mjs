@@ -20,7 +20,7 @@
  */
 import fs from "node:fs";
 
-export const patience = Number(process.env.TEST_PATIENCE || 60) * 1000;
+export const patience = Number(process.env.TEST_PATIENCE || 120) * 1000;
 const mostThrown = 3; /* cases that waited in vain; then the test ends */
 const failures = [];
 
