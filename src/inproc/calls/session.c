@@ -198,6 +198,17 @@ bool calls_renew(void)
 
 /* ---------------------------------------------------------------- the beginning */
 
+/*
+ * Attaches the session as the first event of a program would: nothing tries again, so the calls of a
+ * program are lost if its collector does not answer now.  Under process_lock.
+ */
+static struct session *attach_session(const struct abi_session *f)
+{
+	struct session *s = process_is_sandboxed() ? NULL : session_attach_early(f);
+
+	return s || process_is_sandboxed() ? s : session_current(f->session_slot, f->epoch);
+}
+
 /* Opens the control page and maps the session.  Returns the session if its calls can be recorded;
  * the page says why not. */
 static struct session *open_session(struct session_file *f, int *dir)
@@ -211,7 +222,7 @@ static struct session *open_session(struct session_file *f, int *dir)
 		return NULL;
 	}
 	process_renew();
-	s = process_is_sandboxed() ? NULL : session_attach_early(f->session);
+	s = attach_session(f->session);
 	why = refusal(s);
 	store(&process.control->calls, why);
 	process_unlock();

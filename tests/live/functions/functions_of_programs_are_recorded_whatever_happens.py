@@ -167,6 +167,26 @@ def a_killed_collector_loses_no_call():
     is_(dict(counted(trace)), done, "each call, once")
 
 
+def a_program_waits_for_a_late_collector():
+    """As at its first event: a second, or a little more.  An attempt in which the machine itself took so long proves nothing."""
+    def is_whole(attempt):
+        trace = "%s/late-%d" % (work, attempt)
+        is_(cmd("start", "-q", "-o", trace, "--graph", PATTERN, "--graph-mode", "exact")[0], 0, "a session")
+        keeper = json.loads(cmd("status", "--json")[1])["sessions"][0]["pid"]
+        collector = [c for c in proc.children(keeper) if proc.read(c, "comm").strip() == "duet"][0]
+        os.kill(collector, signal.SIGSTOP)
+        p = begin_waiting(env=dict(os.environ, LD_PRELOAD=library))
+        begin = time.monotonic()
+        until(lambda: time.monotonic() > begin + 0.5, "the registration of events has given up")
+        os.kill(collector, signal.SIGCONT)
+        until(lambda: len(proc.threads(p.pid)) == 3, "its threads run")
+        go_on_in_threads(p)
+        done = finish(p)
+        is_(cmd("stop")[0], 0, "it ends")
+        return dict(counted(trace)) == done
+    ok(any(is_whole(attempt) for attempt in range(10)), "each call, once")
+
+
 def a_slow_call_fires_a_trigger():
     trace = work + "/slow"
     status, _, err = cmd("start", "-q", "-o", trace, "--overwrite", "-e", "none:*", "--graph", "%s:deep,%s:leaf" % (FILE, FILE),
@@ -187,4 +207,4 @@ def a_slow_call_fires_a_trigger():
 
 run_cases(every_call_of_every_thread_is_recorded, children_are_planned_when_they_are_first_seen,
           a_killed_program_leaves_its_open_calls, a_running_process_is_attached_to,
-          functions_are_switched_in_running_programs, a_slow_call_fires_a_trigger, a_killed_collector_loses_no_call)
+          functions_are_switched_in_running_programs, a_program_waits_for_a_late_collector, a_slow_call_fires_a_trigger, a_killed_collector_loses_no_call)
