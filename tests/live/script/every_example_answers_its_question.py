@@ -18,6 +18,7 @@ program, library = paths(2)
 examples = os.path.abspath(sys.argv[4])
 KERNEL = "syscalls,sched,irq,signal,timer,exceptions:*,sock:*,tcp:*"
 ORDERS = 40
+MORE = 25  # times as many, where other programs of the machine leave no room in a table
 
 # Of each script: its arguments, and what its output must have.
 ANSWERS = {
@@ -30,12 +31,12 @@ ANSWERS = {
     "syscalls/rate": ([], r"^ +1 s +\d+ calls$"),
     "syscalls/waits": ([], r"^questions +(clock_)?nanosleep +\d+"),
     "files/opens": ([], r"^questions +\d+ +-2 no-such-file$"),
-    "files/missing": ([], r"^ +%d  questions +no-such-file$" % ORDERS),
+    "files/missing": ([], r"^ +ORDERS  questions +no-such-file$"),
     "files/slow": ([], r"^questions +\d+ +\d+ +\d+  stock$"),
     "files/bytes": ([], r"^questions +\d+ +4\d\d\d +\d+$"),
     "files/sizes": ([], r"^\w+: \d+ reads of \d+ bytes on average$"),
     "files/removed": ([], r'^questions\[\d+\] unlink(at)?\(.*"sold"'),
-    "files/sync": ([], r"^questions +fsync +4 calls"),
+    "files/sync": ([], r"^questions +fsync +TENTH calls"),
     "files/leaks": ([], r"^$|exits with \d+ open"),
     "processes/execs": ([], r"^ *\d+ true +/(usr/)?bin/true$"),
     "processes/tree": ([], r"questions\[\d+\] forks \d+$"),
@@ -64,10 +65,10 @@ ANSWERS = {
     "interrupts/timers": ([], r"^ +\d+  questions$"),
     "programs/locks": ([], r"^questions +\d+ +[0-9a-f]+ +\d+"),
     "programs/lock-holders": ([], r"^questions\[\d+\] held [0-9a-f]+ while others waited"),
-    "programs/events": ([], r"^ +%d  (shop:)?order$" % ORDERS),
-    "programs/between": ([], r"^%d orders: median \d+ ns" % ORDERS),
-    "programs/by-item": ([], r"tea +%d" % (ORDERS // 2)),
-    "programs/with-kernel": ([], r"^ +%d  pread64$" % ORDERS),
+    "programs/events": ([], r"^ +ORDERS  (shop:)?order$"),
+    "programs/between": ([], r"^ORDERS orders: median \d+ ns"),
+    "programs/by-item": ([], r"tea +HALF"),
+    "programs/with-kernel": ([], r"^ +ORDERS  pread64$"),
 }
 # Their events may not occur here: then duet warns of what is never used.
 RARE = {"network/retransmits", "interrupts/irq-time"}
@@ -75,7 +76,7 @@ RARE = {"network/retransmits", "interrupts/irq-time"}
 OTHERS = {
     "scheduling/samples": (["-k", "profile:999", "--all-kernel"], [], r"^ +\d+  questions$"),
     "programs/functions": (["--no-kernel", "--graph", "questions:ring_up", "--graph-mode", "exact"], [program],
-                           r"us +%d calls  ring_up$" % ORDERS),
+                           r"us +ORDERS calls  ring_up$"),
     "programs/call-tree": (["--no-kernel", "--graph", "questions:ring_up", "--graph-mode", "exact"], [program],
                            r"questions\(\d+\): *-> ring_up$"),
 }
@@ -91,9 +92,28 @@ def script(name, *args):
     return cmd("script", "%s/%s.stp" % (examples, name), *args)
 
 
-def check(name, out, err, status, pattern):
+def answers(pattern, out, orders=ORDERS):
+    for word, n in ("ORDERS", orders), ("HALF", orders // 2), ("TENTH", orders // 10):
+        pattern = pattern.replace(word, str(n))
+    return re.search(pattern, out, re.M)
+
+
+def check(name, out, err, status, pattern, orders=ORDERS):
     ok(status == 0 and (not err or name in RARE), "%s runs without a word" % name, "%s %s" % (status, err))
-    ok(re.search(pattern, out, re.M), "%s answers" % name, out[-2000:])
+    ok(answers(pattern, out, orders), "%s answers" % name, out[-2000:])
+
+
+def live(name, path, args, pattern, *options):
+    """The script while the program runs.  -> its output, and its recording if @options are to save one"""
+    for orders in ORDERS, MORE * ORDERS:
+        at = "%s-%d" % (path, orders)
+        os.mkdir(at + ".files")
+        status, out, err = script(name, *[at if o == "PATH" else o for o in options], "-c",
+                                  "%s %s %d" % (program, at + ".files", orders), "--", *args)
+        if answers(pattern, out, orders):
+            break
+    check(name, out, err, status, pattern, orders)
+    return out, at
 
 
 def every_script_has_an_answer_here():
@@ -116,21 +136,15 @@ def they_answer_on_a_recording():
 
 def live_they_print_what_they_print_on_what_they_saw():
     for name, (args, pattern) in ANSWERS.items():
-        path = "live-" + name.replace("/", "-")
-        os.mkdir(path + ".files")
-        status, live, err = script(name, "--save", path, "-c", "%s %s" % (program, path + ".files"), "--", *args)
-        check(name, live, err, status, pattern)
+        out, path = live(name, "live-" + name.replace("/", "-"), args, pattern, "--save", "PATH")
         status, again, err = script(name, "-r", path, "--", *args)
         is_(status, 0, "%s runs on what it saw: %s" % (name, err))
-        is_(again, live, "%s: the same bytes" % name)
+        is_(again, out, "%s: the same bytes" % name)
 
 
 def live_they_answer_from_the_kernel_itself():
     for name, (args, pattern) in ANSWERS.items():
-        path = "direct-" + name.replace("/", "-")
-        os.mkdir(path + ".files")
-        status, out, err = script(name, "-c", "%s %s" % (program, path + ".files"), "--", *args)
-        check(name, out, err, status, pattern)
+        live(name, "direct-" + name.replace("/", "-"), args, pattern)
 
 
 if os.geteuid():
