@@ -24,7 +24,7 @@ def can_be_made():
 
 
 def run_unlocked(*args):
-    """The tools give up after some seconds if another test changes users or groups meanwhile.  -> as trial.run()"""
+    """-> as trial.run().  The tools give up after some seconds if another test changes users meanwhile."""
     def result():
         r = trial.run(*args)
         return r if "cannot lock" not in r[2] else None

@@ -168,7 +168,8 @@ def a_killed_collector_loses_no_call():
 
 
 def a_program_waits_for_a_late_collector():
-    """As at its first event: a second, or a little more.  An attempt in which the machine itself took so long proves nothing."""
+    """As at its first event: a second, or a little more.  An attempt in which the machine itself took so long
+    proves nothing."""
     def is_whole(attempt):
         trace = "%s/late-%d" % (work, attempt)
         is_(cmd("start", "-q", "-o", trace, "--graph", PATTERN, "--graph-mode", "exact")[0], 0, "a session")
@@ -207,4 +208,5 @@ def a_slow_call_fires_a_trigger():
 
 run_cases(every_call_of_every_thread_is_recorded, children_are_planned_when_they_are_first_seen,
           a_killed_program_leaves_its_open_calls, a_running_process_is_attached_to,
-          functions_are_switched_in_running_programs, a_program_waits_for_a_late_collector, a_slow_call_fires_a_trigger, a_killed_collector_loses_no_call)
+          functions_are_switched_in_running_programs, a_program_waits_for_a_late_collector,
+          a_slow_call_fires_a_trigger, a_killed_collector_loses_no_call)

@@ -40,8 +40,8 @@ ANSWERS = {
 }
 
 
-# Of how many seconds of the program, and more if they had no answer.  It mostly waits: a second has some 15 ms of work in each
-# thread, and samples come each 10 ms of it.
+# Of how many seconds of the program, and more if they had no answer.  It mostly waits: a second has some
+# 15 ms of work in each thread, and samples come each 10 ms of it.
 SECONDS = {("export", "folded"): (10, 60)}
 
 

@@ -19,8 +19,9 @@ with open(sys.argv[4]) as file:
     PAGE = file.read()
 RECIPE = re.compile(r'^\.Ss (.*)\n(?:(?!\.Ss).*\n)*?\.\\" shows: (.*)\n\.Bd -literal(?: -offset indent)?\n((?:.*\n)*?)\.Ed$', re.M)
 AT_ONCE = 4  # they wait most of the time
-# A recipe's program runs for a second or two, and so does what ends by `timeout`.  On a machine that gave them too little
-# CPU for an answer, or computed too fast for a sample, the recipe is run again with as many times its seconds.
+# A recipe's program runs for a second or two, and so does what ends by `timeout`.  On a machine that gave
+# them too little CPU for an answer, or computed too fast for a sample, the recipe is run again with as many
+# times its seconds.
 LONGER = 1, 10, 30
 SECONDS = re.compile(r"(\./web |timeout -s INT )(\d+)")
 bin_directory = work + "/bin"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeps N times, has page faults, works for WORK_MS of CPU time: `own_program N`.  Prints its number, how often it
- * left its CPU, voluntarily and not, and its number of faults.
+ * Sleeps N times, has page faults, works for WORK_MS of CPU time: `own_program N`.  Prints its number,
+ * how often it left its CPU, voluntarily and not, and its number of faults.
  */
 #include <stdio.h>
 #include <stdlib.h>

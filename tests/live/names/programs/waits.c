@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits - "hog": a victim computes on one CPU until a hog there has had its time; else it waits for a lock of its
- * other thread and for one of a file.
+ * waits - "hog": a victim computes on one CPU until a hog there has had its time; else it waits for a
+ * lock of its other thread and for one of a file.
  *
- * Each wait is certain, however busy the machine is: the victim wants the CPU as long as the hog computes, and a
- * holder keeps its lock until the kernel shows that the other one sleeps.
+ * Each wait is certain, however busy the machine is: the victim wants the CPU as long as the hog
+ * computes, and a holder keeps its lock until the kernel shows that the other one sleeps.
  */
 #include <fcntl.h>
 #include <pthread.h>
