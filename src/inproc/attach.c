@@ -25,8 +25,6 @@
 
 #include "base/atomic.h"
 #include "base/runtime.h"
-#include "clock/clock.h"
-#include "inproc/context.h"
 #include "inproc/page.h"
 #include "inproc/process.h"
 #include "ring/drift.h"
@@ -216,48 +214,6 @@ static void drop(struct session *s)
 	munmap(s, sizeof *s);
 }
 
-static bool may_sleep(void)
-{
-	return !process_is_sandboxed();
-}
-
-/* Opens a channel as the session memory describes it; all values there are checked. */
-static bool open_channel(struct channel *c, const struct session *s,
-			 const struct abi_session_memory *session_memory, uint32_t i,
-			 uint32_t host_pid)
-{
-	uint64_t offset = load(&session_memory->channels[i].offset),
-		 size = load(&session_memory->channels[i].size);
-
-	c->contexts = load(&session_memory->channels[i].contexts) & ABI_CONTEXT_ALL;
-	if (!(offset % ABI_POOL_ALIGN == 0 && offset >= sizeof *session_memory &&
-	      offset <= s->memory_size && size <= s->memory_size - offset &&
-	      !pool_attach(&c->pool, (char *)s->memory + offset, size, host_pid) &&
-	      clock_is_readable(&c->pool.clock)))
-		return false;
-	context_prepare(c->contexts);
-	c->pool.incarnation = &process.guard[GUARD_LIFE];
-	c->pool.may_wait = may_sleep;
-	c->pool.generation = load(c->pool.incarnation);
-	return true;
-}
-
-static bool open_channels(struct session *s, uint32_t host_pid)
-{
-	const struct abi_session_memory *session_memory = s->memory;
-
-	s->n_channels = load(&session_memory->n_channels);
-	s->trigger_channel = load(&session_memory->trigger_channel);
-	if (s->memory_size < ABI_POOL_ALIGN || session_memory->magic != ABI_SESSION_MEMORY_MAGIC ||
-	    session_memory->version != ABI_SESSION_MEMORY_VERSION || !s->n_channels ||
-	    s->n_channels > ABI_CHANNELS || s->trigger_channel >= s->n_channels)
-		return false;
-	for (uint32_t i = 0; i < s->n_channels; i++)
-		if (!open_channel(&s->channels[i], s, session_memory, i, host_pid))
-			return false;
-	return true;
-}
-
 static struct session *new_session(uint32_t session_slot)
 {
 	struct session *s =
@@ -293,7 +249,7 @@ static bool map_session(struct session *s, int fd, const struct abi_attach_answe
 	s->memory = memory;
 	s->memory_size = a->size;
 	madvise(memory, a->size, MADV_DONTDUMP); /* not the program's own memory; hundreds of MiB */
-	return open_channels(s, a->host_pid);
+	return session_open_channels(s, fd, a->host_pid);
 }
 
 void session_stop_clock(struct session *s)
@@ -441,7 +397,7 @@ static struct session *adopt(uint32_t session_slot, uint64_t epoch, bool sandbox
 
 	if (!has_epoch(s, epoch) || !compare_exchange(&process.inherited[session_slot], &s, NULL))
 		return NULL;
-	if (!open_channels(s, ns && ns == s->pid_namespace ? process.pid : 0))
+	if (!session_open_channels(s, -1, ns && ns == s->pid_namespace ? process.pid : 0))
 		return NULL;
 	s->current = &process.control->session_slots[session_slot].epoch;
 	return compare_exchange(&process.sessions[session_slot], &none, s) ? s : NULL;

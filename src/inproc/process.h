@@ -228,6 +228,9 @@ void count_lost(uint32_t session_slot) HIDDEN;
  * no system call from here on.  See duet/sandbox.h for @flags and the result.
  */
 int sessions_prepare(unsigned flags) HIDDEN;
+/* session_open_channels - open all channels as s->memory describes them; all values there are checked.  @fd: of
+ * that memory, or -1.  Async-signal-safe. */
+bool session_open_channels(struct session *s, int fd, uint32_t host_pid) HIDDEN;
 /* session_stop_clock - the session's events carry coarse times, and are written without the time
  * stamp counter. */
 void session_stop_clock(struct session *s) HIDDEN;

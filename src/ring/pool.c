@@ -70,48 +70,58 @@ static bool shape_is_sound(const struct abi_pool *s, uint64_t size)
 	       s->size == abi_pool_size(s->n_slots, s->n_chunks, s->chunk_shift);
 }
 
-int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
+int pool_attach_as(struct pool *p, const struct abi_pool *header, void *memory, uint64_t size,
+		   uint32_t owner)
 {
 	char *base = memory;
-	struct abi_pool s;
 	uint32_t restart_bytes;
 
-	if (size < sizeof s)
-		return -EPROTO;
-	memcpy(&s, memory, sizeof s); /* all later checks use this copy, never the shared page */
-	if (!shape_is_sound(&s, size))
+	if (!shape_is_sound(header, size))
 		return -EPROTO;
 	/* The sequences read the TSC, and multiply its halves by 32 bits. */
-	restart_bytes = s.clock.kind == ABI_CLOCK_TSC && s.clock.mult <= UINT32_MAX
-				? (1u << s.chunk_shift >> 2) + 1
+	restart_bytes = header->clock.kind == ABI_CLOCK_TSC && header->clock.mult <= UINT32_MAX
+				? (1u << header->chunk_shift >> 2) + 1
 				: 0;
 	*p = (struct pool){
-		.chunks = base + abi_pool_chunks_offset(s.n_slots, s.n_chunks, s.chunk_shift),
+		.chunks = base + abi_pool_chunks_offset(header->n_slots, header->n_chunks,
+							header->chunk_shift),
 		.slots = base + abi_pool_slots_offset(),
-		.mult = s.clock.mult,
-		.offset_ns = s.clock.offset_ns,
-		.chunk_mask = (uint64_t)(s.n_chunks - 1) << s.chunk_shift,
-		.n_cpus = s.n_cpus,
-		.chunk_size = 1u << s.chunk_shift,
+		.mult = header->clock.mult,
+		.offset_ns = header->clock.offset_ns,
+		.chunk_mask = (uint64_t)(header->n_chunks - 1) << header->chunk_shift,
+		.n_cpus = header->n_cpus,
+		.chunk_size = 1u << header->chunk_shift,
 		.gap_max_ns = ABI_CTF_GAP_NS - 1,
-		.context_bytes = s.flags & ABI_POOL_WITHOUT_IDS ? 0 : sizeof(struct abi_ctf_ids),
+		.context_bytes =
+			header->flags & ABI_POOL_WITHOUT_IDS ? 0 : sizeof(struct abi_ctf_ids),
 		.shared = memory,
-		.states = (uint64_t *)(base + abi_pool_states_offset(s.n_slots)),
-		.schemas = (struct abi_schema *)(base +
-						 abi_pool_schemas_offset(s.n_slots, s.n_chunks)),
-		.text = base + abi_pool_text_offset(s.n_slots, s.n_chunks),
-		.n_chunks = s.n_chunks,
-		.n_slots = s.n_slots,
-		.chunk_shift = s.chunk_shift,
+		.states = (uint64_t *)(base + abi_pool_states_offset(header->n_slots)),
+		.schemas = (struct abi_schema *)(base + abi_pool_schemas_offset(header->n_slots,
+										header->n_chunks)),
+		.text = base + abi_pool_text_offset(header->n_slots, header->n_chunks),
+		.n_chunks = header->n_chunks,
+		.n_slots = header->n_slots,
+		.chunk_shift = header->chunk_shift,
 		.owner = owner,
-		.restart_bytes = s.flags & ABI_POOL_COARSE ? 0 : restart_bytes,
-		.coarse_bytes = s.flags & ABI_POOL_COARSE ? restart_bytes : 0,
-		.block_timeout_us = s.block_timeout_us,
-		.flight_recorder = s.flags & ABI_POOL_FLIGHT_RECORDER,
-		.is_coarse = s.flags & ABI_POOL_COARSE,
-		.clock = s.clock,
+		.restart_bytes = header->flags & ABI_POOL_COARSE ? 0 : restart_bytes,
+		.coarse_bytes = header->flags & ABI_POOL_COARSE ? restart_bytes : 0,
+		.block_timeout_us = header->block_timeout_us,
+		.flight_recorder = header->flags & ABI_POOL_FLIGHT_RECORDER,
+		.is_coarse = header->flags & ABI_POOL_COARSE,
+		.clock = header->clock,
 	};
 	return 0;
+}
+
+int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
+{
+	struct abi_pool header;
+
+	if (size < sizeof header)
+		return -EPROTO;
+	/* All checks use this copy, never the shared page. */
+	memcpy(&header, memory, sizeof header);
+	return pool_attach_as(p, &header, memory, size, owner);
 }
 
 /* Orders wrap after 2^30 closings; only chunks within one pool's span are compared. */

@@ -81,6 +81,9 @@ void pool_format(void *memory, const struct abi_pool *shape);
  * Returns 0; -EPROTO if it is not a pool of this version or does not fit its size.
  */
 int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner);
+/* pool_attach_as - the same with the pool's header as it was read: no page of @memory is touched. */
+int pool_attach_as(struct pool *p, const struct abi_pool *header, void *memory, uint64_t size,
+		   uint32_t owner);
 
 /*
  * Whether this process attached the view.  If a handler forks in the middle of an event, the child
