@@ -7,7 +7,9 @@
  * timeout had passed.
  */
 #include <fcntl.h>
+#include <stdarg.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
@@ -33,6 +35,23 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *t)
 	(void)id;
 	*t = (struct timespec){ now_ns / 1000000000, now_ns % 1000000000 };
 	return 0;
+}
+
+/* The kernel's clock without the vDSO. */
+long __real_syscall(long n, ...);
+long __wrap_syscall(long n, ...);
+long __wrap_syscall(long n, ...)
+{
+	long a[6];
+	va_list list;
+
+	va_start(list, n);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	if (n == SYS_clock_gettime)
+		return __wrap_clock_gettime((clockid_t)a[0], (struct timespec *)a[1]);
+	return __real_syscall(n, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 int __real_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
