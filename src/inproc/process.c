@@ -238,6 +238,24 @@ static bool has_losses(void)
 	return false;
 }
 
+/* Whether a session records an event of the first page.  It keeps its slot until it has disabled all. */
+static bool is_recorded(void)
+{
+	struct abi_control *c = process.control;
+	uint32_t n = load_acquire(&c->n_events);
+
+	for (uint32_t i = 0; i < n && i < ABI_FIRST_EVENTS; i++) {
+		uint64_t enabled = load(&c->events[i].enabled);
+
+		for (uint32_t k = 0; k < ABI_SESSIONS; k++)
+			if (ABI_ENABLED(enabled, k) &&
+			    ABI_ENABLED(enabled, k) ==
+				    ABI_GENERATION(load(&c->session_slots[k].epoch)))
+				return true;
+	}
+	return false;
+}
+
 /* Whether a collector compares the page with what its session asks for (collect/findings/seen.h).
  * A session that records everything asks only whether all events had room. */
 static bool is_awaited(void)
@@ -248,6 +266,8 @@ static bool is_awaited(void)
 
 	if ((!process.has_patterns && !process.control->n_refused) || process_is_sandboxed())
 		return false;
+	if (is_recorded())
+		return true;
 	dir = runtime_dir_open(false);
 	if (dir < 0)
 		return false;
