@@ -119,6 +119,14 @@ struct abi_ctf_index_header { /* all big-endian */
 
 _Static_assert(sizeof(struct abi_ctf_index_header) == 16, "as LTTng's index version 1.1");
 
+/*
+ * The upper half of stream_instance_id in an index entry; the lower one is that of the packet.  Whether
+ * the packet may hold events with the process of a thread: births, or the state dump.  0: nothing is said.
+ */
+#define ABI_CTF_INDEX_INSTANCE 0xffffffffull
+#define ABI_CTF_INDEX_NO_BIRTHS (0xB1A70000ull << 32)
+#define ABI_CTF_INDEX_BIRTHS (0xB1A70001ull << 32)
+
 struct abi_ctf_index_entry { /* all big-endian */
 	uint64_t offset;
 	uint64_t packet_bits;

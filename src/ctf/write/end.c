@@ -56,7 +56,9 @@ static int end_stream(struct ctf_stream *st, uint64_t end_ns, struct diag *d)
 		err = -errno;
 	if (err)
 		return diag_fail(d, err, "%s/%s: %s", st->writer->path, st->name, strerror(-err));
-	st->instance = be64toh(e.stream_instance_id);
+	st->instance = be64toh(e.stream_instance_id) & ABI_CTF_INDEX_INSTANCE;
+	p.births = be64toh(e.stream_instance_id) & ~ABI_CTF_INDEX_INSTANCE ? CTF_BIRTHS_NONE
+									   : CTF_BIRTHS_UNKNOWN;
 	st->class_id = (uint32_t)be64toh(e.stream_id);
 	p.discarded = be64toh(e.discarded);
 	p.sequence = be64toh(e.sequence) + 1;

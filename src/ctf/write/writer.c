@@ -270,8 +270,12 @@ void ctf_stream_close(struct ctf_stream *st)
 	st->fd = st->index = -1;
 }
 
-static struct abi_ctf_index_entry entry_of(const struct abi_ctf_packet *h, uint64_t offset)
+static struct abi_ctf_index_entry entry_of(const struct abi_ctf_packet *h, uint64_t offset,
+					   enum ctf_births births)
 {
+	static const uint64_t upper[] = { [CTF_BIRTHS_NONE] = ABI_CTF_INDEX_NO_BIRTHS,
+					  [CTF_BIRTHS_SOME] = ABI_CTF_INDEX_BIRTHS };
+
 	return (struct abi_ctf_index_entry){
 		.offset = htobe64(offset),
 		.packet_bits = htobe64(h->packet_bits),
@@ -280,7 +284,7 @@ static struct abi_ctf_index_entry entry_of(const struct abi_ctf_packet *h, uint6
 		.end_ns = htobe64(h->end_ns),
 		.discarded = htobe64(h->discarded),
 		.stream_id = htobe64(h->stream_id),
-		.stream_instance_id = htobe64(h->stream_instance_id),
+		.stream_instance_id = htobe64(h->stream_instance_id | upper[births]),
 		.sequence = htobe64(h->sequence),
 	};
 }
@@ -392,7 +396,7 @@ static int add_packet(struct writing *w, const struct ctf_stream *st, const stru
 	add_part(w, zeros, n_zeros);
 	size += n_zeros;
 	h->packet_bits = size * 8;
-	w->entries[w->n] = entry_of(h, offset);
+	w->entries[w->n] = entry_of(h, offset, p->births);
 	w->sums[w->n++] = (struct ctf_sum){ p->n_events, size };
 	w->size += size;
 	return 0;
@@ -472,11 +476,14 @@ static int append(struct ctf_stream *st, const struct ctf_packet *p, int n, stru
 }
 
 /* The time between the two packets is one in which the stream had no event. */
-static int append_opening(struct ctf_stream *st, uint32_t cpu, struct diag *d)
+static int append_opening(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d)
 {
-	const struct ctf_packet opening = {
-		.begin_ns = st->begin_ns, .end_ns = st->begin_ns, .is_report = true, .cpu = cpu
-	};
+	const struct ctf_packet opening = { .begin_ns = st->begin_ns,
+					    .end_ns = st->begin_ns,
+					    .is_report = true,
+					    .births = p->births ? CTF_BIRTHS_NONE
+								: CTF_BIRTHS_UNKNOWN,
+					    .cpu = p->cpu };
 
 	return append(st, &opening, 1, d);
 }
@@ -489,7 +496,7 @@ int ctf_stream_append_all(struct ctf_stream *st, const struct ctf_packet *p, int
 	assert(n > 0 && n <= CTF_PACKETS_MOST);
 	if (st->offset || p->sequence || !st->begin_ns || st->begin_ns >= p->begin_ns)
 		return append(st, p, n, d);
-	err = append_opening(st, p->cpu, d);
+	err = append_opening(st, p, d);
 	if (err)
 		return err;
 	memcpy(packets, p, (size_t)n * sizeof *p);

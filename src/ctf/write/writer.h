@@ -94,6 +94,9 @@ int ctf_writer_describe(struct ctf_writer *s, const char *tsdl, size_t size, str
  * use: see the text in writer.c.  A stream block contains packet.context := struct
  * packet_context. */
 
+/* Whether a packet holds events with the process of a thread, as its index entry has it: abi/ctf.h. */
+enum ctf_births { CTF_BIRTHS_UNKNOWN, CTF_BIRTHS_NONE, CTF_BIRTHS_SOME };
+
 /* One packet to append.  Its events are in @n_body parts, which are not copied. */
 struct ctf_packet {
 	uint64_t begin_ns;  /* not after the first event */
@@ -102,7 +105,8 @@ struct ctf_packet {
 	uint64_t sequence;  /* of the stream; gaps are lost packets */
 	uint64_t n_events;  /* for the ledger */
 	bool is_report;	    /* of losses: it is written although events do not fit on the disk */
-	uint32_t cpu;	    /* ABI_CPU_UNKNOWN if not known */
+	enum ctf_births births;
+	uint32_t cpu; /* ABI_CPU_UNKNOWN if not known */
 	int n_body;
 	struct iovec *body;
 };

@@ -118,6 +118,7 @@ static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint6
 		p->n_unknown++;
 		return;
 	}
+	p->has_births |= r->drain->classes.was_birth;
 	n = kernel_contexts_put(r->drain->contexts, p->events + p->size, n, ns);
 	if (!p->n_events)
 		p->begin_ns = ns;

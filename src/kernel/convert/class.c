@@ -102,6 +102,8 @@ int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, 
 	err = kernel_layout_event(&class->layout, f, system);
 	class->n_fixes = class->layout.n_fixes;
 	memcpy(class->fixes, class->layout.fixes, sizeof class->fixes);
+	/* by the trace's names, which trace/names.c looks for */
+	class->is_birth = !strcmp(name, "sched_process_fork") || !strcmp(name, "task_newtask");
 	if (!strcmp(system, "task") && !strcmp(f->name, "task_newtask")) {
 		class->child_at = find_place(f, "pid", 4);
 		class->flags_at = find_place(f, "clone_flags", 8);
@@ -224,7 +226,7 @@ static void describe(struct kernel_classes *c, struct kernel_class *class)
 	class->id = kernel_classes_describe(c, class->name, class->layout.fields.bytes);
 	class->is_described = true;
 	/* A longer record does not have its length in its header. */
-	if (class->layout.is_plain && !class->child_at && class->layout.end <= SHORT_RECORD_MAX)
+	if (class->layout.is_plain && !class->is_birth && class->layout.end <= SHORT_RECORD_MAX)
 		class->plain_length = class->layout.end;
 }
 
@@ -397,6 +399,7 @@ size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *rec
 		length > c->scratch_size - KERNEL_GROWTH_MAX ? NULL : class_of(c, record, length);
 	size_t size = 0;
 
+	c->was_birth = class && class->is_birth;
 	if (!class || class == &c->unknown || length < class->layout.words)
 		return 0;
 	kernel_class_fix(class, record);

@@ -40,6 +40,7 @@ struct kernel_class {
 	uint8_t n_fixes;
 	bool is_described;
 	bool has_name;	 /* a system call with a known name */
+	bool is_birth;	 /* its events have the process of a thread */
 	uint32_t extras; /* KERNEL_PERF_*: the values behind its fields */
 	struct kernel_fix fixes[KERNEL_FIXES_MAX];
 	/* task_newtask: where the child and the flags lie; 0: another event */
@@ -58,6 +59,7 @@ struct kernel_classes {
 	struct text tsdl; /* descriptions since it was last emptied */
 	uint8_t *scratch;
 	size_t scratch_size;
+	bool was_birth; /* the record that was converted last: its packet's index entry shows it */
 	struct kernel_processes processes;
 };
 

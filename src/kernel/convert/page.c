@@ -191,6 +191,7 @@ static bool convert_one(struct kernel_page *p, struct kernel_packet *k, size_t a
 		k->n_unknown++;
 		return advance(p, k, ticks);
 	}
+	k->has_births |= p->classes->was_birth;
 	size = kernel_contexts_put(p->contexts, p->out, size, ns);
 	p->out += size;
 	p->ticks = ticks;

@@ -66,6 +66,7 @@ struct kernel_packet {
 	uint64_t end_ns;
 	uint32_t n_events;
 	uint32_t n_unknown; /* records not understood, left out */
+	bool has_births;    /* an event has the process of a thread */
 };
 
 /*

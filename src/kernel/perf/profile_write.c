@@ -68,6 +68,8 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 	struct ctf_packet packet = { .begin_ns = p->packet.begin_ns,
 				     .end_ns = p->packet.end_ns,
 				     .n_events = p->packet.n_events,
+				     .births = p->packet.has_births ? CTF_BIRTHS_SOME
+								    : CTF_BIRTHS_NONE,
 				     .cpu = (uint32_t)r->perf.cpu,
 				     .n_body = 1,
 				     .body = &body };
@@ -212,6 +214,7 @@ int profile_write_sample(struct kernel_profile *p, struct profile_ring *r,
 		r->lost++;
 		return err;
 	}
+	p->packet.has_births |= !is_own && k->classes.was_birth;
 	profile_end_event(p, r, put_extras(to, parts, r->perf.n_counters, extras), ns, k);
 	return 0;
 }

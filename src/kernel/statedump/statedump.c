@@ -78,6 +78,7 @@ static void flush(struct kernel_dump *p)
 		.end_ns = p->packet.end_ns,
 		.sequence = p->stream.sequence,
 		.n_events = p->packet.n_events,
+		.births = p->packet.has_births ? CTF_BIRTHS_SOME : CTF_BIRTHS_NONE,
 		.cpu = p->cpu,
 		.n_body = 1,
 		.body = &body,
@@ -118,6 +119,7 @@ void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a
 		memcpy(to + a_size, b, b_size);
 	p->packet.size += kernel_contexts_put(p->drain->contexts, to - KERNEL_EVENT_HEADER,
 					      KERNEL_EVENT_HEADER + a_size + b_size, ns);
+	p->packet.has_births |= id == p->process;
 	if (!p->packet.n_events++)
 		p->packet.begin_ns = ns;
 	p->packet.end_ns = ns;

@@ -87,6 +87,57 @@ static struct abi_ctf_packet packet_at(const char *file, int number)
 	return p;
 }
 
+/* The instance that entry @n of an index has, and packet @n of its stream of empty packets. */
+static uint64_t instance_of(const struct ctf_writer *of, int n, uint64_t *in_packet)
+{
+	struct abi_ctf_index_entry e = { 0 };
+	struct abi_ctf_packet p = { 0 };
+	int fd = openat(of->dir, "births", O_RDONLY),
+	    index = openat(of->index_dir, "births.idx", O_RDONLY);
+
+	is(pread(fd, &p, sizeof p, n * (off_t)sizeof p), sizeof p);
+	is(pread(index, &e, sizeof e,
+		 (off_t)sizeof(struct abi_ctf_index_header) + n * (off_t)sizeof e),
+	   sizeof e);
+	close(fd);
+	close(index);
+	*in_packet = p.stream_instance_id;
+	return be64toh(e.stream_instance_id);
+}
+
+/* The empty packets at the stream's begin and end have none. */
+static void the_index_shows_where_births_are(void)
+{
+	static const uint64_t shown[] = { ABI_CTF_INDEX_NO_BIRTHS, ABI_CTF_INDEX_BIRTHS,
+					  ABI_CTF_INDEX_NO_BIRTHS, ABI_CTF_INDEX_NO_BIRTHS };
+	struct abi_clock clock = { .kind = ABI_CLOCK_MONOTONIC, .mult = 1ull << 32 };
+	char path[64];
+	struct ctf_writer_options o = {
+		.path = path, .domain = "kernel", .clock = &clock, .begin_ns = 3
+	};
+	struct ctf_packet p = { .begin_ns = 5, .end_ns = 6, .births = CTF_BIRTHS_SOME };
+	struct ctf_stream first, second;
+	struct ctf_writer of;
+	uint64_t instance;
+
+	snprintf(path, sizeof path, "%s/kernel", directory);
+	is(ctf_writer_open(&of, &o, NULL), 0);
+	is(ctf_stream_open(&first, &of, "other", NULL), 0);
+	is(ctf_stream_open(&second, &of, "births", NULL), 0);
+	is(ctf_stream_append(&second, &p, NULL), 0);
+	p.sequence = second.sequence;
+	p.births = CTF_BIRTHS_NONE;
+	is(ctf_stream_append(&second, &p, NULL), 0);
+	ctf_stream_close(&second);
+	ctf_stream_close(&first);
+	is(ctf_writer_end(&of, 9, NULL), 0);
+	for (int i = 0; i < 4; i++) {
+		is(instance_of(&of, i, &instance), 1 | shown[i]);
+		is(instance, 1);
+	}
+	ctf_writer_close(&of);
+}
+
 /* @n empty packets: each in the stream and in the index. */
 static void is_of_packets(const char *name, int n)
 {
@@ -300,6 +351,7 @@ int main(void)
 	run(a_packet_cut_in_the_stream_leaves_no_trace);
 	run(an_entry_cut_in_the_index_leaves_no_trace);
 	run(streams_begin_and_end_together);
+	run(the_index_shows_where_births_are);
 	run(large_packets_end_with_a_page_of_the_file);
 	run(full_packets_end_with_large_folios);
 	run(packets_of_one_write_have_one_gap);

@@ -435,6 +435,32 @@ static void births_have_processes(void)
 	ok(!page.malformed);
 }
 
+/* Its entry in the index shows them. */
+static void packets_have_births_or_not(void)
+{
+	bool has_births = false;
+
+	begin_page(T0);
+	for (uint32_t i = 0; i < 60; i++)
+		put_plain(1, i);
+	end_page();
+	open_page();
+	while (next())
+		ok(!packet.has_births);
+	for (int kind = 0; kind < 2; kind++) {
+		has_births = false;
+		begin_page(T0);
+		put_plain(1, 0);
+		kind ? put_newtask(GONE - 1, false) : put_fork(777, GONE - 1);
+		put_plain(1, 1);
+		end_page();
+		open_page();
+		while (next())
+			has_births |= packet.has_births;
+		ok(has_births);
+	}
+}
+
 /* No event overwrites a record that is not converted yet. */
 static void growing_events_end_packets_in_time(void)
 {
@@ -514,6 +540,7 @@ int main(void)
 	run(data_before_the_damage_are_kept);
 	run(time_never_goes_back);
 	run(births_have_processes);
+	run(packets_have_births_or_not);
 	run(growing_events_end_packets_in_time);
 	run(requests_become_lttngs_bits);
 	tear_down();
