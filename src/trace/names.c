@@ -223,7 +223,7 @@ void names_set_name(struct names *n, uint32_t host, int64_t tid, const char *nam
 {
 	struct thread *t = tid > 0 ? names_find_or_add(n, host, tid) : NULL;
 
-	if (!t || !size)
+	if (!t || !size || n->skipped.reads_births)
 		return;
 	t->is_named = 1;
 	size = size < NAME_MAX_BYTES ? size : NAME_MAX_BYTES;
@@ -238,9 +238,10 @@ void names_set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid, boo
 {
 	struct thread *t = tid > 0 && pid > 0 ? names_find_or_add(n, host, tid) : NULL;
 
-	if (!t || (t->is_kernels && !is_kernels))
+	if (!t || ((t->is_kernels || t->is_doubtful) && !is_kernels))
 		return;
 	t->is_kernels = is_kernels;
+	t->is_doubtful = false;
 	if (t->pid == (int32_t)pid)
 		return;
 	n->n_changes++;
@@ -293,11 +294,12 @@ static void doubt_process(struct names *n, uint32_t host, int64_t tid)
 {
 	struct thread *t = tid > 0 ? names_find_or_add(n, host, tid) : NULL;
 
-	if (!t || t->pid < 0)
+	if (!t)
 		return;
 	n->n_changes++;
 	t->pid = -1;
 	t->is_kernels = 0;
+	t->is_doubtful = 1;
 }
 
 /* sched_process_fork does not show whether it made a thread or a process; this event, right before
@@ -316,7 +318,7 @@ static void learn_task(struct names *n, uint32_t host, const struct class_plan *
 	else
 		set_pid(n, host, child, parent.pid);
 	/* an application may have named it in an event that was skipped */
-	if (flags & CLONE_THREAD && parent.pid < 0 && n->skipped.part && !n->skipped.has_kernel)
+	if (flags & CLONE_THREAD && parent.pid < 0 && n->skipped.is_open && !n->skipped.has_kernel)
 		n->skipped.is_unsure = true;
 }
 
@@ -429,7 +431,7 @@ static void look_up_name(const struct names *n, uint32_t host, const struct clas
 	const struct thread *t = w->tid > 0 ? find(n, host, w->tid) : NULL;
 	const struct thread *process;
 
-	if (t && w->pid < 0 && (t->is_kernels || !n->skipped.has_kernel))
+	if (t && w->pid < 0 && (t->is_kernels || !names_lack_births(n)))
 		w->pid = t->pid;
 	if (p->procname && ctf_event_text(e->ctf, p->procname, &w->name, &w->size) && w->size)
 		return;
@@ -500,7 +502,7 @@ static void learn_process(struct names *n, uint32_t host, const struct trace_eve
 	struct thread *t;
 
 	if (w->tid <= 0 || w->pid <= 0 || e->stream->source->domain != TRACE_UST ||
-	    (n->skipped.part && e->time_ns < n->skipped.from_ns))
+	    (n->skipped.is_open && e->time_ns < n->skipped.from_ns))
 		return;
 	t = find(n, host, w->tid);
 	if (!t || t->pid != w->pid)
@@ -515,12 +517,13 @@ static void learn_all(struct names *n, const struct trace_event *e, struct threa
 	assert(trace_class_number(e) < n->n_classes && host < n->n_hosts);
 	identify(n, host, p, e, w);
 	/* some streams begin earlier than others: what they have in common begins with from_ns */
-	if (unlikely(n->skipped.has_kernel) && e->time_ns < n->skipped.from_ns)
+	if (unlikely(n->skipped.has_kernel) && e->time_ns < n->skipped.from_ns &&
+	    !n->skipped.reads_births)
 		return;
 	learn_process(n, host, e, w);
 	learn(n, host, p, e, w);
 	/* ids of namespaces depend on all events */
-	if (unlikely(n->skipped.part) && aliases_any(n->aliases))
+	if (unlikely(n->skipped.is_open) && aliases_any(n->aliases))
 		n->skipped.is_unsure = true;
 }
 
@@ -531,7 +534,7 @@ static bool may_teach(struct names *n, const struct trace_event *e)
 
 	if (e->stream->source->domain != TRACE_UST)
 		return p->role != ROLE_NONE;
-	return n->skipped.part || !is_as_before(n, host, p, e);
+	return n->skipped.is_open || !is_as_before(n, host, p, e);
 }
 
 void names_learn(struct names *n, const struct trace_event *e)
@@ -551,11 +554,11 @@ bool names_is_unsure(const struct names *n)
 static bool lacks_process(const struct names *n, const struct trace_event *e,
 			  const struct thread_identity *w, const struct thread **t)
 {
-	if (likely(!n->skipped.part) || w->tid <= 0 || w->pid >= 0 ||
+	if (likely(!n->skipped.is_open) || w->tid <= 0 || w->pid >= 0 ||
 	    e->stream->source->domain != TRACE_KERNEL)
 		return false;
 	*t = find(n, n->hosts[e->stream->source->number], w->tid);
-	return !*t || (n->skipped.has_kernel ? !(*t)->is_kernels : (*t)->pid < 0);
+	return !*t || (names_lack_births(n) ? !(*t)->is_kernels : (*t)->pid < 0);
 }
 
 void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w)

@@ -36,9 +36,9 @@ struct thread {
 	int32_t pid;  /* -1: unknown */
 	uint8_t size;
 	char name[NAME_MAX_BYTES];
-	uint8_t is_kernels; /* pid is from an event of the kernel: applications do not change it */
-	uint8_t is_named;   /* by an event that was read: see names_skipped.has_kernel */
-	uint8_t reserved;
+	uint8_t is_kernels;  /* pid is from an event of the kernel: applications do not change it */
+	uint8_t is_named;    /* by an event that was read: see names_skipped.has_kernel */
+	uint8_t is_doubtful; /* its process is that of a thread whose process is not known */
 };
 
 struct names_last { /* the thread of the event that names_learn() looked at last */
@@ -47,15 +47,23 @@ struct names_last { /* the thread of the event that names_learn() looked at last
 	uint32_t host;
 };
 
+/* Skipped events that are searched backward. */
+struct names_search {
+	struct trace *part; /* the streams that are searched; NULL: none */
+	int64_t low_ns;	    /* events from here on were read after all */
+	int64_t begin_ns;
+};
+
 /* Events that were skipped, if a kernel recorded: names_recall.c. */
 struct names_skipped {
-	struct trace *part; /* to read some of it after all; NULL: nothing was skipped */
+	bool is_open; /* else nothing was skipped */
 	/* a kernel's events were skipped, too: what is known of a thread is known from events that were read */
 	bool has_kernel;
+	bool knows_births; /* with has_kernel: the processes that the kernel's events have were read: names_births.c */
+	bool reads_births; /* just now */
 	int64_t from_ns; /* events of applications before it were skipped; with has_kernel: all events */
-	int64_t low_ns; /* those from here on were read after all */
-	int64_t begin_ns;
-	uint64_t n_left; /* how many may still be read */
+	struct names_search names, processes; /* for names of threads: with has_kernel alone */
+	uint64_t n_left;		      /* how many may still be read */
 	bool is_unsure;
 };
 
@@ -73,8 +81,17 @@ struct names {
 	struct names_skipped skipped;
 };
 
+/* Events of kernels with processes of threads were skipped, and are not known. */
+static inline bool names_lack_births(const struct names *n)
+{
+	return n->skipped.has_kernel && !n->skipped.knows_births;
+}
+
 /* names_find_or_add - the thread @tid of @host; NULL: there are too many, or no memory. */
 struct thread *names_find_or_add(struct names *n, uint32_t host, int64_t tid);
+
+/* names_forget_threads - clear the table of threads. */
+void names_forget_threads(struct names *n);
 
 /* names_set_pid - @is_kernels: an event of the kernel has it. */
 void names_set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid, bool is_kernels);
@@ -90,8 +107,12 @@ void names_set_name(struct names *n, uint32_t host, int64_t tid, const char *nam
 bool names_skip_beyond(struct names *n, struct trace *t, int64_t time_ns,
 		       uint64_t kernel_bytes_max);
 
-/* names_recall.c: events of applications before @from_ns are skipped, or all events: @has_kernel.  Then @needs
- * has the streams, by number, whose events name threads.  False: no memory. */
+/* names_births.c: learn the processes of threads from all events of kernels before n->skipped.from_ns.  Without
+ * success nothing has changed: an index lacks them, they are too many, or there is damage. */
+void names_read_births(struct names *n, const struct trace *t);
+
+/* names_recall.c: events of applications before @from_ns are skipped, or all events: then @needs
+ * has the streams, by number, whose events name threads; else NULL.  False: no memory. */
 bool names_recall_open(struct names *n, const struct trace *t, int64_t from_ns, const bool *needs);
 void names_recall_close(struct names *n);
 /* The thread @tid ran in the kernel, and its process is not known: find the last skipped event of it. */

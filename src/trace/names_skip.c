@@ -10,7 +10,8 @@
  *       has it itself.  Events of a kernel use it, if no event of the kernel has it: names_recall.c
  *   (3) a small kernel is read from its begin
  *   (4) a larger one is skipped, too, if it recorded switches: each thread that runs was switched to, mostly not
- *       long before.  names_recall.c looks for that; what it does not find makes the reader begin anew
+ *       long before.  names_recall.c looks for that; what it does not find makes the reader begin anew.
+ *       Births of threads, which have their processes, are found by the index: names_births.c
  *   (5) the exception is a program in a pid namespace, whose ids are translated by earlier events: then
  *       nothing is skipped
  *
@@ -161,6 +162,8 @@ static bool skip_all(struct names *n, struct trace *t, int64_t time_ns)
 	for (uint32_t i = 0; needs && i < trace_n_streams(t); i++)
 		needs[i] = !can_skip(n, t, i);
 	is_open = needs && names_recall_open(n, t, time_ns, needs);
+	if (is_open)
+		names_read_births(n, t);
 	for (uint32_t i = 0; is_open && i < trace_n_streams(t); i++)
 		trace_skip_stream(t, i, time_ns);
 	free(needs);

@@ -151,6 +151,7 @@ int names_load(struct names *n, const char *bytes, size_t size)
 		if (!t)
 			return -ENOMEM;
 		*t = saved;
+		t->is_named = t->is_doubtful = 0;
 	}
 	for (uint32_t i = 0; i < s.head.n_running; i++) {
 		struct state_running r = running_at(&s, i);
@@ -161,6 +162,13 @@ int names_load(struct names *n, const char *bytes, size_t size)
 	return aliases_load(n->aliases, s.aliases, s.head.n_aliases, s.head.next_unknown);
 }
 
+void names_forget_threads(struct names *n)
+{
+	memset(n->threads, 0, n->capacity * sizeof *n->threads);
+	n->n_threads = 0;
+	n->n_changes++;
+}
+
 int names_forget(struct names *n)
 {
 	struct aliases *none = aliases_open();
@@ -169,10 +177,8 @@ int names_forget(struct names *n)
 		return -ENOMEM;
 	aliases_close(n->aliases);
 	n->aliases = none;
-	memset(n->threads, 0, n->capacity * sizeof *n->threads);
-	n->n_threads = 0;
+	names_forget_threads(n);
 	names_recall_close(n);
 	memset(n->running, 0xff, n->n_hosts * (size_t)CPUS_MAX * sizeof *n->running);
-	n->n_changes++;
 	return 0;
 }

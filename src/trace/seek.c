@@ -65,6 +65,11 @@ bool trace_stream_is_of(const struct trace *t, uint32_t stream, uint32_t *class_
 	return s->is_by_index && s->indexed_class <= UINT32_MAX;
 }
 
+bool trace_stream_knows_births(const struct trace *t, uint32_t stream)
+{
+	return t->streams[stream]->knows_births;
+}
+
 bool trace_stream_has_index(const struct trace *t, uint32_t stream)
 {
 	return t->streams[stream]->is_by_index;
@@ -175,6 +180,7 @@ static struct stream *copy_stream(const struct stream *s, const struct trace_opt
 		.packed = packed,
 		.is_sparse = s->is_sparse,
 		.is_by_index = s->is_by_index,
+		.knows_births = s->knows_births,
 		.indexed_class = s->indexed_class,
 		.size = s->size,
 		.map_size = s->map_size,
@@ -243,6 +249,15 @@ int trace_part(const struct trace *t, uint32_t number,
 		}
 	*result = part;
 	return 0;
+}
+
+int trace_births_of(const struct trace *t, const bool *wanted, struct trace **result)
+{
+	int err = trace_part_of(t, wanted, result);
+
+	for (uint32_t i = 0; !err && i < (*result)->n_streams; i++)
+		(*result)->streams[i]->has_births_alone = true;
+	return err;
 }
 
 int trace_part_of(const struct trace *t, const bool *wanted, struct trace **result)

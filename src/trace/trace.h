@@ -183,6 +183,13 @@ int trace_part(const struct trace *t, uint32_t stream,
 	       void (*warn)(void *context, const char *text), void *context, struct trace **part);
 /* trace_part_of - the same for the streams that are @wanted, by number.  Nothing is reported. */
 int trace_part_of(const struct trace *t, const bool *wanted, struct trace **part);
+/*
+ * trace_births_of - the same without the packets that have no births of threads and no state dump, as the
+ * index shows.  To be read forward.
+ * trace_stream_knows_births - whether the index of a stream shows that.
+ */
+int trace_births_of(const struct trace *t, const bool *wanted, struct trace **part);
+bool trace_stream_knows_births(const struct trace *t, uint32_t stream);
 
 uint32_t trace_n_sources(const struct trace *t);
 const struct trace_source *trace_source(const struct trace *t, uint32_t i);

@@ -12,7 +12,8 @@
  *   (4) if one differs, all packets are listed from their headers, and the cursor stays where it is
  *
  * So whatever is returned agrees with the headers.  A wrong entry between two packets that are never
- * opened has no effect.  Packets are skipped by the times of entries: as these ascend, and the
+ * opened has no effect.  Notes of births (abi/ctf.h) are in no header: they are believed, and only the
+ * processes of threads depend on them.  Packets are skipped by the times of entries: as these ascend, and the
  * header before the packet that is opened confirms its own, the skipped packets end earlier.
  */
 #include <assert.h>
@@ -95,6 +96,7 @@ static bool add_entry(struct stream *s, const struct abi_ctf_index_entry *e)
 		.has_discarded = true,
 	};
 	const struct ctf_packet_info *before = s->n_packets ? &s->last : NULL;
+	uint64_t upper = be64toh(e->stream_instance_id) & ~ABI_CTF_INDEX_INSTANCE;
 	struct stream_packet *p, described;
 
 	if (be64toh(e->offset) != s->indexed || now.packet_bits % 8 ||
@@ -111,6 +113,9 @@ static bool add_entry(struct stream *s, const struct abi_ctf_index_entry *e)
 	if (!p)
 		return false;
 	*p = described;
+	p->has_births = upper == ABI_CTF_INDEX_BIRTHS;
+	s->knows_births =
+		(!before || s->knows_births) && (p->has_births || upper == ABI_CTF_INDEX_NO_BIRTHS);
 	if (!before)
 		s->indexed_class = be64toh(e->stream_id);
 	else if (s->indexed_class != be64toh(e->stream_id))
@@ -175,7 +180,7 @@ static void forget_list(struct stream *s)
 	s->packets = NULL;
 	s->n_packets = s->capacity = 0;
 	s->indexed = s->sum_lost_events = s->sum_lost_packets = 0;
-	s->has_sound_discarded = s->is_by_index = false;
+	s->has_sound_discarded = s->is_by_index = s->knows_births = false;
 }
 
 bool stream_list_by_index(struct stream *s)

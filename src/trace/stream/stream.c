@@ -204,12 +204,19 @@ static void report_disorder(struct stream *s)
 	p->is_disordered = true;
 }
 
+static void pass_over_packets(struct stream *s)
+{
+	while (s->has_births_alone && s->packet < s->n_packets && !s->packets[s->packet].has_births)
+		s->packet++;
+}
+
 void stream_next_packet(struct stream *s, int got)
 {
 	for (; got <= 0; got = ctf_reader_next(&s->reader, &s->event)) {
 		if (got < 0)
 			stream_damaged(s);
 		report_disorder(s);
+		pass_over_packets(s);
 		if (s->packet >= s->n_packets || s->has_failed) {
 			if (s->packed)
 				stream_release_behind(s, s->size);

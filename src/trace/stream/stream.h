@@ -31,6 +31,7 @@ struct stream_packet {
 	bool is_disordered; /* an event of it is earlier than the one before; reported */
 	bool is_checked;    /* its header agrees: by_index.c */
 	bool is_misplaced;  /* it begins before an event of the packet before; reported */
+	bool has_births;    /* its entry in the index has it: abi/ctf.h */
 };
 
 /* Where an event begins, and the state its decoder needs there. */
@@ -70,7 +71,9 @@ struct stream {
 	bool is_by_index; /* packets[] was listed from the file in index/ */
 	/* is_by_index: the stream class of all packets, as the index has it; or STREAM_CLASSES */
 	uint64_t indexed_class;
-	bool has_other_uuid; /* its first packet's uuid differs from the metadata's */
+	bool knows_births;     /* is_by_index, and all entries have whether there are births */
+	bool has_births_alone; /* other packets are left out */
+	bool has_other_uuid;   /* its first packet's uuid differs from the metadata's */
 	uint8_t other_uuid[16];
 	const uint8_t *map; /* of the file itself */
 	uint64_t map_size;

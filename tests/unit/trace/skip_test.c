@@ -50,7 +50,9 @@ enum {
 	"event { name = \"task_rename\"; id = 3; stream_id = 0; fields := struct { "               \
 	"i32 tid; string newcomm; }; };\n"                                                         \
 	"event { name = \"sched_switch\"; id = 4; stream_id = 0; fields := struct { "              \
-	"i32 prev_tid; string prev_comm; i32 next_tid; string next_comm; }; };\n"
+	"i32 prev_tid; string prev_comm; i32 next_tid; string next_comm; }; };\n"                  \
+	"event { name = \"lttng_statedump_process_state\"; id = 5; stream_id = 0; "                \
+	"fields := struct { i32 tid; i32 pid; string name; }; };\n"
 
 static const char *where;
 static char path[160], others[160];
@@ -61,8 +63,10 @@ static uint64_t n_read;
 static bool has_kernel, kernel_has_index, has_births; /* of a recording with a kernel */
 static uint64_t may_recall = UINT64_MAX;	      /* events */
 static bool hides_processes;
-static int n_begun_anew, n_recalled;
-static uint64_t n_to_name;		       /* threads: switches name all of them first */
+static int n_begun_anew, n_recalled, n_with_births;
+static bool notes_births, hides_some_births; /* in the index */
+static bool was_birth;			     /* the kernel's event that was put last */
+static uint64_t n_to_name; /* threads: the state dump and switches name them first */
 static uint64_t kernel_bytes_max = UINT64_MAX; /* of one that is read from its begin */
 
 static uint64_t dice(uint64_t n)
@@ -98,21 +102,22 @@ static void put_some_name(struct bytes *b)
 /* Threads and processes are those of applications, but need not agree with them. */
 static void put_kernel_event(struct bytes *b, uint64_t now)
 {
-	uint64_t id = n_to_name ? 6 : dice(has_births ? 14 : 7), at = b->n;
+	uint64_t id = n_to_name > 40 ? 9 : n_to_name ? 6 : dice(has_births ? 14 : 7), at = b->n;
 
-	id = id > 6 && id < 9 ? id - 6 : id == 5 ? 3 : id == 6 ? 4 : 0;
+	id = id > 6 && id < 9 ? id - 6 : id == 9 ? 5 : id == 5 ? 3 : id == 6 ? 4 : 0;
+	was_birth = id == 1 || id == 2 || id == 5;
 	put(b, (uint32_t)now, 4);
 	put(b, id, 2);
 	put(b, 1 + dice(40), 4);
 	if (!id)
 		return put(b, at, 4);
-	put(b, n_to_name ? n_to_name-- : 1 + dice(40), 4);
+	put(b, n_to_name ? 1 + --n_to_name % 40 : 1 + dice(40), 4);
 	if (id == 2)
 		return put(b, dice(4) ? 0 : 0x10000, 8);
-	if (id == 1)
+	if (id == 1 || id == 5)
 		put(b, 1 + dice(40), 4);
 	put_some_name(b);
-	if (id == 3)
+	if (id == 3 || id == 5)
 		return;
 	put(b, 1 + dice(40), 4);
 	id == 1 ? put(b, 1 + dice(8), 4) : put_some_name(b);
@@ -148,17 +153,25 @@ static void write_kernel(void)
 		uint64_t now = 1000;
 
 		b.n = 0;
-		n_to_name = kernel_has_index && !i ? 40 : 0;
+		n_to_name = !kernel_has_index || i ? 0
+			    : notes_births	   ? 78
+						   : 40; /* two are not dumped */
 		for (uint64_t p = 0; p < PACKETS / 2; p++) {
 			size_t at = begin_packet(&b, now, p, 0);
 			uint64_t begin = now;
+			bool births = false;
 
 			put_at(&b, b.n - 4, (uint64_t)i, 4);
-			for (int k = 0; k < EVENTS / 2; k++)
+			for (int k = 0; k < EVENTS / 2; k++) {
 				put_kernel_event(&b, now += dice(12));
+				births |= was_birth;
+			}
 			put_at(&b, at + 24 + 8, now, 8);
 			end_packet(&b, at);
 			index.e[p] = entry(at, b.n, begin, now, p);
+			if (notes_births && !(hides_some_births && p == 2))
+				index.e[p].stream_instance_id = htobe64(
+					births ? ABI_CTF_INDEX_BIRTHS : ABI_CTF_INDEX_NO_BIRTHS);
 		}
 		write_file(others, i ? "s1" : "s0", b.at, b.n);
 		if (kernel_has_index)
@@ -277,6 +290,11 @@ static void begin_anew(struct trace *trace, struct names *names, int64_t from_ns
 	ok(trace_previous(trace, &e, &d) == item);
 }
 
+static bool has_searched(const struct names_skipped *s, const struct names_search *of)
+{
+	return of->part && of->low_ns < s->from_ns;
+}
+
 /* The lines from @from_ns on. @skips: whether something can be skipped. */
 static char *lines(int64_t from_ns, bool *skips)
 {
@@ -293,7 +311,8 @@ static char *lines(int64_t from_ns, bool *skips)
 	is(names_open(&names, trace, &d), 0);
 	if (skips)
 		*skips = names_skip_beyond(names, trace, from_ns, kernel_bytes_max);
-	if (names->skipped.part && names->skipped.n_left > may_recall)
+	n_with_births += names->skipped.knows_births;
+	if (names->skipped.is_open && names->skipped.n_left > may_recall)
 		names->skipped.n_left = may_recall;
 	for (n_read = 0; (item = trace_next(trace, &e, &d)) > 0; n_read++) {
 		if (item == TRACE_EVENT && learn(names, &e, &w, e.time_ns < from_ns)) {
@@ -310,7 +329,8 @@ static char *lines(int64_t from_ns, bool *skips)
 		text_addf(&t, "%" PRId64 " %s %" PRId64 " %" PRId64 " %.*s\n", e.time_ns,
 			  e.stream->name, w.tid, hides_processes ? 0 : w.pid, (int)w.size, w.name);
 	}
-	n_recalled += names->skipped.part && names->skipped.low_ns < names->skipped.from_ns;
+	n_recalled += has_searched(&names->skipped, &names->skipped.names) ||
+		      has_searched(&names->skipped, &names->skipped.processes);
 	names_close(names);
 	trace_close(trace);
 	text_add(&t, "", 0);
@@ -400,7 +420,7 @@ static int read_beside_a_kernel(void)
 	bool skips;
 
 	has_kernel = true;
-	n_begun_anew = n_recalled = 0;
+	n_begun_anew = n_recalled = n_with_births = 0;
 	for (int i = 0; i < KERNELS; i++) {
 		make(APPLICATION, true);
 		for (int k = 0; k < TIMES; k++) {
@@ -486,6 +506,22 @@ static void processes_of_a_skipped_kernel_let_the_reader_begin_anew(void)
 	has_births = false;
 }
 
+static void noted_births_have_the_processes_of_a_skipped_kernel(void)
+{
+	int n_less;
+
+	has_births = notes_births = true;
+	n_less = read_without_kernel();
+	ok(n_less > KERNELS * TIMES / 4);
+	ok(n_begun_anew < KERNELS * TIMES / 8); /* a thread of a process that no event has */
+	ok(n_recalled > KERNELS * TIMES / 2);
+	ok(n_with_births > KERNELS * TIMES / 2);
+	hides_some_births = true;
+	read_without_kernel();
+	is(n_with_births, 0);
+	hides_some_births = has_births = notes_births = false;
+}
+
 static void a_long_search_for_names_lets_the_reader_begin_anew(void)
 {
 	hides_processes = true;
@@ -562,6 +598,7 @@ int main(void)
 	run(a_long_search_lets_the_reader_begin_anew);
 	run(names_of_a_skipped_kernel_are_found_backward);
 	run(processes_of_a_skipped_kernel_let_the_reader_begin_anew);
+	run(noted_births_have_the_processes_of_a_skipped_kernel);
 	run(a_long_search_for_names_lets_the_reader_begin_anew);
 	run(later_namespaces_let_the_reader_begin_anew);
 	run(a_large_kernel_is_read_with_all);
