@@ -194,7 +194,7 @@ static bool grow(struct names *n)
 	return true;
 }
 
-static struct thread *find(const struct names *n, uint32_t host, int64_t tid)
+struct thread *names_find(const struct names *n, uint32_t host, int64_t tid)
 {
 	struct thread *t =
 		find_slot(n->threads, n->capacity, ((uint64_t)host << 32 | (uint32_t)tid) + 1);
@@ -307,7 +307,7 @@ static void doubt_process(struct names *n, uint32_t host, int64_t tid)
 static void learn_task(struct names *n, uint32_t host, const struct class_plan *p,
 		       const struct trace_event *e, const struct thread_identity *w)
 {
-	const struct thread *t = w->tid > 0 ? find(n, host, w->tid) : NULL;
+	const struct thread *t = w->tid > 0 ? names_find(n, host, w->tid) : NULL;
 	const struct thread parent = t ? *t : (struct thread){ .pid = -1 }; /* the table may move */
 	int64_t child = number(e, p->field[0]), flags = number(e, p->field[1]);
 
@@ -379,7 +379,7 @@ static const struct thread *thread_on_cpu(struct names *n, uint32_t host,
 {
 	int64_t tid = e->cpu == TRACE_CPU_UNKNOWN ? -1 : *running_on(n, host, e->cpu);
 
-	return tid > 0 ? find(n, host, tid) : NULL;
+	return tid > 0 ? names_find(n, host, tid) : NULL;
 }
 
 static int64_t tid_of(const struct thread *t)
@@ -428,14 +428,14 @@ static void identify(struct names *n, uint32_t host, const struct class_plan *p,
 static void look_up_name(const struct names *n, uint32_t host, const struct class_plan *p,
 			 const struct trace_event *e, struct thread_identity *w)
 {
-	const struct thread *t = w->tid > 0 ? find(n, host, w->tid) : NULL;
+	const struct thread *t = w->tid > 0 ? names_find(n, host, w->tid) : NULL;
 	const struct thread *process;
 
 	if (t && w->pid < 0 && (t->is_kernels || !names_lack_births(n)))
 		w->pid = t->pid;
 	if (p->procname && ctf_event_text(e->ctf, p->procname, &w->name, &w->size) && w->size)
 		return;
-	process = w->pid > 0 && (!t || !t->size) ? find(n, host, w->pid) : NULL;
+	process = w->pid > 0 && (!t || !t->size) ? names_find(n, host, w->pid) : NULL;
 	if (process)
 		t = process;
 	if (t) {
@@ -504,7 +504,7 @@ static void learn_process(struct names *n, uint32_t host, const struct trace_eve
 	if (w->tid <= 0 || w->pid <= 0 || e->stream->source->domain != TRACE_UST ||
 	    (n->skipped.is_open && e->time_ns < n->skipped.from_ns))
 		return;
-	t = find(n, host, w->tid);
+	t = names_find(n, host, w->tid);
 	if (!t || t->pid != w->pid)
 		names_set_pid(n, host, w->tid, w->pid, false);
 }
@@ -557,7 +557,7 @@ static bool lacks_process(const struct names *n, const struct trace_event *e,
 	if (likely(!n->skipped.is_open) || w->tid <= 0 || w->pid >= 0 ||
 	    e->stream->source->domain != TRACE_KERNEL)
 		return false;
-	*t = find(n, n->hosts[e->stream->source->number], w->tid);
+	*t = names_find(n, n->hosts[e->stream->source->number], w->tid);
 	return !*t || (names_lack_births(n) ? !(*t)->is_kernels : (*t)->pid < 0);
 }
 

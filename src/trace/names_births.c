@@ -10,6 +10,8 @@
  *   (1) afterwards the process of a thread is the one of its last event of a kernel; is_kernels
  *   (2) a thread that none of them has may have been born before the recording, or while births were not
  *       recorded: then only applications have its process, and names_recall.c searches for it
+ *       But if births and the state dump were recorded, nothing of the kernel was lost, and it has all
+ *       programs that record, then it has their threads, too: a thread that it does not have records nothing
  *   (3) a thread that takes over the process of one of (2) is doubtful: no event has it
  *   (4) an index without these notes, of another recorder, makes the reader begin anew
  */
@@ -80,4 +82,50 @@ void names_read_births(struct names *n, const struct trace *t)
 		trace_close(part);
 	}
 	free(wanted);
+}
+
+/* ---------------------------------------------------------------- threads without a process */
+
+static bool has_class(const struct names *n, const struct trace_source *s, enum role role)
+{
+	for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
+		if (n->plans[c->number].role == role)
+			return true;
+	return false;
+}
+
+static bool has_all_births(const struct names *n, const struct trace *t)
+{
+	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
+		const struct trace_source *s = trace_source(t, i);
+
+		if (s->domain == TRACE_KERNEL &&
+		    (!has_class(n, s, ROLE_FORK) || !has_class(n, s, ROLE_DUMP)))
+			return false;
+	}
+	for (uint32_t i = 0; i < trace_n_streams(t); i++)
+		if (trace_stream(t, i)->source->domain == TRACE_KERNEL &&
+		    trace_stream(t, i)->size_bytes && !trace_stream_is_complete(t, i))
+			return false;
+	return true;
+}
+
+static bool has_all(const struct names *n, const struct names *programs)
+{
+	for (uint32_t i = 0; i < programs->capacity; i++) {
+		const struct thread *p = &programs->threads[i], *t;
+
+		if (!p->key || !p->is_named)
+			continue;
+		t = names_find(n, (uint32_t)((p->key - 1) >> 32), (int64_t)(uint32_t)(p->key - 1));
+		if (!t || !t->is_kernels)
+			return false;
+	}
+	return true;
+}
+
+void names_check_births(struct names *n, const struct trace *t, const struct names *programs)
+{
+	n->skipped.knows_threads =
+		n->skipped.knows_births && has_all_births(n, t) && has_all(n, programs);
 }

@@ -60,7 +60,8 @@ struct names_skipped {
 	/* a kernel's events were skipped, too: what is known of a thread is known from events that were read */
 	bool has_kernel;
 	bool knows_births; /* with has_kernel: the processes that the kernel's events have were read: names_births.c */
-	bool reads_births; /* just now */
+	bool knows_threads; /* and they have each thread of a program: no other is searched */
+	bool reads_births;  /* just now */
 	int64_t from_ns; /* events of applications before it were skipped; with has_kernel: all events */
 	struct names_search names, processes; /* for names of threads: with has_kernel alone */
 	uint64_t n_left;		      /* how many may still be read */
@@ -87,6 +88,8 @@ static inline bool names_lack_births(const struct names *n)
 	return n->skipped.has_kernel && !n->skipped.knows_births;
 }
 
+/* names_find - the thread @tid of @host; NULL: none is known. */
+struct thread *names_find(const struct names *n, uint32_t host, int64_t tid);
 /* names_find_or_add - the thread @tid of @host; NULL: there are too many, or no memory. */
 struct thread *names_find_or_add(struct names *n, uint32_t host, int64_t tid);
 
@@ -110,6 +113,8 @@ bool names_skip_beyond(struct names *n, struct trace *t, int64_t time_ns,
 /* names_births.c: learn the processes of threads from all events of kernels before n->skipped.from_ns.  Without
  * success nothing has changed: an index lacks them, they are too many, or there is damage. */
 void names_read_births(struct names *n, const struct trace *t);
+/* names_births.c: right after that, whether these have all threads of @programs, which have names there. */
+void names_check_births(struct names *n, const struct trace *t, const struct names *programs);
 
 /* names_recall.c: events of applications before @from_ns are skipped, or all events: then @needs
  * has the streams, by number, whose events name threads; else NULL.  False: no memory. */

@@ -153,7 +153,7 @@ void names_recall(struct names *n, uint32_t host, int64_t tid)
 	const struct thread *t = names_find_or_add(n, host, tid);
 
 	s->is_unsure |= names_lack_births(n) || (t && t->is_doubtful);
-	while (t && t->pid < 0 && is_left(n, &s->processes)) {
+	while (t && t->pid < 0 && !s->knows_threads && is_left(n, &s->processes)) {
 		s->is_unsure = !search_further(n, &s->processes, take_processes);
 		t = names_find_or_add(n, host, tid); /* the table may have grown */
 	}

@@ -83,20 +83,20 @@ static bool learn_part(struct names *of, const struct trace *t, uint32_t i, int6
 	return is_sound;
 }
 
-/* Whether a program in a pid namespace is named before @time_ns. */
-static bool has_namespaces(const struct names *n, const struct trace *t, int64_t time_ns)
+/* The programs that are named before @time_ns; NULL: something is unusual. */
+static struct names *learn_programs(const struct names *n, const struct trace *t, int64_t time_ns)
 {
-	struct names *scratch;
-	bool has = false;
+	struct names *programs;
 
-	if (names_open(&scratch, t, NULL))
-		return true;
-	for (uint32_t i = 0; i < trace_n_streams(t) && !has; i++)
-		has = !is_of_kernel(t, i) && !can_skip(n, t, i) &&
-		      !learn_part(scratch, t, i, time_ns);
-	has = has || aliases_any(scratch->aliases);
-	names_close(scratch);
-	return has;
+	if (names_open(&programs, t, NULL))
+		return NULL;
+	for (uint32_t i = 0; i < trace_n_streams(t); i++)
+		if (!is_of_kernel(t, i) && !can_skip(n, t, i) &&
+		    !learn_part(programs, t, i, time_ns)) {
+			names_close(programs);
+			return NULL;
+		}
+	return programs;
 }
 
 struct parts { /* bytes */
@@ -154,7 +154,8 @@ static bool can_skip_kernels(const struct names *n, const struct trace *t)
 }
 
 /* Everything is skipped; the names of threads are searched backward. */
-static bool skip_all(struct names *n, struct trace *t, int64_t time_ns)
+static bool skip_all(struct names *n, struct trace *t, int64_t time_ns,
+		     const struct names *programs)
 {
 	bool *needs = calloc(trace_n_streams(t) + (size_t)1, sizeof *needs);
 	bool is_open;
@@ -162,31 +163,43 @@ static bool skip_all(struct names *n, struct trace *t, int64_t time_ns)
 	for (uint32_t i = 0; needs && i < trace_n_streams(t); i++)
 		needs[i] = !can_skip(n, t, i);
 	is_open = needs && names_recall_open(n, t, time_ns, needs);
-	if (is_open)
+	if (is_open) {
 		names_read_births(n, t);
+		names_check_births(n, t, programs);
+	}
 	for (uint32_t i = 0; is_open && i < trace_n_streams(t); i++)
 		trace_skip_stream(t, i, time_ns);
 	free(needs);
 	return is_open;
 }
 
-bool names_skip_beyond(struct names *n, struct trace *t, int64_t time_ns, uint64_t kernel_bytes_max)
+static bool skip(struct names *n, struct trace *t, int64_t time_ns, const struct parts *bytes,
+		 uint64_t kernel_bytes_max, const struct names *programs)
 {
-	struct parts bytes;
-
-	if (!have_own_ids(n, t))
-		return false;
-	bytes = divide(n, t);
-	if (bytes.names > READ_BYTES_MAX || has_namespaces(n, t, time_ns))
-		return false;
-	if (bytes.kernel > kernel_bytes_max)
-		return can_skip_kernels(n, t) && skip_all(n, t, time_ns);
-	if (!bytes.skipped || (bytes.kernel && !names_recall_open(n, t, time_ns, NULL)))
+	if (bytes->kernel > kernel_bytes_max)
+		return can_skip_kernels(n, t) && skip_all(n, t, time_ns, programs);
+	if (!bytes->skipped || (bytes->kernel && !names_recall_open(n, t, time_ns, NULL)))
 		return false;
 	for (uint32_t i = 0; i < trace_n_streams(t); i++)
 		if (can_skip(n, t, i))
 			trace_skip_stream(t, i, time_ns);
 	return true;
+}
+
+bool names_skip_beyond(struct names *n, struct trace *t, int64_t time_ns, uint64_t kernel_bytes_max)
+{
+	struct parts bytes;
+	struct names *programs;
+	bool is_skipped;
+
+	if (!have_own_ids(n, t))
+		return false;
+	bytes = divide(n, t);
+	programs = bytes.names > READ_BYTES_MAX ? NULL : learn_programs(n, t, time_ns);
+	is_skipped = programs && !aliases_any(programs->aliases) &&
+		     skip(n, t, time_ns, &bytes, kernel_bytes_max, programs);
+	names_close(programs);
+	return is_skipped;
 }
 
 bool names_skip(struct names *n, struct trace *t, int64_t time_ns)

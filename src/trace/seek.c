@@ -70,6 +70,14 @@ bool trace_stream_knows_births(const struct trace *t, uint32_t stream)
 	return t->streams[stream]->knows_births;
 }
 
+bool trace_stream_is_complete(const struct trace *t, uint32_t stream)
+{
+	const struct stream *s = t->streams[stream];
+
+	return s->is_by_index && s->n_packets && s->last.sequence == s->n_packets - 1 &&
+	       !s->sum_lost_events;
+}
+
 bool trace_stream_has_index(const struct trace *t, uint32_t stream)
 {
 	return t->streams[stream]->is_by_index;

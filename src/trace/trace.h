@@ -189,6 +189,8 @@ int trace_part_of(const struct trace *t, const bool *wanted, struct trace **part
  * trace_stream_knows_births - whether the index of a stream shows that.
  */
 int trace_births_of(const struct trace *t, const bool *wanted, struct trace **part);
+/* trace_stream_is_complete - whether it lacks no packet and no event, as its index shows. */
+bool trace_stream_is_complete(const struct trace *t, uint32_t stream);
 bool trace_stream_knows_births(const struct trace *t, uint32_t stream);
 
 uint32_t trace_n_sources(const struct trace *t);
