@@ -99,7 +99,7 @@ void names_forget_threads(struct names *n);
 /* names_set_pid - @is_kernels: an event of the kernel has it. */
 void names_set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid, bool is_kernels);
 
-/* names_hosts.c: n->hosts of sources from @first on.  False: no memory. */
+/* names_state.c: n->hosts of sources from @first on.  False: no memory. */
 bool names_number_hosts(struct names *n, const struct trace *t, uint32_t first);
 void names_free_hosts(struct names *n);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/names_state.c - the state of struct names as bytes, and back.
+ * trace/names_state.c - the state of struct names as bytes, and back; the numbers of hosts in its keys.
  *
  * The bytes may come from a file that anybody wrote: all of them are checked before one is used.
  * The expectations of a recording (plans, hosts) are not part of it.
  */
+#include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace/names_internal.h"
@@ -181,4 +183,44 @@ int names_forget(struct names *n)
 	names_recall_close(n);
 	memset(n->running, 0xff, n->n_hosts * (size_t)CPUS_MAX * sizeof *n->running);
 	return 0;
+}
+
+/* ---------------------------------------------------------------- hosts */
+
+/* Keys of threads have the number of their host.  So it must not change when the sources of a host are
+ * forgotten, and new ones come: hosts are kept by name. */
+static bool number_host(struct names *n, const char *name, uint32_t *number)
+{
+	char **bigger;
+
+	for (*number = 0; *number < n->n_hosts; ++*number)
+		if (!strcmp(n->host_names[*number], name))
+			return true;
+	bigger = reallocarray(n->host_names, n->n_hosts + (size_t)1, sizeof *bigger);
+	if (!bigger)
+		return false;
+	n->host_names = bigger;
+	bigger[n->n_hosts] = strdup(name);
+	return bigger[n->n_hosts] && ++n->n_hosts;
+}
+
+bool names_number_hosts(struct names *n, const struct trace *t, uint32_t first)
+{
+	for (uint32_t i = first; i < trace_n_sources(t); i++)
+		if (!number_host(n, trace_source(t, i)->hostname, &n->hosts[i]))
+			return false;
+	return true;
+}
+
+uint32_t names_host(const struct names *n, uint32_t source)
+{
+	assert(source < n->n_sources);
+	return n->hosts[source];
+}
+
+void names_free_hosts(struct names *n)
+{
+	for (uint32_t i = 0; i < n->n_hosts; i++)
+		free(n->host_names[i]);
+	free(n->host_names);
 }
