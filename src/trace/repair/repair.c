@@ -20,6 +20,7 @@
 
 #include "base/io.h"
 #include "ctf/compressed/compressed.h"
+#include "ctf/decode/link.h"
 #include "trace/repair/repair_stream.h"
 #include "trace/trace.h"
 
@@ -77,12 +78,23 @@ static void skip_duplicates(struct ctf_meta *m)
 	free(all);
 }
 
-/* Leaves out events of streams with a damaged description. */
-static void skip_orphans(struct ctf_meta *m)
+static bool has_stream(const struct ctf_meta *m, const struct ctf_event_class *e)
 {
+	return ctf_meta_stream(m, e->stream_id) || (!e->has_stream_id && m->n_streams == 1);
+}
+
+/*
+ * Leaves out events of streams with a damaged description, and events that cannot be decoded: as a
+ * length is named that does not exist, some readers refuse all of the metadata.
+ */
+static void skip_useless(struct ctf_meta *m)
+{
+	struct diag why = { 0 };
+
+	ctf_meta_link(m,
+		      &why); /* what is wrong with the rest is reported when the result is read */
 	for (struct ctf_event_class *e = m->events; e; e = e->next)
-		if (!ctf_meta_stream(m, e->stream_id) && (e->has_stream_id || m->n_streams != 1) &&
-		    e->to > e->from)
+		if ((!has_stream(m, e) || e->error) && e->to > e->from)
 			ctf_meta_add_gap(m, e->from, e->to);
 	skip_duplicates(m);
 	if (m->n_gaps)
@@ -172,7 +184,7 @@ static int repair_metadata(const char *from, const char *to, struct ctf_meta *m,
 	if (err)
 		return err;
 	ctf_meta_read(m, text, size, NULL);
-	skip_orphans(m);
+	skip_useless(m);
 	r->n_gaps += m->n_gaps;
 	fd = create(new, d);
 	err = fd < 0 ? fd : finish(fd, new, write_parts(fd, text, size, m, o, old), d);

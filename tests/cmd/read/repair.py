@@ -161,6 +161,18 @@ def main():
                     f.write(text.replace(*lost))
             bad += check(copy, "without %s" % lost[0])
             shutil.rmtree(copy)
+        shutil.copytree(recorded[0], copy)
+        n_renamed = 0
+        for path in glob.glob(copy + "/**/metadata", recursive=True):
+            with open(path) as f:
+                text, n = re.subn(r"_length( ?\];)", r"_lengti\1", f.read(), count=1)
+            with open(path, "w") as f:
+                f.write(text)
+            n_renamed += n
+        if not n_renamed:
+            raise SystemExit("no sequence in the metadata of %s" % recorded[0])
+        bad += check(copy, "a length without a field")
+        shutil.rmtree(copy)
         for i in range(n_damaged):
             r = random.Random(i)
             o = recorded[i // 2 % 2] if i % 2 else originals[i // 2 % len(originals)]
