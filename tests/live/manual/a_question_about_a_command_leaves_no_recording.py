@@ -40,7 +40,7 @@ ANSWERS = {
 }
 
 
-# Of how many seconds of the program, and more if they had no answer.  It mostly waits: a second has some
+# Of how many seconds of the program, and of more if these had no answer: a failure is one at once.  It mostly waits: a second has some
 # 15 ms of work in each thread, and samples come each 10 ms of it.
 SECONDS = {("export", "folded"): (10, 60)}
 
@@ -52,7 +52,7 @@ def left():
 def answer(question):
     for seconds in SECONDS.get(question, (1, 10)):
         status, out, err = cmd(*question, "--", program, seconds)
-        if not status and re.search(ANSWERS[question], out, re.M):
+        if status or re.search(ANSWERS[question], out, re.M):
             break
     return status, out, err
 
