@@ -205,6 +205,9 @@ int kernel_setup_selection(struct kernel *k, const struct kernel_options *o, str
 		err = kernel_select(&k->selection, available, o->patterns, o->filters,
 				    o->n_patterns, d);
 	free(available);
+	for (int i = 0; i < k->selection.n_events && !err; i++)
+		k->drain.filters_births |= k->selection.events[i].filter &&
+					   kernel_name_is_birth(k->selection.events[i].name);
 	return err;
 }
 

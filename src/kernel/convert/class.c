@@ -91,6 +91,11 @@ static uint16_t find_place(const struct kernel_format *f, const char *name, unsi
 	return 0;
 }
 
+bool kernel_name_is_birth(const char *name)
+{
+	return !strcmp(name, "sched_process_fork") || !strcmp(name, "task_newtask");
+}
+
 int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, const char *system,
 		       const char *name)
 {
@@ -103,7 +108,7 @@ int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, 
 	class->n_fixes = class->layout.n_fixes;
 	memcpy(class->fixes, class->layout.fixes, sizeof class->fixes);
 	/* by the trace's names, which trace/names.c looks for */
-	class->is_birth = !strcmp(name, "sched_process_fork") || !strcmp(name, "task_newtask");
+	class->is_birth = kernel_name_is_birth(name);
 	if (!strcmp(system, "task") && !strcmp(f->name, "task_newtask")) {
 		class->child_at = find_place(f, "pid", 4);
 		class->flags_at = find_place(f, "clone_flags", 8);

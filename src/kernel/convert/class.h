@@ -67,6 +67,9 @@ struct kernel_classes {
 int kernel_classes_init(struct kernel_classes *c, size_t longest);
 void kernel_classes_fini(struct kernel_classes *c);
 
+/* kernel_name_is_birth - whether events that the trace calls @name have the process of a new thread. */
+bool kernel_name_is_birth(const char *name);
+
 /* Adds the event @f; the trace calls it @name. */
 int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, const char *system,
 		       const char *name);

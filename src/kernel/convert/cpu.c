@@ -121,7 +121,9 @@ int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k,
 		.cpu = (uint32_t)c->number,
 		.n_body = packet->size ? 1 : 0,
 		.is_report = !packet->size,
-		.births = packet->has_births ? CTF_BIRTHS_SOME : CTF_BIRTHS_NONE,
+		.births = k->filters_births    ? CTF_BIRTHS_UNKNOWN
+			  : packet->has_births ? CTF_BIRTHS_SOME
+					       : CTF_BIRTHS_NONE,
 		.body = &body,
 	};
 	int err = kernel_drain_describe(k, d);

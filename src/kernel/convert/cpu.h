@@ -36,6 +36,7 @@ struct kernel_drain {
 	uint32_t buffer_pages; /* per CPU */
 	uint64_t until_ns;     /* see KERNEL_DRAIN_LIVE */
 	bool is_behind;	       /* more was recorded than drained */
+	bool filters_births; /* a thread without a birth may record: the index says nothing of births */
 	uint64_t n_events;
 	uint64_t n_malformed;
 };

@@ -2,6 +2,7 @@
 /* Draining a CPU into a stream, from a directory of plain files that looks like an instance. */
 #include "kernel/convert/cpu.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -148,6 +149,32 @@ static void pages_become_packets(void)
 	tear_down();
 }
 
+/* What the last entry of the index says of births. */
+static uint64_t last_note(void)
+{
+	struct abi_ctf_index_entry e = { 0 };
+	int fd = open(path_of("trace/index/kernel_0.idx"), O_RDONLY);
+
+	is(pread(fd, &e, sizeof e, lseek(fd, 0, SEEK_END) - (off_t)sizeof e), sizeof e);
+	close(fd);
+	return be64toh(e.stream_instance_id) & ~ABI_CTF_INDEX_INSTANCE;
+}
+
+static void with_a_filter_of_births_the_index_says_nothing_of_them(void)
+{
+	setup();
+	put_page(FULL, 0);
+	is(kernel_cpu_drain(&cpu, &drain, KERNEL_DRAIN_LAST, &why), 0);
+	is(last_note(), ABI_CTF_INDEX_NO_BIRTHS);
+	tear_down();
+	setup();
+	drain.filters_births = true;
+	put_page(FULL, 0);
+	is(kernel_cpu_drain(&cpu, &drain, KERNEL_DRAIN_LAST, &why), 0);
+	is(last_note(), 0);
+	tear_down();
+}
+
 static void live_drain_stops_at_a_page_that_is_not_full(void)
 {
 	setup();
@@ -248,6 +275,7 @@ static void unwritten_events_are_lost_and_reported_with_the_next_write(void)
 int main(void)
 {
 	run(pages_become_packets);
+	run(with_a_filter_of_births_the_index_says_nothing_of_them);
 	run(live_drain_stops_at_a_page_that_is_not_full);
 	run(idle_cpu_has_no_file);
 	run(losses_reach_the_next_packet_or_an_empty_one);
