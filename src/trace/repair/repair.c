@@ -83,9 +83,42 @@ static bool has_stream(const struct ctf_meta *m, const struct ctf_event_class *e
 	return ctf_meta_stream(m, e->stream_id) || (!e->has_stream_id && m->n_streams == 1);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Whether two fields of a struct, here or deeper, have one name, less the underscore that readers remove. */
+static bool has_twins(const struct ctf_type *t)
+{
+	const char **names;
+	uint32_t n = 0;
+	bool found = false;
+
+	if (!t)
+		return false;
+	if (t->kind == CTF_ARRAY || t->kind == CTF_SEQUENCE)
+		return has_twins(t->of);
+	if ((t->kind != CTF_STRUCT && t->kind != CTF_VARIANT) || !t->n_members)
+		return false;
+	names = calloc(t->n_members, sizeof *names);
+	for (uint32_t i = 0; i < t->n_members && names; i++)
+		if (t->members[i].name)
+			names[n++] = t->members[i].name + (*t->members[i].name == '_');
+	if (n)
+		qsort(names, n, sizeof *names, compare_names);
+	for (uint32_t i = 1; i < n && !found; i++)
+		found = !strcmp(names[i], names[i - 1]);
+	free(names);
+	for (uint32_t i = 0; i < t->n_members && !found; i++)
+		found = has_twins(t->members[i].type);
+	return found;
+}
+
 /*
  * Leaves out events of streams with a damaged description, and events that cannot be decoded: as a
- * length is named that does not exist, some readers refuse all of the metadata.
+ * length is named that does not exist, some readers refuse all of the metadata. Two fields of one
+ * name end Babeltrace 2.0.4 by a failed assertion.
  */
 static void skip_useless(struct ctf_meta *m)
 {
@@ -94,7 +127,9 @@ static void skip_useless(struct ctf_meta *m)
 	ctf_meta_link(m,
 		      &why); /* what is wrong with the rest is reported when the result is read */
 	for (struct ctf_event_class *e = m->events; e; e = e->next)
-		if ((!has_stream(m, e) || e->error) && e->to > e->from)
+		if ((!has_stream(m, e) || e->error || has_twins(e->context) ||
+		     has_twins(e->fields)) &&
+		    e->to > e->from)
 			ctf_meta_add_gap(m, e->from, e->to);
 	skip_duplicates(m);
 	if (m->n_gaps)

@@ -113,6 +113,23 @@ def check(trace, label):
     return bad
 
 
+def check_renamed(recording, copy, pattern, by, label):
+    """The first event of each metadata file in which @pattern matches.  -> errors"""
+    shutil.copytree(recording, copy)
+    n_renamed = 0
+    for path in glob.glob(copy + "/**/metadata", recursive=True):
+        with open(path) as f:
+            text, n = re.subn(pattern, by, f.read(), count=1)
+        with open(path, "w") as f:
+            f.write(text)
+        n_renamed += n
+    if not n_renamed:
+        raise SystemExit("no %s in the metadata of %s" % (pattern, recording))
+    bad = check(copy, label)
+    shutil.rmtree(copy)
+    return bad
+
+
 def main():
     if not shutil.which("babeltrace2"):
         print("no babeltrace2")
@@ -161,18 +178,8 @@ def main():
                     f.write(text.replace(*lost))
             bad += check(copy, "without %s" % lost[0])
             shutil.rmtree(copy)
-        shutil.copytree(recorded[0], copy)
-        n_renamed = 0
-        for path in glob.glob(copy + "/**/metadata", recursive=True):
-            with open(path) as f:
-                text, n = re.subn(r"_length( ?\];)", r"_lengti\1", f.read(), count=1)
-            with open(path, "w") as f:
-                f.write(text)
-            n_renamed += n
-        if not n_renamed:
-            raise SystemExit("no sequence in the metadata of %s" % recorded[0])
-        bad += check(copy, "a length without a field")
-        shutil.rmtree(copy)
+        bad += check_renamed(recorded[0], copy, r"_length( ?\];)", r"_lengti\1", "a length without a field")
+        bad += check_renamed(recorded[0], copy, r" _tid(;\s+int32_t _pid;)", r" _pid\1", "two fields of one name")
         for i in range(n_damaged):
             r = random.Random(i)
             o = recorded[i // 2 % 2] if i % 2 else originals[i // 2 % len(originals)]
