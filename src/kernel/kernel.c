@@ -155,6 +155,7 @@ static int switch_events(struct kernel *k, bool pause, struct diag *d)
 	int err;
 
 	k->is_paused = pause;
+	k->drain.misses_births |= pause;
 	if (!k->is_started)
 		return 0;
 	err = triggers_only || k->is_triggers_only || k->functions.is_on

@@ -188,6 +188,14 @@ static int select_with_names(struct kernel *k, const struct kernel_options *o,
 	return err;
 }
 
+static bool filters_births(const struct kernel_selection *s)
+{
+	for (int i = 0; i < s->n_events; i++)
+		if (s->events[i].filter && kernel_name_is_birth(s->events[i].name))
+			return true;
+	return s->by_perf && filters_births(s->by_perf);
+}
+
 int kernel_setup_selection(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	char *available;
@@ -205,9 +213,7 @@ int kernel_setup_selection(struct kernel *k, const struct kernel_options *o, str
 		err = kernel_select(&k->selection, available, o->patterns, o->filters,
 				    o->n_patterns, d);
 	free(available);
-	for (int i = 0; i < k->selection.n_events && !err; i++)
-		k->drain.filters_births |= k->selection.events[i].filter &&
-					   kernel_name_is_birth(k->selection.events[i].name);
+	k->drain.misses_births |= !err && filters_births(&k->selection);
 	return err;
 }
 

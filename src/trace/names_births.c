@@ -99,8 +99,9 @@ static bool has_all_births(const struct names *n, const struct trace *t)
 	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
 		const struct trace_source *s = trace_source(t, i);
 
-		if (s->domain == TRACE_KERNEL &&
-		    (!has_class(n, s, ROLE_FORK) || !has_class(n, s, ROLE_DUMP)))
+		if (s->domain == TRACE_KERNEL
+			    ? !has_class(n, s, ROLE_FORK) || !has_class(n, s, ROLE_DUMP)
+			    : !has_class(n, s, ROLE_PROCNAME)) /* of another tracer */
 			return false;
 	}
 	for (uint32_t i = 0; i < trace_n_streams(t); i++)

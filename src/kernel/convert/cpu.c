@@ -109,6 +109,13 @@ static int open_stream(struct kernel_cpu *c, struct kernel_drain *k, struct diag
 	return err;
 }
 
+enum ctf_births kernel_births(const struct kernel_drain *k, const struct kernel_packet *packet)
+{
+	if (k->misses_births)
+		return CTF_BIRTHS_UNKNOWN;
+	return packet->has_births ? CTF_BIRTHS_SOME : CTF_BIRTHS_NONE;
+}
+
 int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k,
 		      const struct kernel_packet *packet, struct diag *d)
 {
@@ -121,9 +128,7 @@ int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k,
 		.cpu = (uint32_t)c->number,
 		.n_body = packet->size ? 1 : 0,
 		.is_report = !packet->size,
-		.births = k->filters_births    ? CTF_BIRTHS_UNKNOWN
-			  : packet->has_births ? CTF_BIRTHS_SOME
-					       : CTF_BIRTHS_NONE,
+		.births = kernel_births(k, packet),
 		.body = &body,
 	};
 	int err = kernel_drain_describe(k, d);

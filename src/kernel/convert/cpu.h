@@ -36,10 +36,13 @@ struct kernel_drain {
 	uint32_t buffer_pages; /* per CPU */
 	uint64_t until_ns;     /* see KERNEL_DRAIN_LIVE */
 	bool is_behind;	       /* more was recorded than drained */
-	bool filters_births; /* a thread without a birth may record: the index says nothing of births */
+	bool misses_births;    /* of threads that may record: by a filter, or a pause */
 	uint64_t n_events;
 	uint64_t n_malformed;
 };
+
+/* kernel_births - what the index says of @packet: nothing if there may be births that no packet has. */
+enum ctf_births kernel_births(const struct kernel_drain *k, const struct kernel_packet *packet);
 
 /* A page as it was read, held for snapshots. */
 struct kernel_held {

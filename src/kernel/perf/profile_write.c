@@ -68,8 +68,7 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 	struct ctf_packet packet = { .begin_ns = p->packet.begin_ns,
 				     .end_ns = p->packet.end_ns,
 				     .n_events = p->packet.n_events,
-				     .births = p->packet.has_births ? CTF_BIRTHS_SOME
-								    : CTF_BIRTHS_NONE,
+				     .births = kernel_births(k, &p->packet),
 				     .cpu = (uint32_t)r->perf.cpu,
 				     .n_body = 1,
 				     .body = &body };

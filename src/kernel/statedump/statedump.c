@@ -78,7 +78,7 @@ static void flush(struct kernel_dump *p)
 		.end_ns = p->packet.end_ns,
 		.sequence = p->stream.sequence,
 		.n_events = p->packet.n_events,
-		.births = p->packet.has_births ? CTF_BIRTHS_SOME : CTF_BIRTHS_NONE,
+		.births = kernel_births(p->drain, &p->packet),
 		.cpu = p->cpu,
 		.n_body = 1,
 		.body = &body,

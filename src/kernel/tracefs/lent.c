@@ -222,10 +222,12 @@ void kernel_lent_end_loans_of(int root, pid_t lender, unsigned long long start)
 		    !kernel_lent_parse(e->d_name, NULL))
 			continue;
 		fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd >= 0) {
+		if (fd < 0)
+			continue;
+		/* Without /proc all starts are 0: another pid namespace has such a lender, too. */
+		if (start || !has_lender(fd))
 			kernel_lent_remove(dirfd(dir), e->d_name, fd);
-			close(fd);
-		}
+		close(fd);
 	}
 	if (dir)
 		closedir(dir);

@@ -5,10 +5,12 @@ recorder, whose kernel buffers are not read otherwise, and in a recording that i
 
 arguments: DUET PROGRAM LIBDUET
 """
+import glob
 import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 
@@ -40,6 +42,16 @@ class Shell:
         self.p.stdin.write(line + "\n")
         self.p.stdin.flush()
         until(lambda: self.p.stdout.readline() == "done\n", "the shell does " + line)
+
+
+def notes_of_births(trace):
+    """The upper half of stream_instance_id in each entry of the indexes."""
+    found = []
+    for path in glob.glob(trace + "/index/*.idx"):
+        with open(path, "rb") as f:
+            entries = f.read()[16:]
+        found += [e[7] >> 32 for e in struct.iter_unpack(">9Q", entries)]
+    return found
 
 
 def a_flight_recorders_kernel_events_fire():
@@ -127,6 +139,8 @@ def a_paused_recording_starts_with_a_kernel_event():
            if e["event"].startswith("syscall") and e["tid"] == sh.pid]
     ok(got.count("chdir") == 1 and 0o20 in got and 0o30 not in got,  # a shell may ask for its mask by setting it
        "the events between are recorded", got)
+    notes = notes_of_births(work + "/armed/kernel")
+    ok(notes and set(notes) == {0}, "threads may have been born in a pause: the index says nothing of births", notes)
 
 
 if os.geteuid():

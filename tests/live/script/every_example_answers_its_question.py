@@ -110,7 +110,7 @@ def live(name, path, args, pattern, *options):
         os.mkdir(at + ".files")
         status, out, err = script(name, *[at if o == "PATH" else o for o in options], "-c",
                                   "%s %s %d" % (program, at + ".files", orders), "--", *args)
-        if answers(pattern, out, orders):
+        if status or answers(pattern, out, orders):
             break
     check(name, out, err, status, pattern, orders)
     return out, at

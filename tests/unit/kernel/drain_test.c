@@ -160,7 +160,7 @@ static uint64_t last_note(void)
 	return be64toh(e.stream_instance_id) & ~ABI_CTF_INDEX_INSTANCE;
 }
 
-static void with_a_filter_of_births_the_index_says_nothing_of_them(void)
+static void if_births_are_missed_the_index_says_nothing_of_them(void)
 {
 	setup();
 	put_page(FULL, 0);
@@ -168,7 +168,7 @@ static void with_a_filter_of_births_the_index_says_nothing_of_them(void)
 	is(last_note(), ABI_CTF_INDEX_NO_BIRTHS);
 	tear_down();
 	setup();
-	drain.filters_births = true;
+	drain.misses_births = true;
 	put_page(FULL, 0);
 	is(kernel_cpu_drain(&cpu, &drain, KERNEL_DRAIN_LAST, &why), 0);
 	is(last_note(), 0);
@@ -275,7 +275,7 @@ static void unwritten_events_are_lost_and_reported_with_the_next_write(void)
 int main(void)
 {
 	run(pages_become_packets);
-	run(with_a_filter_of_births_the_index_says_nothing_of_them);
+	run(if_births_are_missed_the_index_says_nothing_of_them);
 	run(live_drain_stops_at_a_page_that_is_not_full);
 	run(idle_cpu_has_no_file);
 	run(losses_reach_the_next_packet_or_an_empty_one);
