@@ -20,7 +20,7 @@
 
 #include "base/io.h"
 #include "ctf/compressed/compressed.h"
-#include "ctf/decode/link.h"
+#include "ctf/decode/public.h"
 #include "trace/repair/repair_stream.h"
 #include "trace/trace.h"
 
