@@ -370,10 +370,12 @@ int kernel_stop(struct kernel *k, struct diag *d)
 		return 0;
 	k->is_started = false;
 	err = switch_tracing(k, false, d);
-	kernel_bpf_stop(k->bpf);
-	count_missed_calls(k, err ? NULL : d);
+	/* BPF programs record the switches from idle that perf does not have, so they end last: to
+	 * detach them takes milliseconds. */
 	if (!err)
 		err = kernel_profile_run(k->profile, false, d);
+	kernel_bpf_stop(k->bpf);
+	count_missed_calls(k, err ? NULL : d);
 	/* Data read for snapshots is older and comes first. */
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);
