@@ -31,7 +31,7 @@ struct used_dict {
 	uint64_t version;
 };
 #define DUETREAD_USES_AGAIN (PY_VERSION_HEX < 0x030C0000)
-enum { USED_DICTS = 2 }; /* a loop has the last event while it asks for the next one */
+enum { USED_DICTS = 2 }; /* a loop holds the last event while it fetches the next one */
 
 struct class
 {

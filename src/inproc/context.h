@@ -45,7 +45,7 @@ char *context_put(uint64_t mask, char *p, const void *ip, const void *frame) CON
  * @mask: cached values (up to UTS_NS) and ABI_CONTEXT_IP, which the prefix leaves out; anything else
  * gives NULL, and so does what takes more room than a prefix has.
  *
- * Valid until this thread has asked for CONTEXTS_KEPT other masks: its `what` is the mask.
+ * Valid until this thread has read the contexts of CONTEXTS_KEPT other masks: its `what` is the mask.
  * Async-signal-safe; keeps errno.  System calls as context_put().
  */
 const struct ring_prefix *context_make_prefix(uint64_t mask) CONTEXT_HIDDEN;

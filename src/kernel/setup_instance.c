@@ -176,7 +176,7 @@ static void set_up_modes(struct kernel_instance_setup *p)
 
 	if (k->root >= 0) {
 		set_clock_and_subbuffers(p);
-	} else { /* a lender is asked for one thing after the other */
+	} else { /* a lender serves one request after the other */
 		set_clock(p);
 		set_number(k, "buffer_subbuf_size_kb", KERNEL_SUBBUFFER_KIB, NULL);
 	}

@@ -12,7 +12,7 @@
  *       recorded: then only applications have its process, and names_recall.c searches for it
  *       But if births and the state dump were recorded, nothing of the kernel was lost, and it has all
  *       programs that record, then it has their threads, too: a thread that it does not have records nothing
- *   (3) a thread that takes over the process of one of (2) is doubtful: no event has it
+ *   (3) a thread that inherits the process of one of (2) is doubtful: no event has it
  *   (4) an index without these notes, of another recorder, makes the reader begin anew
  */
 #include <stdlib.h>

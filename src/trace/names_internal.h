@@ -57,7 +57,7 @@ struct names_search {
 /* Events that were skipped, if a kernel recorded: names_recall.c. */
 struct names_skipped {
 	bool is_open; /* else nothing was skipped */
-	/* a kernel's events were skipped, too: what is known of a thread is known from events that were read */
+	/* a kernel's events were skipped, too: names and processes are those of events that were read */
 	bool has_kernel;
 	bool knows_births; /* with has_kernel: the processes that the kernel's events have were read: names_births.c */
 	bool knows_threads; /* and they have each thread of a program: no other is searched */
@@ -88,7 +88,7 @@ static inline bool names_lack_births(const struct names *n)
 	return n->skipped.has_kernel && !n->skipped.knows_births;
 }
 
-/* names_find - the thread @tid of @host; NULL: none is known. */
+/* names_find - the thread @tid of @host; NULL: no event named it. */
 struct thread *names_find(const struct names *n, uint32_t host, int64_t tid);
 /* names_find_or_add - the thread @tid of @host; NULL: there are too many, or no memory. */
 struct thread *names_find_or_add(struct names *n, uint32_t host, int64_t tid);

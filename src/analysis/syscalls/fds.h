@@ -86,7 +86,7 @@ void fds_socket(struct text *t, const struct abi_file *s);
 int fds_socket_dumped(struct fds *f, uint32_t process, int64_t fd, const struct trace_event *e);
 /* fds_named - the file with that name; NULL: there is none. */
 struct fd_file *fds_named(struct fds *f, const char *name);
-/* fds_name_file - a descriptor that is known has this name, which is allocated, and taken over. */
+/* fds_name_file - sets the name of an open descriptor. @name is allocated; the table owns it then. */
 int fds_name_file(struct fds *f, uint32_t process, int64_t fd, char *name);
 
 /* fds_join - a path relative to the descriptor @dir, or to the working directory if that is

@@ -200,7 +200,7 @@ static bool is_of_devtmpfs(const char *name)
 	return !strncmp(name, "/dev/", 5);
 }
 
-/* What the kernel knows of the file, without asking the server of its file system. */
+/* The attributes that the kernel has in memory: no request to the server of a file system. */
 static void device_of(const char *path, struct file_state *s)
 {
 	struct statx x;

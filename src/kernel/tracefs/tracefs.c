@@ -304,7 +304,7 @@ bool kernel_instance_parse(const char *name)
 }
 
 /* Takes the lock of the instance @name, which is open as @dir. Returns whether it has no owner; then
- * nobody else removes it, and the owner's kprobes and function filters are removed too. */
+ * no other recorder removes it, and the owner's kprobes and function filters are removed too. */
 static bool take_over(int root, int instances, const char *name, int dir)
 {
 	if (flock(dir, LOCK_EX | LOCK_NB) || !is_at(instances, name, dir))

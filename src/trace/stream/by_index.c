@@ -12,7 +12,7 @@
  *   (4) if one differs, all packets are listed from their headers, and the cursor stays where it is
  *
  * So whatever is returned agrees with the headers.  A wrong entry between two packets that are never
- * opened has no effect.  Notes of births (abi/ctf.h) are in no header: they are believed, and only the
+ * opened has no effect.  Notes of births (abi/ctf.h) are in no header: they are not verified, and only the
  * processes of threads depend on them.  Packets are skipped by the times of entries: as these ascend, and the
  * header before the packet that is opened confirms its own, the skipped packets end earlier.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which instances are removed: those that nobody holds the lock of. They are plain directories here. */
+/* Which instances are removed: those without a lock. They are plain directories here. */
 #include "kernel/tracefs/tracefs.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/lttng_live: what one viewer is told of a recording made by hand, command by command. */
+/* net/lttng_live: what one viewer receives of a recording made by hand, command by command. */
 #include "net/lttng_live/protocol.h"
 
 #include <dirent.h>
@@ -134,7 +134,7 @@ static uint32_t next_index(uint64_t stream)
 	return told.status;
 }
 
-/* Returns the number of streams that the viewer is told about; their first is @first. */
+/* Returns the number of streams that the viewer receives; their first is @first. */
 static uint32_t new_streams(uint64_t *first)
 {
 	uint64_t body = htobe64(1);

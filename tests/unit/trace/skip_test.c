@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/unit/trace/skip_test.c - a reader that skips what names no thread returns the items of a whole reading
- * from that time on, names included; where names depend on everything, nothing is skipped, or a reader is told
+ * from that time on, names included; where names depend on everything, nothing is skipped, or a reader has
  * to begin anew.
  */
 #include <endian.h>

@@ -8,7 +8,7 @@
 
 #include <duet/read.h>
 
-/* Tells the difference. */
+/* Prints the difference. */
 static int is_same(const struct duet_read_class *first, const struct duet_read_class *c)
 {
 	const char *last = c->n_fields ? c->fields[c->n_fields - 1].name : "(none)";
